@@ -32,37 +32,6 @@ func startAdding(t *testing.T, path, key string) *adding {
 	return a
 }
 
-func runOn(t *testing.T, stdin string, args ...string) (code int, stdout string) {
-	var out bytes.Buffer
-	code = run(t.Context(), args, strings.NewReader(stdin), &out, io.Discard)
-	return code, out.String()
-}
-
-// mustRun is runOn for a command that must end with exit code 0.
-func mustRun(t *testing.T, stdin string, args ...string) {
-	t.Helper()
-	var stderr bytes.Buffer
-	if code := run(t.Context(), args, strings.NewReader(stdin), io.Discard, &stderr); code != exitOK {
-		t.Fatalf("%q: exit code %d, %s", args, code, stderr.String())
-	}
-}
-
-func mustRead(t *testing.T, path string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func mustWrite[T string | []byte](t *testing.T, path string, content T) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestConcurrentAdd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	mustRun(t, "first\n", "build", "-o", path, "--needs", "add", "--bytes", "1000")

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -281,30 +280,15 @@ func TestBadRowWritesNothing(t *testing.T) {
 			list = strings.ReplaceAll(many, "\n", "\t1\n")
 		}
 		for _, bad := range []string{"a\x00b\n", strings.Repeat("x", 2<<20) + "\n"} {
-			was := filesOf(t, dir)
+			was := treeOf(t, dir)
 			if code, _ := runOn(t, list+bad, args...); code != exitError {
 				t.Errorf("%v: exit code %d", args, code)
 			}
-			if got := filesOf(t, dir); !maps.Equal(got, was) {
+			if got := treeOf(t, dir); !maps.Equal(got, was) {
 				t.Errorf("%v: the files have changed", args)
 			}
 		}
 	}
-}
-
-// filesOf returns the contents of the files in a folder.
-func filesOf(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	all, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range all {
-		data := mustRead(t, filepath.Join(dir, e.Name()))
-		files[e.Name()] = string(data)
-	}
-	return files
 }
 
 // TestBehindGzip: other bytes behind gzip data are named as that, after the rows of the data were answered.
@@ -339,9 +323,7 @@ func zipped(content func(*testing.T) []byte) func(*testing.T) []byte {
 		if _, err := w.Write(content(t)); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Close())
 		return b.Bytes()
 	}
 }

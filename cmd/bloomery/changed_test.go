@@ -59,9 +59,7 @@ func TestFileReplaced(t *testing.T) {
 		}
 		return nil
 	}
-	if err := build(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, build())
 	if code, stderr := runWhile(t, []string{"check", path}, build); code != exitOK || stderr != "" {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
@@ -78,9 +76,7 @@ func runWhile(t *testing.T, args []string, change func() error) (int, string) {
 	if _, err := io.WriteString(keys, "a\n"); err != nil { // returns when the file is open and keys are being read
 		t.Fatal(err)
 	}
-	if err := change(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, change())
 	for i := range 2000 {
 		if _, err := fmt.Fprintf(keys, "key-%d\n", i); err != nil {
 			break // the command has ended already

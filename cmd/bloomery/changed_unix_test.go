@@ -41,23 +41,15 @@ func TestFileChangedWhileWaiting(t *testing.T) {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				build(live, "a\nb\n")
 				long := time.Now().Add(-time.Minute) // ago: some systems have times in steps of 10 ms
-				if err := os.Chtimes(live, long, long); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.Chtimes(live, long, long))
 				pipe := filepath.Join(t.TempDir(), "pipe")
-				if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must(t, syscall.Mkfifo(pipe, 0o600))
 				var stderr bytes.Buffer
 				code := make(chan int, 1)
 				go func() { code <- run(t.Context(), append(c.args, pipe), nil, io.Discard, &stderr) }()
 				w, err := os.OpenFile(pipe, os.O_WRONLY, 0) // returns when the command opens it
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := change(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
+				must(t, change())
 				_, _ = w.Write(c.input)
 				_ = w.Close()
 				if got := <-code; got != exitError || !strings.Contains(stderr.String(), "changed in place") {
@@ -143,9 +135,7 @@ func TestFileChangedAtAnyTime(t *testing.T) {
 func TestAllowPipe(t *testing.T) {
 	dir := t.TempDir()
 	list, keys := filepath.Join(dir, "list"), filepath.Join(dir, "keys")
-	if err := syscall.Mkfifo(list, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(list, 0o600))
 	mustWrite(t, keys, "a\nb\n")
 	written := make(chan error, 1)
 	go func() {

@@ -18,9 +18,7 @@ func TestCurves(t *testing.T) {
 	} {
 		var last float64
 		got, err := curves(t.Context(), c.n, func(done float64) { last = done })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		names := ""
 		for _, curve := range got {
 			if !curve.Bound {

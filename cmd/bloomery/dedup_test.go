@@ -117,13 +117,9 @@ func madeState(t *testing.T, flags []string, clock func(words []uint64)) (path s
 	line := fmt.Sprintf("old,%d\n", time.Now().Unix())
 	mustRun(t, line, append([]string{"dedup", "--state", path}, flags...)...)
 	file, err := container.ReadFile(path, container.Options{Window: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	clock(file.Sections[3][1:])
-	if err := container.WriteFile(t.Context(), path, file); err != nil {
-		t.Fatal(err)
-	}
+	must(t, container.WriteFile(t.Context(), path, file))
 	return path
 }
 
@@ -172,9 +168,7 @@ func TestDedupClocks(t *testing.T) {
 	flags := []string{"--ttl", ttl.String(), "--keys", "5000"}
 	state := madeState(t, flags, func([]uint64) {})
 	file, err := container.ReadFile(state, container.Options{Window: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 1))
 	laps := []int64{0, 1, 7, 8, 1<<29 - 1, 1 << 29, 1 << 31, 1<<32 - 1, 1 << 32}
@@ -185,9 +179,7 @@ func TestDedupClocks(t *testing.T) {
 		if i%4 == 0 {
 			clock[i/4%3] = rng.Uint64() >> rng.UintN(64)
 		}
-		if err := container.WriteFile(t.Context(), state, file); err != nil {
-			t.Fatal(err)
-		}
+		must(t, container.WriteFile(t.Context(), state, file))
 		for _, args := range [][]string{
 			{"info", state}, {"check", state}, append([]string{"dedup", "--state", state}, flags...),
 		} {

@@ -77,9 +77,7 @@ func TestEndlessExact(t *testing.T) {
 // TestExactPipe: an exact set may come from a pipe, and an interrupted command does not wait for its writer.
 func TestExactPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(pipe, 0o600))
 	file := mustRead(t, "../../exact/testdata/updates.exact")
 	written := make(chan error, 1)
 	go func() { written <- os.WriteFile(pipe, file, 0o600) }()

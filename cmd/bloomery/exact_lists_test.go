@@ -107,9 +107,7 @@ func TestExactCutInput(t *testing.T) {
 		"gz": func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
 		"zst": func(w io.Writer) io.WriteCloser {
 			z, err := zstd.NewWriter(w)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return z
 		},
 	} {
@@ -118,9 +116,7 @@ func TestExactCutInput(t *testing.T) {
 		if _, err := w.Write(all); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Close())
 		cuts := []int{1, 2, 3, 5, 9, 10, b.Len() / 3, b.Len() / 2, b.Len() - 9, b.Len() - 8, b.Len() - 4, b.Len() - 1}
 		for _, n := range append(cuts, b.Len()) {
 			cut := write("cut."+name, b.Bytes()[:n])

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +16,6 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/spf13/cobra"
 )
 
 // exampleInputs are the input files of the examples, by name. An example that names another file fails.
@@ -31,9 +29,7 @@ var exampleInputs = map[string]func(t *testing.T) []byte{
 	"revoked-1.txt.gz": zipped(keyList(0, 300)), "revoked-2.txt.gz": zipped(keyList(300, 700)), "huge.gz": zipped(keyList(0, 5000)),
 	"all.txt.zst": func(t *testing.T) []byte {
 		w, err := zstd.NewWriter(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return w.EncodeAll(keyList(0, 1200)(t), nil)
 	},
 	"users.csv": func(*testing.T) []byte {
@@ -167,15 +163,6 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// allCommands returns a command and all below it, by the words that call them.
-func allCommands(c *cobra.Command) map[string]*cobra.Command {
-	all := map[string]*cobra.Command{c.CommandPath(): c}
-	for _, sub := range c.Commands() {
-		maps.Copy(all, allCommands(sub))
-	}
-	return all
-}
-
 func runExamples(t *testing.T, bin string, inputs map[string][]byte, setup, examples string) {
 	dir := t.TempDir()
 	for name, content := range inputs {
@@ -214,12 +201,8 @@ func exampleBin(t *testing.T) string {
 	bin := t.TempDir()
 	for _, name := range append([]string{"bloomery"}, exampleTools...) {
 		path, err := exec.LookPath(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, os.Symlink(path, filepath.Join(bin, name)))
 	}
 	mustWrite(t, filepath.Join(bin, "redis-cli"), redisCLI)
 	return bin
@@ -255,9 +238,7 @@ func runLine(t *testing.T, bin, dir, line string, interrupt time.Duration) (stri
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Start())
 	if interrupt > 0 {
 		defer time.AfterFunc(interrupt, func() { _ = syscall.Kill(-c.Process.Pid, syscall.SIGINT) }).Stop()
 	}

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,14 +20,10 @@ import (
 )
 
 // runnable returns all commands that do something.
-func runnable(c *cobra.Command) (all []*cobra.Command) {
-	if c.Runnable() {
-		all = append(all, c)
-	}
-	for _, sub := range c.Commands() {
-		all = append(all, runnable(sub)...)
-	}
-	return all
+func runnable(root *cobra.Command) []*cobra.Command {
+	return slices.DeleteFunc(slices.Collect(maps.Values(allCommands(root))), func(c *cobra.Command) bool {
+		return !c.Runnable()
+	})
 }
 
 // unknownFlags returns the flags in a text that none of the commands has, nor a command that the text names.
@@ -85,17 +82,13 @@ func TestTextFlags(t *testing.T) {
 	root := (&app{}).rootCommand()
 	all := runnable(root)
 	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, path := range files {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var commands []*cobra.Command
 		var texts []string
 		ast.Inspect(file, func(n ast.Node) bool {

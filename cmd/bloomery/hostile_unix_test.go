@@ -65,9 +65,7 @@ func hostileFiles(t *testing.T) (dir string) {
 		mustWrite(t, filepath.Join(dir, name), text)
 	}
 	clubcards, err := filepath.Abs("../../interop/clubcard/testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = errors.Join(
 		os.Symlink(filepath.Join(clubcards, "cache"), filepath.Join(dir, "cache")),
 		os.Symlink(filepath.Join(clubcards, "valid.pem"), filepath.Join(dir, "chain.pem")),
@@ -115,9 +113,7 @@ func TestHostileArguments(t *testing.T) {
 	}
 	for i, line := range hostileArgs {
 		pipe := fmt.Sprint("pipe", i)
-		if err := syscall.Mkfifo(filepath.Join(dir, pipe), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Mkfifo(filepath.Join(dir, pipe), 0o600))
 		for _, file := range []string{"/dev/zero", "folder", "sparse", pipe} {
 			args := strings.Fields(strings.NewReplacer("@", file, "&", file).Replace(line))
 			next <- func() { refusedHostile(t, dir, args, file == pipe && strings.Contains(line, "&")) }
@@ -179,9 +175,7 @@ func TestFilesFromPipes(t *testing.T) {
 		if err == nil {
 			err = syscall.Mkfifo(pipe, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		cmd := hostile(t, dir, args...)
 		written := make(chan error, 1)
 		go func() { written <- os.WriteFile(pipe, content, 0o600) }()

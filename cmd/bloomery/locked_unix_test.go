@@ -25,9 +25,7 @@ func TestOneState(t *testing.T) {
 			in := func(name string) string { return dir + "/" + name }
 			err := errors.Join(os.Mkdir(in("folder"), 0o700), os.Symlink("folder", in("linked")),
 				os.Symlink("folder/old", in("link")))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			mustProgram(t, "", "dedup", "--state", in("folder/old"))
 			var out [2]bytes.Buffer
 			var done [2]error
@@ -35,17 +33,13 @@ func TestOneState(t *testing.T) {
 			for i, name := range names {
 				cmd := program(rows, "dedup", "--state", in(name))
 				cmd.Stdout = &out[i]
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, cmd.Start())
 				both = append(both, cmd.Wait)
 			}
 			for i, wait := range both {
 				done[i] = wait()
 			}
-			if err := errors.Join(done[:]...); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(done[:]...))
 			one, two := out[0].Len(), out[1].Len()
 			if one*two > 0 || one+two < len(rows)*99/100 {
 				t.Errorf("%d and %d bytes of %d", one, two, len(rows))
@@ -69,9 +63,7 @@ func TestStateOfTwoFiles(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		state := filepath.Join(dir, "state")
-		if err := make(state); err != nil {
-			t.Fatal(err)
-		}
+		must(t, make(state))
 		cmd := program("a\n", "dedup", "--state", state)
 		ends := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 		out, err := cmd.CombinedOutput()
@@ -95,9 +87,7 @@ func TestLockedState(t *testing.T) {
 	if err == nil {
 		err = first.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for {
 		if _, err := os.Lstat(state + ".lock"); err == nil {
 			break
@@ -106,9 +96,7 @@ func TestLockedState(t *testing.T) {
 	}
 	time.Sleep(100 * time.Millisecond) // until it is locked
 	second := program("a\n", "dedup", "--state", state)
-	if err := second.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, second.Start())
 	time.Sleep(300 * time.Millisecond)
 	if err := second.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Errorf("it did not wait: %v", err)

@@ -1,15 +1,20 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -18,6 +23,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/cmd/bloomery/domains"
 	"github.com/bloomery/bloomery/filter"
@@ -42,6 +48,76 @@ func become(args []string) error {
 		return err
 	}
 	return syscall.Exec(self, append([]string{"bloomery"}, args...), os.Environ())
+}
+
+func runOn(t *testing.T, stdin string, args ...string) (code int, stdout string) {
+	var out bytes.Buffer
+	code = run(t.Context(), args, strings.NewReader(stdin), &out, io.Discard)
+	return code, out.String()
+}
+
+// mustRun is runOn for a command that must end with exit code 0.
+func mustRun(t *testing.T, stdin string, args ...string) {
+	t.Helper()
+	var stderr bytes.Buffer
+	if code := run(t.Context(), args, strings.NewReader(stdin), io.Discard, &stderr); code != exitOK {
+		t.Fatalf("%q: exit code %d, %s", args, code, stderr.String())
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustRead(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	must(t, err)
+	return b
+}
+
+func mustWrite[T string | []byte](t *testing.T, path string, content T) {
+	t.Helper()
+	must(t, os.WriteFile(path, []byte(content), 0o600))
+}
+
+// treeOf returns the kind and content of every file below dir.
+func treeOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	tree := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(dir, path)
+		name = workFolder.ReplaceAllString(name, "work")
+		tree[name] = e.Type().String()
+		if e.Type().IsRegular() {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			tree[name] += fmt.Sprintf(" %d bytes %x", len(b), sha256.Sum256(b))
+		}
+		return nil
+	})
+	must(t, err)
+	return tree
+}
+
+// workFolder is the folder of an unfinished build, whose name is random.
+var workFolder = regexp.MustCompile(`work-[0-9a-f]{32}`)
+
+// allCommands returns a command and all below it, by the words that call them.
+func allCommands(c *cobra.Command) map[string]*cobra.Command {
+	all := map[string]*cobra.Command{c.CommandPath(): c}
+	for _, sub := range c.Commands() {
+		maps.Copy(all, allCommands(sub))
+	}
+	return all
 }
 
 // TestMain runs tests, the command for scripts and program, or one of children. A child must not reach testscript.Main,
@@ -177,9 +253,7 @@ func TestInterruptedConvert(t *testing.T) {
 	convert(ctx, "bloomery", own, "bloomery")
 
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer r.Close()
 	defer w.Close()
 	path := fmt.Sprintf("/dev/fd/%d", r.Fd())
@@ -229,16 +303,10 @@ func TestSecondSignal(t *testing.T) {
 	cmd := exec.CommandContext(ctx, os.Args[0])
 	cmd.Args = []string{"bloomery", "check", "-v", path}
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	go func() { _, _ = in.Write([]byte(strings.Repeat("another key\n", 1<<20))) }()
 	if _, err := out.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
@@ -266,19 +334,13 @@ func TestSignal(t *testing.T) {
 		var stderr strings.Builder
 		cmd.Stderr = &stderr
 		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, cmd.Start())
 		// A pipe holds less than this, so the process reads by the time that all of it is written.
 		if _, err := in.Write([]byte(strings.Repeat("a key\n", 200_000))); err != nil {
 			t.Fatal(err)
 		}
-		if err := cmd.Process.Signal(s); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Process.Signal(s))
 		err = cmd.Wait()
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || exit.ExitCode() != code || !strings.Contains(stderr.String(), "nothing was left behind") {

@@ -26,9 +26,7 @@ func TestManPages(t *testing.T) {
 	if dir == "" {
 		dir = t.TempDir()
 	}
-	if err := writePages((&app{}).rootCommand(), dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, writePages((&app{}).rootCommand(), dir))
 
 	pages, err := filepath.Glob(filepath.Join(dir, "*.1"))
 	if err != nil || len(pages) < 30 {

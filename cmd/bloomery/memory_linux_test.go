@@ -111,9 +111,7 @@ func TestMemoryOfBuild(t *testing.T) {
 	const memory = 128 << 20
 	got := peakOfReader(t, keys, "build", "-o", path, "--memory", strconv.Itoa(memory))
 	st, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if most := memory + st.Size() + 64<<20; got > most {
 		t.Errorf("%d MiB in memory, at most %d", got>>20, most>>20)
 	}
@@ -177,16 +175,10 @@ func TestMemoryOfWindows(t *testing.T) {
 		t.Skip("a filter of 48 MiB; left out with -short")
 	}
 	f, err := window.New[string](window.Config{Keys: 28_000_000, TTL: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Add("a"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, f.Add("a"))
 	path := filepath.Join(t.TempDir(), "seen.window")
-	if err := f.Save(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Save(t.Context(), path))
 	st, err := os.Stat(path)
 	if err != nil || st.Size() < 40<<20 {
 		t.Fatalf("%v of %d bytes", err, st.Size())

@@ -81,9 +81,7 @@ func TestNamedFiles(t *testing.T) {
 	must := func(t *testing.T, errs ...error) {
 		t.Helper()
 		for _, err := range errs {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 		}
 	}
 	for _, n := range namedFiles {

@@ -20,8 +20,7 @@ import (
 func TestNoPrefix(t *testing.T) {
 	read := func(path string) []byte {
 		t.Helper()
-		b := mustRead(t, filepath.FromSlash("../../"+path))
-		return b
+		return mustRead(t, filepath.FromSlash("../../"+path))
 	}
 	dir := t.TempDir()
 	command := func(args ...string) {

@@ -5,10 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -59,35 +56,6 @@ func ask(t *testing.T, bin, dir, line string) outcome {
 	}
 	return outcome{c.ProcessState.ExitCode(), stdout.String(), stderr.String(), treeOf(t, dir)}
 }
-
-// treeOf returns the kind and content of every file below dir.
-func treeOf(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	tree := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name, _ := filepath.Rel(dir, path)
-		name = workFolder.ReplaceAllString(name, "work")
-		tree[name] = e.Type().String()
-		if e.Type().IsRegular() {
-			b, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			tree[name] += fmt.Sprintf(" %d bytes %x", len(b), sha256.Sum256(b))
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tree
-}
-
-// workFolder is the folder of an unfinished build, whose name is random.
-var workFolder = regexp.MustCompile(`work-[0-9a-f]{32}`)
 
 // redirected is the end of a line that sends its output into a file.
 var redirected = regexp.MustCompile(` > \S+$`)
@@ -238,8 +206,6 @@ func differing(a, b map[string]string) (names []string) {
 func copyOf(t *testing.T, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy")
-	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(to, os.DirFS(dir)))
 	return to
 }

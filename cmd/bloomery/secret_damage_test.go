@@ -24,17 +24,13 @@ func TestSpoiledSecret(t *testing.T) {
 	path, keyed := filepath.Join(dir, "secret"), filepath.Join(dir, "f.bloom")
 	good := append([]byte(hex.EncodeToString(secret[:])), '\n')
 	b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: "standard(bytes=1000)", Secret: &secret})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer b.Close()
 	set, err := b.Build(t.Context())
 	if err == nil {
 		err = set.Save(t.Context(), keyed)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	badFile, badSecret := 0, 0
 	for round := range 2000 {
 		bad, at := slices.Clone(good), r.IntN(len(good))

@@ -15,9 +15,7 @@ func TestStderrWithoutReader(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	mustRun(t, "a\n", "build", "-o", path, "--family", "standard", "--capacity", "100")
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer w.Close()
 	r.Close()
 	for args, code := range map[string]int{"add": exitOK, "none": exitError} {

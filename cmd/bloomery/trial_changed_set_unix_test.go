@@ -29,9 +29,7 @@ func TestTrialChangedSetKills(t *testing.T) {
 	mustProgram(t, keys, args...)
 	restore := func() {
 		t.Helper()
-		if err := errors.Join(os.RemoveAll(path), os.CopyFS(path, os.DirFS(old))); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.RemoveAll(path), os.CopyFS(path, os.DirFS(old))))
 	}
 	kills, replaced := 0, 0
 	for name, c := range map[string]change{

@@ -39,7 +39,7 @@ func TestTrialDedup(t *testing.T) {
 }
 
 // newRows is the number of rows that come to the input in each round.
-const newRows = 20_000
+const newRows = 8_000
 
 func trialDedup(t *testing.T, rounds int, args []string) {
 	dir := t.TempDir()
@@ -132,17 +132,13 @@ func keyOf(csv bool, line string) string {
 func runUntil(t *testing.T, out string, args []string, how syscall.Signal, after time.Duration, last bool) int {
 	t.Helper()
 	f, err := os.Create(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	var says strings.Builder
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Args = append([]string{"bloomery"}, args...)
 	cmd.Stdout, cmd.Stderr = f, &says
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	if !last {
 		time.Sleep(after)
 		_ = cmd.Process.Signal(how)

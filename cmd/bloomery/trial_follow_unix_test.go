@@ -41,9 +41,7 @@ type trialSite struct {
 
 func newTrialSite(t *testing.T, shards int) *trialSite {
 	key, err := publish.NewKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return &trialSite{t: t, dir: filepath.Join(t.TempDir(), "list"), shards: shards, key: key,
 		releases: map[shard.Sum]uint64{}}
 }
@@ -178,9 +176,7 @@ func TestTrialKillFollow(t *testing.T) {
 	for _, shards := range []int{0, 4, exactSite} {
 		t.Run(fmt.Sprint(shards, " shards"), func(t *testing.T) {
 			s := newTrialSite(t, shards)
-			if err := s.publish(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.publish())
 			web := httptest.NewServer(s)
 			defer web.Close()
 			stop, done := make(chan struct{}), make(chan error, 1)
@@ -222,9 +218,7 @@ func TestTrialKillFollow(t *testing.T) {
 				last = now
 			}
 			close(stop)
-			if err := <-done; err != nil {
-				t.Fatal(err)
-			}
+			must(t, <-done)
 			if out, err := program("", "follow", web.URL, "-o", path, "--key", s.key.Public().String(), "--once").
 				CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
@@ -249,17 +243,13 @@ func TestTrialKillFollow(t *testing.T) {
 func TestTrialFullDiskFollow(t *testing.T) {
 	for _, shards := range []int{0, 4} {
 		s := newTrialSite(t, shards)
-		if err := s.publish(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.publish())
 		dir := t.TempDir()
 		path := filepath.Join(dir, "f")
 		args := []string{"follow", s.dir, "-o", path, "--once"}
 		mustProgram(t, "", args...)
 		for range 2 { // the delta from the first release is missing at times
-			if err := s.publish(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.publish())
 		}
 		for _, limit := range []int{0, 100, 1000, 10000} {
 			out, err := limited(t, limit, change{args, ""})

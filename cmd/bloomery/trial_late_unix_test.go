@@ -49,9 +49,7 @@ func TestTrialLateWorkers(t *testing.T) {
 		t.Helper()
 		args := append([]string{"shard", "plan", "-o", steps, "--range", "64KiB"}, flags(name)...)
 		out, err := program("", args...).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, id, _ := strings.Cut(string(out), "plan: ")
 		return strings.TrimSpace(id)
 	}
@@ -62,9 +60,7 @@ func TestTrialLateWorkers(t *testing.T) {
 	killed := func(args ...string) {
 		t.Helper()
 		cmd := program("", args...)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Start())
 		kill := time.AfterFunc(time.Duration(r.Int64N(int64(took))), func() { _ = cmd.Process.Kill() })
 		_ = cmd.Wait()
 		kill.Stop()
@@ -92,9 +88,7 @@ func TestTrialLateWorkers(t *testing.T) {
 		}
 		fresh := r.IntN(2) == 0 // else the set of the round before is replaced
 		if fresh {
-			if err := os.RemoveAll(steps); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.RemoveAll(steps))
 		}
 		id := plan("first")
 		run("shard", "range", steps, "--plan", id, "--all")
@@ -102,9 +96,7 @@ func TestTrialLateWorkers(t *testing.T) {
 		var asleep []*exec.Cmd
 		for w := range 2 {
 			cmd := program("", "shard", "build", steps, "--plan", id, "--every", fmt.Sprintf("%d/2", w))
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, cmd.Start())
 			asleep = append(asleep, cmd)
 		}
 		time.Sleep(time.Duration(r.Int64N(int64(took))))
@@ -174,9 +166,7 @@ func TestTrialLateWorkers(t *testing.T) {
 	if all := entriesOf(t, steps); len(all) != shards+1 {
 		t.Errorf("seed %d: left behind: %q", seed, all)
 	}
-	if err := os.RemoveAll(steps); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(steps))
 	plan("first")
 	run("shard", "range", steps, "--all")
 	run("shard", "build", steps, "--all")

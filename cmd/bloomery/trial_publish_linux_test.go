@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,12 +33,12 @@ func TestTrialPublishFullDisk(t *testing.T) {
 		mustProgram(t, "", "publish", site, file)
 	}
 	const page = 4096
-	before, ballast := tree(t, site), filepath.Join(disk, "ballast")
+	before, ballast := treeOf(t, site), filepath.Join(disk, "ballast")
 	for free := 0; ; free++ {
 		fill(t, ballast, disk, uint64(free))
 		out, err := program("", "publish", site, files[3]).CombinedOutput()
 		if err == nil {
-			if _, err := publish.Check(t.Context(), site, nil, nil); err != nil || tree(t, site) == before {
+			if _, err := publish.Check(t.Context(), site, nil, nil); err != nil || maps.Equal(treeOf(t, site), before) {
 				t.Error(err)
 			}
 			if free < 40_000/page {
@@ -53,7 +54,7 @@ func TestTrialPublishFullDisk(t *testing.T) {
 			strings.Contains(said, "tmp-") || free > 100 {
 			t.Fatalf("%d free pages: %v, %s", free, err, said)
 		}
-		if now := tree(t, site); now != before {
+		if now := treeOf(t, site); !maps.Equal(now, before) {
 			t.Fatalf("%d free pages: %s, want %s", free, now, before)
 		}
 	}
@@ -66,8 +67,6 @@ func fill(t *testing.T, ballast, disk string, pages uint64) {
 		t.Fatal(err)
 	}
 	var st syscall.Statfs_t
-	if err := syscall.Statfs(disk, &st); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Statfs(disk, &st))
 	mustWrite(t, ballast, bytes.Repeat([]byte{1}, int(st.Bsize)*int(st.Bfree-pages)))
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -191,16 +192,12 @@ func (s shelf) named(t *testing.T, names map[string]bool) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	content := func(o blob) {
 		names[o.SHA256.String()] = true
 		if r.Kind == publish.Set {
 			_, m, err := s.files(o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, e := range m.Shards {
 				names[e.SHA256.String()] = true
 			}
@@ -212,13 +209,9 @@ func (s shelf) named(t *testing.T, names map[string]bool) {
 	}
 	names[r.History.SHA256.String()] = true
 	b, err := s.object(*r.History)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	h, err := parseHistory(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, step := range h {
 		content(step.blob)
 		if step.Delta != nil {
@@ -249,17 +242,15 @@ func TestTrialPublishKills(t *testing.T) {
 	for what, shards := range map[string]bool{"file": false, "set": true} {
 		t.Run(what, func(t *testing.T) {
 			dir := t.TempDir()
-			files := versions(t, dir, 7, 300_000, shards)
+			files := versions(t, dir, 7, 100_000, shards)
 			key := filepath.Join(dir, "key")
 			public, err := publish.CreateKey(t.Context(), key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			s := shelf{filepath.Join(dir, "site"), public}
 			run := func(v int) *exec.Cmd {
 				return program("", "publish", s.dir, files[v%len(files)], "--sign", key, "--keep", "4")
 			}
-			must := func(v int) time.Duration {
+			publishOne := func(v int) time.Duration {
 				t.Helper()
 				start := time.Now()
 				if out, err := run(v).CombinedOutput(); err != nil {
@@ -268,9 +259,9 @@ func TestTrialPublishKills(t *testing.T) {
 				return time.Since(start)
 			}
 			for v := range len(files) - 1 {
-				must(v)
+				publishOne(v)
 			}
-			took := must(len(files) - 1)
+			took := publishOne(len(files) - 1)
 			kills, replaced, left, round, gaps := 0, 0, 0, 0, 0
 			contents := map[uint64]shard.Sum{}
 			see := func(r *current) {
@@ -281,9 +272,7 @@ func TestTrialPublishKills(t *testing.T) {
 			}
 			for ; kills < wantKills; round++ { // some rounds end before the kill
 				before, err := s.read()
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if killed(t, run(2*round+7), took, false) {
 					kills++
 				}
@@ -311,7 +300,7 @@ func TestTrialPublishKills(t *testing.T) {
 						left++
 					}
 				}
-				must(2*round + 8)
+				publishOne(2*round + 8)
 				after, err := s.read()
 				if err != nil || after.Number != signed+1 || signedLast(t, key) != after.Number {
 					t.Fatalf("after kill %d: %v, release %d after %d", round, err, after.Number, now.Number)
@@ -346,18 +335,14 @@ func TestTrialPublishFirstKills(t *testing.T) {
 		wantKills = 100
 	}
 	dir := t.TempDir()
-	files := versions(t, dir, 2, 300_000, true)
+	files := versions(t, dir, 2, 100_000, true)
 	key := filepath.Join(dir, "key")
 	public, err := publish.CreateKey(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	took, kills, begun := 100*time.Millisecond, 0, 0
 	for round := 0; kills < wantKills; round++ {
 		s := shelf{filepath.Join(dir, fmt.Sprint("site", round)), public}
-		if err := os.RemoveAll(key + publish.StateSuffix); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(key+publish.StateSuffix))
 		if killed(t, program("", "publish", s.dir, files[0], "--sign", key), took, false) {
 			kills++
 		}
@@ -394,9 +379,7 @@ func TestTrialPublishRaces(t *testing.T) {
 	files := versions(t, dir, writers, 300_000, false)
 	key := filepath.Join(dir, "key")
 	public, err := publish.CreateKey(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := shelf{filepath.Join(dir, "site"), public}
 	var wg sync.WaitGroup
 	for w := range writers {
@@ -447,34 +430,16 @@ func TestTrialPublishLimit(t *testing.T) {
 			if len(args) == 4 && limit > 200 {
 				continue // release.json is smaller
 			}
-			before := tree(t, site)
+			before := treeOf(t, site)
 			out, err := limited(t, limit, change{args, ""})
 			var exit *exec.ExitError
 			if !errors.As(err, &exit) || exit.ExitCode() != exitError || !strings.Contains(out, site) ||
 				strings.Contains(out, "tmp-") {
 				t.Errorf("%q with %d bytes: %v, %s", args, limit, err, out)
 			}
-			if now := tree(t, site); now != before {
+			if now := treeOf(t, site); !maps.Equal(now, before) {
 				t.Errorf("%q with %d bytes: %s, want %s", args, limit, now, before)
 			}
 		}
 	}
-}
-
-// tree returns the names of all files in a folder and their hashes.
-func tree(t *testing.T, dir string) string {
-	t.Helper()
-	var all strings.Builder
-	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		b, err := os.ReadFile(filepath.Join(dir, path))
-		fmt.Fprintf(&all, "%s %x\n", path, sha256.Sum256(b))
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all.String()
 }

@@ -128,12 +128,8 @@ func TestTrialShardKills(t *testing.T) {
 	}
 	for kills < wantKills {
 		rounds++
-		if err := os.RemoveAll(steps); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Mkdir(steps, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(steps))
+		must(t, os.Mkdir(steps, 0o700))
 		for _, phase := range [][][]string{{plan}, every("range"), every("build"), {{"shard", "finish", steps}}} {
 			attempt(phase...)
 			attempt(phase...)

@@ -127,7 +127,7 @@ func TestTrialDamage(t *testing.T) {
 	secret := filepath.Join(dir, "secret")
 	mustWrite(t, secret, strings.Repeat("ab", 16))
 	all := victims(t, dir, secret)
-	rounds := 3
+	rounds := 2
 	if *long {
 		rounds = 80
 	}

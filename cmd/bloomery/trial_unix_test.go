@@ -65,9 +65,7 @@ func changes(t *testing.T, dir, path string) map[string]change {
 // running. If it had ended, mayFail says whether it may have an error.
 func killed(t *testing.T, cmd *exec.Cmd, most time.Duration, mayFail bool) bool {
 	t.Helper()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	time.Sleep(time.Duration(rand.Int64N(int64(most))))
 	_ = cmd.Process.Kill()
 	err := cmd.Wait()
@@ -158,9 +156,7 @@ func trialKills(t *testing.T, dir, path, name string, c change, most int) {
 func entriesOf(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	all, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range all {
 		names = append(names, e.Name())
 	}

@@ -1,18 +1,12 @@
 package main
 
 import (
-	"crypto/sha256"
-	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/window"
 )
@@ -21,17 +15,11 @@ import (
 func TestWindowTime(t *testing.T) {
 	now := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	f, err := window.New[string](window.Config{Keys: 10, TTL: time.Minute, Clock: func() time.Time { return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Add("key"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, f.Add("key"))
 	now = now.Add(30 * time.Second)
 	path := filepath.Join(t.TempDir(), "seen.window")
-	if err := f.Save(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Save(t.Context(), path))
 	if code, out := runOn(t, "key\nother\n", "check", path); code != 0 || out != "key\n" {
 		t.Errorf("check: %d, %q", code, out)
 	}
@@ -134,21 +122,15 @@ var windowUses = map[string]windowUse{
 	"version":        {none: "prints the version"},
 }
 
-// leaves returns the names of the commands that do something, without the name of the program.
-func leaves(c *cobra.Command, name string) (names []string) {
-	for _, sub := range c.Commands() {
-		names = append(names, leaves(sub, strings.TrimSpace(name+" "+sub.Name()))...)
-	}
-	if len(names) == 0 {
-		names = []string{name}
-	}
-	return names
-}
-
 // TestWindowCommands gives files of package window to every command: it reads them, or refuses them by name and writes
 // nothing. A new command must be in the table.
 func TestWindowCommands(t *testing.T) {
-	commands := leaves((&app{ctx: t.Context()}).rootCommand(), "")
+	var commands []string
+	for name, c := range allCommands((&app{ctx: t.Context()}).rootCommand()) {
+		if !c.HasSubCommands() {
+			commands = append(commands, strings.TrimPrefix(name, "bloomery "))
+		}
+	}
 	for _, name := range commands {
 		if _, ok := windowUses[name]; !ok {
 			t.Errorf("what does %q do with a file of package window? Add it to windowUses", name)
@@ -216,23 +198,9 @@ func windowLine(t *testing.T, line string) (code int, out string) {
 	return code, stdout.String()
 }
 
-// filesHere returns a hash of each file below the current folder, "folder" for a folder. It leaves out locks,
-// which stay.
+// filesHere is treeOf for the current folder, without locks, which stay.
 func filesHere(t *testing.T) map[string]string {
-	all := map[string]string{}
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasSuffix(path, ".lock") {
-			if d.IsDir() {
-				all[path] = "folder"
-			}
-			return err
-		}
-		b, err := os.ReadFile(path)
-		all[path] = fmt.Sprintf("%x", sha256.Sum256(b))
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := treeOf(t, ".")
+	maps.DeleteFunc(all, func(path, _ string) bool { return strings.HasSuffix(path, ".lock") })
 	return all
 }
