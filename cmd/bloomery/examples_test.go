@@ -204,7 +204,7 @@ func exampleBin(t *testing.T) string {
 		must(t, err)
 		must(t, os.Symlink(path, filepath.Join(bin, name)))
 	}
-	mustWrite(t, filepath.Join(bin, "redis-cli"), redisCLI)
+	must(t, os.WriteFile(filepath.Join(bin, "redis-cli"), []byte(redisCLI), 0o700))
 	return bin
 }
 
