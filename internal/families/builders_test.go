@@ -3,9 +3,12 @@ package families
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/bits"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -84,6 +87,24 @@ func TestGatherers(t *testing.T) {
 						}
 					}
 				})
+			}
+		}
+	}
+}
+
+// TestGatherersWithoutFolder gives builders no folder for the keys that memory has no room for.
+func TestGatherersWithoutFolder(t *testing.T) {
+	for _, f := range All() {
+		for _, s := range gatherers(t, f) {
+			none := filepath.Join(t.TempDir(), "none")
+			b := newBuilder(t, f, s, 0)
+			b.(family.Gatherer).SetOptions(family.BuildOptions{Memory: 64 << 10, Dir: none})
+			err := b.AddMany(filtertest.Hashes(100_000, 1))
+			if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), none) {
+				t.Errorf("%s: a folder that is not there: %v", s, err)
+			}
+			if _, err := b.Build(t.Context()); err == nil {
+				t.Errorf("%s: built without all keys", s)
 			}
 		}
 	}
@@ -179,35 +200,4 @@ func differences(a, b family.Filter) (flips, ones int) {
 		}
 	}
 	return flips, ones
-}
-
-// TestFewSlots builds with numbers of slots of the caller: larger filters of the same rate, of which a key changes
-// fewer bits. The rate holds after the later keys.
-func TestFewSlots(t *testing.T) {
-	const keys, later = 40_000, 4000
-	hs := filtertest.Hashes(keys+later, 3)
-	for _, name := range []string{"partitioned", "blockpartitioned"} {
-		last := uint64(0)
-		for _, k := range []int{7, 5, 4, 3} {
-			f, s := parse(t, fmt.Sprintf("%s(effort=fast,fpr=0.01,k=%d,later=%d)", name, k, later))
-			built := build(t, f, s, hs[:keys])
-			addAll(t, built, hs[keys:])
-			i := built.Info()
-			if family.Reader(i.Spec).Uint("k") != uint64(k) || i.FPRPosterior > 0.0101 || i.Bits <= last {
-				t.Errorf("k=%d: %+v, after %d bits", k, i, last)
-			}
-			last = i.Bits
-		}
-		for _, k := range []string{"0", "65", "99999999999"} {
-			if f, s := parse(t, name+"(k="+k+")"); !errors.Is(f.Check(s), filter.ErrConfig) {
-				t.Errorf("%s is valid", s)
-			}
-		}
-		for _, spec := range []string{"bits_per_key=2", "fpr=0.01"} {
-			f, s := parse(t, name+"(k=64,"+spec+")")
-			if _, _, err := f.Forecast(s, keys); err != nil && !errors.Is(err, filter.ErrConfig) {
-				t.Errorf("%s: %v", s, err)
-			}
-		}
-	}
 }

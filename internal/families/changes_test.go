@@ -51,6 +51,28 @@ func merge(t *testing.T, f Family, s filter.Spec) {
 	}
 }
 
+// intersect reduces a filter to the keys of another one: the common keys stay, and the bits are in both filters.
+func intersect(t *testing.T, f Family, s filter.Spec) {
+	hs := filtertest.Hashes(300, 5)
+	x := finish(t, newBuilder(t, f, s, 1000), hs[:200])
+	y := finish(t, newBuilder(t, f, s, 1000), hs[150:])
+	i, ok := x.(family.Intersecter)
+	if !ok {
+		t.Skip("the family does not intersect")
+	}
+	want := slices.Clone(x.(family.Encoder).Encode().Sections[0])
+	for j, w := range y.(family.Encoder).Encode().Sections[0] {
+		want[j] &= w
+	}
+	if err := i.Intersect(y, nil); err != nil {
+		t.Fatal(err)
+	}
+	noFalseNegative(t, x, hs[150:200])
+	if e := x.(family.Encoder).Encode(); !slices.Equal(e.Sections[0], want) || e.Keys != 150 {
+		t.Errorf("the bits are not in both filters, or %d keys", e.Keys)
+	}
+}
+
 // foreign is a filter of no family.
 type foreign struct{}
 

@@ -78,6 +78,7 @@ func TestConformance(t *testing.T) {
 				t.Run(text+"/spent", func(t *testing.T) { spent(t, f, s) })
 				t.Run(text+"/rate", func(t *testing.T) { observedRate(t, f, s) })
 				t.Run(text+"/merge", func(t *testing.T) { merge(t, f, s) })
+				t.Run(text+"/intersect", func(t *testing.T) { intersect(t, f, s) })
 				t.Run(text+"/concurrent", func(t *testing.T) { concurrent(t, f, s) })
 				t.Run(text+"/remove", func(t *testing.T) { remove(t, f, s) })
 				t.Run(text+"/shared", func(t *testing.T) { shared(t, f, s) })

@@ -80,15 +80,6 @@ func TestLaws(t *testing.T) {
 			t.Errorf("%s: merged is not built at once: %v", e.Spec, err)
 		}
 	}
-	a, _ := New(Config{M: 64, K: 2})
-	if err := a.Merge(other{}, nil); !errors.Is(err, filter.ErrMismatch) {
-		t.Errorf("merged with another family: %v", err)
-	}
-	for _, c := range []Config{{M: 65, K: 2}, {M: 64, K: 3}, {M: 64, Length: 128, K: 2}} {
-		if b, err := New(c); err != nil || !errors.Is(a.Merge(b, nil), filter.ErrMismatch) {
-			t.Errorf("%v merged", b.spec())
-		}
-	}
 }
 
 // TestIntersect: the common keys stay, and the bits are those that both filters have.
@@ -113,8 +104,9 @@ func TestIntersect(t *testing.T) {
 func TestMismatch(t *testing.T) {
 	a := filled(t, Config{M: 1000, K: 3}, 0, 50)
 	before := slices.Clone(a.words)
-	small := filled(t, Config{M: 999, K: 3}, 0, 50)
-	for _, o := range []family.Filter{nil, (*Filter)(nil), (*other)(nil), &other{}, other{}, small} {
+	small, more := filled(t, Config{M: 999, K: 3}, 0, 50), filled(t, Config{M: 1000, K: 4}, 0, 50)
+	long := filled(t, Config{M: 1000, Length: 2000, K: 3}, 0, 50)
+	for _, o := range []family.Filter{nil, (*Filter)(nil), (*other)(nil), &other{}, other{}, small, more, long} {
 		if err := a.Merge(o, nil); !errors.Is(err, filter.ErrMismatch) {
 			t.Errorf("Merge with %T: %v", o, err)
 		}

@@ -2,70 +2,13 @@ package blockpartitioned
 
 import (
 	"errors"
-	"fmt"
-	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
-
-// TestDecodeCounts changes one of the three numbers that stand beside the bits of a stored filter. Each may go as far
-// as its limit, and the filter then describes itself; one more is an error that names it.
-func TestDecodeCounts(t *testing.T) {
-	hs := filtertest.Hashes(110, 1)
-	f := build(t, Config{Effort: filter.Effort{Level: filter.Fast}}, hs[:100])
-	for _, h := range hs[100:] {
-		_ = f.Add(h)
-	}
-	setKeys := func(e *family.Encoded, n uint64) { e.Keys = n }
-	setLate := func(e *family.Encoded, n uint64) { e.Sections[1][0] = n }
-	setSearched := func(e *family.Encoded, n uint64) { e.Sections[1][1] = n }
-	for _, c := range []struct {
-		name  string
-		set   func(*family.Encoded, uint64)
-		value uint64
-		ok    bool
-	}{
-		{"keys", setKeys, 1001<<44 - 1, true},
-		{"keys", setKeys, 1001 << 44, false},
-		{"keys", setKeys, math.MaxUint64, false},
-		{"keys", setKeys, 10, true}, // as many as were late
-		{"keys", setKeys, 9, false},
-		{"late", setLate, 0, true},
-		{"late", setLate, 110, true},
-		{"late", setLate, 111, false},
-		{"late", setLate, math.MaxUint64, false},
-		{"searched", setSearched, 0, true},
-		{"searched", setSearched, f.blocks * f.payload(), true},
-		{"searched", setSearched, f.blocks*f.payload() + 1, false},
-		{"searched", setSearched, math.MaxUint64, false},
-	} {
-		t.Run(fmt.Sprintf("%s=%d", c.name, c.value), func(t *testing.T) {
-			e := f.Encode()
-			e.Sections = [][]uint64{e.Sections[0], slices.Clone(e.Sections[1])} // f shares the words
-			c.set(&e, c.value)
-			got, err := Decode(e)
-			if !c.ok {
-				if err == nil || got != nil || !strings.Contains(err.Error(), fmt.Sprint(c.value)) {
-					t.Errorf("%v, %v", got, err)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			i := got.Info()
-			if i.Keys != e.Keys || i.Late != e.Sections[1][0] || !(i.FPRPrior >= 0 && i.FPRPrior <= 1 && i.FillSearched <= 1) {
-				t.Errorf("%+v", i)
-			}
-			hold(t, got, hs)
-		})
-	}
-}
 
 // TestDecodeUnused sets each bit between the head and the payload of a block, the first bit of the payload and the last
 // one of the head.
@@ -148,5 +91,20 @@ func TestSmallPayload(t *testing.T) {
 			_ = f.Add(h)
 		}
 		hold(t, f, hs)
+	}
+}
+
+// TestViewShapes wants NewView to refuse geometries that no filter has.
+func TestViewShapes(t *testing.T) {
+	for _, s := range []blockGeometry{
+		{}, {512, 1, 7, 0}, {768, 4, 8, 5}, {512, 4, 65, 5}, {512, 4, 8, 6}, {512, 13, 8, 5}, {512, 4, -8, -5},
+		{512, 1 << 60, 8, 5}, {512, 1<<64 - 1, 8, 5}, {512, 0, 8, 5},
+	} {
+		if v, ok := NewView(s.block, s.groups, s.k, s.width); ok {
+			t.Errorf("%+v: a view of %d bytes", s, v.Bytes())
+		}
+	}
+	if _, err := ViewOf(family.NewSpec("blockpartitioned")); err == nil {
+		t.Error("a view of a filter that is not built")
 	}
 }

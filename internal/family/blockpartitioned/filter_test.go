@@ -5,10 +5,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -185,32 +183,6 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestEnough ends a search with the cause filter.ErrEnough, after it began and before.
-func TestEnough(t *testing.T) {
-	hs := filtertest.Hashes(40_000, 1)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	b, err := NewBuilder(Config{Effort: filter.Effort{Passes: filter.MaxPasses}}) // hours
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.Progress = func(filter.Progress) { cancel(filter.ErrEnough) }
-	_ = b.AddMany(hs)
-	early, err := b.Build(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	hold(t, early, hs)
-	b, err = NewBuilder(Config{Size: family.Sizing{FPR: 0.01}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = b.AddMany(hs)
-	if early, err = b.Build(ctx); err != nil { // that has ended before
-		t.Fatal(err)
-	}
-	hold(t, early, hs)
-}
-
 // TestCrowded has so many keys in one block that a search is of no use.
 func TestCrowded(t *testing.T) {
 	hs := filtertest.Hashes(5000, 1)
@@ -245,68 +217,6 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-func BenchmarkBuild(b *testing.B) {
-	hs := filtertest.Hashes(1_000_000, 1)
-	for b.Loop() {
-		build(b, Config{Workers: 1}, hs)
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e6, "ns/key")
-}
-
-func BenchmarkHas(b *testing.B) {
-	hs := filtertest.Hashes(1_000_000, 1)
-	f := build(b, Config{}, hs)
-	for _, c := range []struct {
-		name string
-		hs   []filter.Hash
-	}{{"absent", filtertest.Hashes(1<<16, 2)}, {"present", hs[:1<<16]}} {
-		b.Run(c.name, func(b *testing.B) {
-			i := 0
-			for b.Loop() {
-				f.Has(c.hs[i&(1<<16-1)])
-				i++
-			}
-		})
-	}
-}
-
-// TestMemory builds with keys on disk, which makes no difference to the filter, and without room for them.
-func TestMemory(t *testing.T) {
-	hs := filtertest.Hashes(100_000, 1)
-	fast := Config{Effort: filter.Effort{Level: filter.Fast}}
-	want := build(t, fast, hs).Encode()
-	limited := func(dir string) *Builder {
-		b, err := NewBuilder(fast)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.SetOptions(family.BuildOptions{Memory: 64 << 10, Dir: dir})
-		return b
-	}
-	b := limited(t.TempDir())
-	if err := b.AddMany(append(hs, hs[:50_000]...)); err != nil {
-		t.Fatal(err)
-	}
-	built, err := b.Build(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := built.(*Filter).Encode()
-	for i := range want.Sections {
-		if !slices.Equal(got.Sections[i], want.Sections[i]) {
-			t.Errorf("section %d differs", i)
-		}
-	}
-	none := filepath.Join(t.TempDir(), "none")
-	b = limited(none)
-	if err := b.AddMany(hs); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), none) {
-		t.Errorf("a folder that is not there: %v", err)
-	}
-	if _, err := b.Build(t.Context()); err == nil {
-		t.Error("built without all keys")
-	}
-}
-
 // TestBatch asks in batches as if the filter were larger than the caches: below that HasMany is Has.
 func TestBatch(t *testing.T) {
 	hs := filtertest.Hashes(5000, 1)
@@ -318,25 +228,6 @@ func TestBatch(t *testing.T) {
 		for i, h := range asked {
 			if dst[i] != f.Has(h) {
 				t.Fatalf("key %d: %v", i, dst[i])
-			}
-		}
-	}
-}
-
-// TestKeepsRate asks for rates from high to low, and for few keys.
-func TestKeepsRate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
-	for _, fpr := range []float64{0.3, 0.05, 0.01, 1e-3, 1e-5} {
-		for _, n := range []int{1, 30, 2000, 20_000} {
-			c := Config{Size: family.Sizing{FPR: fpr}, Effort: filter.Effort{Level: filter.Fast}}
-			i := build(t, c, filtertest.Hashes(n, 1)).Info()
-			if i.FPRPosterior > fpr {
-				t.Errorf("%d keys at %g: %g", n, fpr, i.FPRPosterior)
-			}
-			if n == 20_000 {
-				t.Logf("%g: %.4g at %.2f bits a key, %s", fpr, i.FPRPosterior, i.BitsPerKey(), i.Spec)
 			}
 		}
 	}
@@ -354,35 +245,28 @@ func TestFewKeysFarOff(t *testing.T) {
 	}
 }
 
-// TestLater tells the builder how many keys will come late, and holds the rate after them against the promise and
-// against the rate of a filter which was not told.
-func TestLater(t *testing.T) {
-	const n, late = 12_000, 8_000
-	hs := filtertest.Hashes(n+late, 1)
-	after := func(c Config) float64 {
-		f := build(t, c, hs[:n])
-		for _, h := range hs[n:] {
-			_ = f.Add(h)
+// TestKeep builds for other keys with the shifts of an earlier filter: also with blocks that have no keys or far too
+// many.
+func TestKeep(t *testing.T) {
+	keep := filter.Effort{Level: filter.Keep}
+	hs := filtertest.Hashes(51_000, 1)
+	old := build(t, Config{Effort: filter.Effort{Level: filter.Fast}}, hs[:50_000])
+	small := build(t, Config{Effort: filter.Effort{Level: filter.Fast}}, hs[:100])
+	for _, c := range []struct {
+		old  *Filter
+		keys []filter.Hash
+	}{{old, hs[1000:]}, {old, hs[:500]}, {old, nil}, {small, hs}} {
+		f := build(t, Config{From: c.old, Effort: keep}, c.keys)
+		want := newFilter(c.old.geometry, make([]uint64, len(c.old.words)), 0)
+		want.copyHeads(c.old)
+		for _, h := range c.keys {
+			_ = want.Add(h)
 		}
-		i := f.Info()
-		if i.Late != late {
-			t.Errorf("%d late keys", i.Late)
+		if !slices.Equal(f.words, want.words) {
+			t.Errorf("%d keys: the bits are not those that the shifts give", len(c.keys))
 		}
-		return i.FPRPosterior
 	}
-	c := Config{Size: family.Sizing{Bytes: n + late}}
-	untold := after(c)
-	c.Later = late
-	told := after(c)
-	_, forecast, err := c.Forecast(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("told %.4f, forecast %.4f, untold %.4f", told, forecast, untold)
-	if told > 0.6*untold || told > 1.1*forecast || told < 0.9*forecast {
-		t.Errorf("told %.4f, forecast %.4f, untold %.4f", told, forecast, untold)
-	}
-	if p := after(Config{Size: family.Sizing{FPR: 0.01}, Later: late}); p > 0.0105 {
-		t.Errorf("a rate of 0.01 after all keys is %.4f", p)
+	if _, err := NewBuilder(Config{Effort: keep}); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("without an earlier filter: %v", err)
 	}
 }

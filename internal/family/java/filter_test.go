@@ -164,36 +164,6 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestIntersect: the common keys stay, and the bits are those that both filters have.
-func TestIntersect(t *testing.T) {
-	hs := filtertest.Hashes(300, 5)
-	for _, c := range forms() {
-		c.Words, c.K = 100, 5
-		a, _ := New(c)
-		b, _ := New(c)
-		for i, h := range hs {
-			if i < 200 {
-				_ = a.Add(h)
-			}
-			if i >= 150 {
-				_ = b.Add(h)
-			}
-		}
-		want := slices.Clone(a.words)
-		for i := range want {
-			want[i] &= b.words[i]
-		}
-		if err := a.Intersect(b, nil); err != nil || !slices.Equal(a.words, want) || a.keys != 150 {
-			t.Errorf("%v, %d keys", err, a.keys)
-		}
-		for _, h := range hs[150:200] {
-			if !a.Has(h) {
-				t.Fatal("a common key is lost")
-			}
-		}
-	}
-}
-
 // TestUneven: with Sum32 the values of a probe are not divided evenly among the positions, which the rates count.
 func TestUneven(t *testing.T) {
 	const words, k = 1<<14 + 1, 3
@@ -223,32 +193,6 @@ func TestUneven(t *testing.T) {
 	}
 }
 
-// otherType is a filter of another family.
-type otherType struct{ family.Filter }
-
-func (*otherType) Info() filter.Info { return filter.Info{} }
-
-// TestMismatch: nil, nil pointers and filters of another type or geometry are refused and change nothing.
-func TestMismatch(t *testing.T) {
-	a, _ := New(Config{Kind: Guava, Words: 20, K: 5})
-	for _, h := range filtertest.Hashes(100, 6) {
-		_ = a.Add(h)
-	}
-	before := slices.Clone(a.words)
-	small, _ := New(Config{Kind: Guava, Words: 19, K: 5})
-	for _, o := range []family.Filter{nil, (*Filter)(nil), (*otherType)(nil), &otherType{}, small} {
-		if err := a.Merge(o, nil); !errors.Is(err, filter.ErrMismatch) {
-			t.Errorf("Merge with %T: %v", o, err)
-		}
-		if err := a.Intersect(o, nil); !errors.Is(err, filter.ErrMismatch) {
-			t.Errorf("Intersect with %T: %v", o, err)
-		}
-	}
-	if !slices.Equal(a.words, before) || a.keys != 100 {
-		t.Error("the filter changed")
-	}
-}
-
 // TestEstimateKeys counts keys that were added twice once, and only bits that probes reach.
 func TestEstimateKeys(t *testing.T) {
 	for _, c := range forms() {
@@ -269,22 +213,6 @@ func TestEstimateKeys(t *testing.T) {
 	full := &Filter{words: []uint64{math.MaxUint64}, k: 2, sums: Sum64, kind: Spark}
 	if n := full.EstimateKeys(); !math.IsInf(n, 1) {
 		t.Errorf("full: %g", n)
-	}
-}
-
-// TestHasManyLengths panics before it writes.
-func TestHasManyLengths(t *testing.T) {
-	f, _ := New(Config{Kind: Guava, Words: 1, K: 1})
-	for _, n := range []int{0, 2, 4} {
-		func() {
-			dst := make([]bool, n, 10)
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%d results for 3 keys: no panic", n)
-				}
-			}()
-			f.HasMany(dst, make([]filter.Hash, 3))
-		}()
 	}
 }
 

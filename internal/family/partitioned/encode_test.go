@@ -2,74 +2,13 @@ package partitioned
 
 import (
 	"errors"
-	"fmt"
-	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
-
-// TestDecodeCounts changes one of the three numbers that stand beside the bits of a stored filter. Each may go as far
-// as its limit, and the filter then describes itself; one more is an error that names it.
-func TestDecodeCounts(t *testing.T) {
-	hs := filtertest.Hashes(110, 1)
-	f := build(t, Config{Effort: filter.Effort{Level: filter.Fast}}, hs[:100])
-	for _, h := range hs[100:] {
-		_ = f.Add(h)
-	}
-	setKeys := func(e *family.Encoded, n uint64) { e.Keys = n }
-	setLate := func(e *family.Encoded, n uint64) { e.Sections[2][0] = n }
-	setSearched := func(e *family.Encoded, n uint64) { e.Sections[2][1] = n }
-	for _, c := range []struct {
-		name  string
-		set   func(*family.Encoded, uint64)
-		value uint64
-		ok    bool
-	}{
-		{"keys", setKeys, 1001<<44 - 1, true},
-		{"keys", setKeys, 1001 << 44, false},
-		{"keys", setKeys, math.MaxUint64, false},
-		{"keys", setKeys, 10, true}, // as many as were late
-		{"keys", setKeys, 9, false},
-		{"late", setLate, 0, true},
-		{"late", setLate, 110, true},
-		{"late", setLate, 111, false},
-		{"late", setLate, math.MaxUint64, false},
-		{"searched", setSearched, 0, true},
-		{"searched", setSearched, f.geometry.shards * f.bits, true},
-		{"searched", setSearched, f.geometry.shards*f.bits + 1, false},
-		{"searched", setSearched, math.MaxUint64, false},
-	} {
-		t.Run(fmt.Sprintf("%s=%d", c.name, c.value), func(t *testing.T) {
-			e := f.Encode()
-			e.Sections = [][]uint64{e.Sections[0], e.Sections[1], slices.Clone(e.Sections[2])} // f shares the words
-			c.set(&e, c.value)
-			got, err := Decode(e)
-			if !c.ok {
-				if err == nil || got != nil || !strings.Contains(err.Error(), fmt.Sprint(c.value)) {
-					t.Errorf("%v, %v", got, err)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			i := got.Info()
-			if i.Keys != e.Keys || i.Late != e.Sections[2][0] || !(i.FPRPrior >= 0 && i.FPRPrior <= 1 && i.FillSearched <= 1) {
-				t.Errorf("%+v", i)
-			}
-			for _, h := range hs {
-				if !got.Has(h) {
-					t.Fatal("a key is lost")
-				}
-			}
-		})
-	}
-}
 
 // TestSmallShards has shards of few bits, which only a filter of one shard may have: with many of them the size of a
 // file would not bound the work for its shards.
@@ -119,5 +58,23 @@ func TestSmallShards(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// TestViewValid wants ViewOf and Valid to refuse the same geometries.
+func TestViewValid(t *testing.T) {
+	for _, v := range []*View{
+		{}, {Shards: 1, Groups: 1, K: 1, Width: 5, Bits: 31}, {Shards: 1, Groups: 2, K: 1, Bits: 31},
+		{Groups: 1, K: 1, Bits: 64},
+		{Shards: 1, Groups: 1, K: 65, Bits: 64}, {Shards: 2, Groups: 1, K: 1, Bits: 64}, {Shards: 1, K: 1, Bits: 64},
+		{Shards: 1, Groups: 1, K: 1, Bits: 1 << 32}, {Shards: 1 << 30, Groups: 1, K: 1, Width: 5, Bits: 1 << 30},
+		{Shards: 1, Groups: 1, K: 1, Width: 6, Bits: 64}, {Shards: 1, Groups: 1, K: 1, Width: -1, Bits: 64},
+	} {
+		if v.Valid() {
+			t.Errorf("%+v is valid", v)
+		}
+	}
+	if _, err := ViewOf(family.NewSpec("partitioned")); err == nil {
+		t.Error("a view of a filter that is not built")
 	}
 }

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -171,24 +169,6 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// TestTargetRate asks for rates.
-func TestTargetRate(t *testing.T) {
-	for _, p := range []float64{0.2, 0.01, 1e-3, 1e-6} {
-		for _, n := range []int{10, 300, 20_000} {
-			if testing.Short() && n > 300 {
-				continue
-			}
-			f := build(t, Config{Size: family.Sizing{FPR: p}, Effort: filter.Effort{Level: filter.Fast}},
-				filtertest.Hashes(n, 5))
-			i := f.Info()
-			t.Logf("%g, %d keys: %.4g at %.2f bits a key, %v", p, n, i.FPRPosterior, i.BitsPerKey(), f.geometry)
-			if i.FPRPosterior > p || n > 1000 && i.FPRPosterior < p*0.9 {
-				t.Errorf("%g asked for, %g kept", p, i.FPRPosterior)
-			}
-		}
-	}
-}
-
 // TestAdd adds as many keys again and finds the rate where the formula for random shifts puts it.
 func TestAdd(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 1)
@@ -244,21 +224,6 @@ func TestConfigErrors(t *testing.T) {
 	}
 	if _, err := b.Build(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
-	}
-}
-
-// TestFewKeys asks for rates with very few keys, whose filters are all different.
-func TestFewKeys(t *testing.T) {
-	for _, fpr := range []float64{0.2, 0.01, 1e-3, 1e-6} {
-		for _, n := range []int{1, 2, 3, 5, 10, 17, 30} {
-			for seed := range uint64(12) {
-				hs := filtertest.Hashes(n, seed)
-				f := build(t, Config{Size: family.Sizing{FPR: fpr}, Effort: filter.Effort{Level: filter.Fast}}, hs)
-				if p := f.posterior(); p > fpr {
-					t.Fatalf("%d keys at %g: %g", n, fpr, p)
-				}
-			}
-		}
 	}
 }
 
@@ -350,39 +315,6 @@ func TestEfforts(t *testing.T) {
 			t.Errorf("%v gave %g, a fast search %g", budget, p, fast)
 		}
 	})
-	t.Run("enough", func(t *testing.T) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		b, err := NewBuilder(Config{Effort: filter.Effort{Passes: filter.MaxPasses}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.Progress = func(p filter.Progress) {
-			if p.Rate > 0 && p.Left > 0 {
-				cancel(filter.ErrEnough)
-			}
-		}
-		_ = b.AddMany(hs)
-		f, err := b.Build(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, h := range hs {
-			if !f.Has(h) {
-				t.Fatal("a key is lost")
-			}
-		}
-		if p := f.Info().FPRPosterior; p > 0.016 {
-			t.Errorf("ended early at %g", p)
-		}
-		b, err = NewBuilder(Config{Size: family.Sizing{FPR: 0.01}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = b.AddMany(hs)
-		if f, err = b.Build(ctx); err != nil || !f.Has(hs[0]) { // that has ended before
-			t.Fatal(err)
-		}
-	})
 }
 
 // TestReoptimize changes the keys of a filter: a tenth goes, as many come.
@@ -415,76 +347,6 @@ func TestReoptimize(t *testing.T) {
 	}
 }
 
-// TestMemory builds with keys on disk, which makes no difference to the filter, and without room for them.
-func TestMemory(t *testing.T) {
-	hs := filtertest.Hashes(100_000, 1)
-	fast := Config{Effort: filter.Effort{Level: filter.Fast}}
-	want := build(t, fast, hs).Encode()
-	limited := func(dir string) *Builder {
-		b, err := NewBuilder(fast)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.SetOptions(family.BuildOptions{Memory: 64 << 10, Dir: dir})
-		return b
-	}
-	b := limited(t.TempDir())
-	if err := b.AddMany(append(hs, hs[:50_000]...)); err != nil {
-		t.Fatal(err)
-	}
-	built, err := b.Build(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := built.(*Filter).Encode()
-	for i := range want.Sections {
-		if !slices.Equal(got.Sections[i], want.Sections[i]) {
-			t.Errorf("section %d differs", i)
-		}
-	}
-	none := filepath.Join(t.TempDir(), "none")
-	b = limited(none)
-	if err := b.AddMany(hs); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), none) {
-		t.Errorf("a folder that is not there: %v", err)
-	}
-	if _, err := b.Build(t.Context()); err == nil {
-		t.Error("built without all keys")
-	}
-}
-
-// TestLater tells the builder how many keys will come late, and holds the rate after them against the promise and
-// against the rate of a filter which was not told.
-func TestLater(t *testing.T) {
-	const n, late = 12_000, 8_000
-	hs := filtertest.Hashes(n+late, 1)
-	after := func(c Config) float64 {
-		f := build(t, c, hs[:n])
-		for _, h := range hs[n:] {
-			_ = f.Add(h)
-		}
-		i := f.Info()
-		if i.Late != late {
-			t.Errorf("%d late keys", i.Late)
-		}
-		return i.FPRPosterior
-	}
-	c := Config{Size: family.Sizing{Bytes: n + late}}
-	untold := after(c)
-	c.Later = late
-	told := after(c)
-	_, forecast, err := c.Forecast(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("told %.4f, forecast %.4f, untold %.4f", told, forecast, untold)
-	if told > 0.6*untold || told > 1.1*forecast || told < 0.9*forecast {
-		t.Errorf("told %.4f, forecast %.4f, untold %.4f", told, forecast, untold)
-	}
-	if p := after(Config{Size: family.Sizing{FPR: 0.01}, Later: late}); p > 0.0105 {
-		t.Errorf("a rate of 0.01 after all keys is %.4f", p)
-	}
-}
-
 // TestLaterSmall keeps the rate in filters so small that their bits are nearly all in reach of every shift, or nearly
 // none.
 func TestLaterSmall(t *testing.T) {
@@ -503,6 +365,49 @@ func TestLaterSmall(t *testing.T) {
 			}
 			if mean := sum / filters; mean > 1.15*fpr { // the few late keys make it vary by as much again from filter to filter
 				t.Errorf("%d keys and %d later: a rate of %g is %.3g", n, late, fpr, mean)
+			}
+		}
+	}
+}
+
+var keep = filter.Effort{Level: filter.Keep}
+
+// TestKeep builds for other keys with the shifts of an earlier filter, several shards, and groups without keys.
+func TestKeep(t *testing.T) {
+	hs := filtertest.Hashes(102_000, 1)
+	old := build(t, Config{Effort: filter.Effort{Level: filter.Fast}}, hs[:100_000])
+	for _, keys := range [][]filter.Hash{hs[2000:], hs[:1000], nil, hs} {
+		f := build(t, Config{From: old, Effort: keep}, keys)
+		if !slices.Equal(f.shifts, old.shifts) || f.geometry != old.geometry {
+			t.Fatalf("with %d keys the shifts or the geometry changed", len(keys))
+		}
+		added := newFilter(old.geometry, make([]uint64, len(old.bitmap)), old.shifts, 0)
+		for _, h := range keys {
+			_ = added.Add(h)
+		}
+		if !slices.Equal(f.bitmap, added.bitmap) {
+			t.Errorf("with %d keys the bits are not those that the shifts give", len(keys))
+		}
+		if i := f.Info(); i.Late != 0 || i.FillSearched != i.Fill || i.Keys != uint64(len(keys)) {
+			t.Errorf("%+v", i)
+		}
+	}
+	if _, err := NewBuilder(Config{Effort: keep}); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("without an earlier filter: %v", err)
+	}
+}
+
+// TestBatch asks in batches as if the filter were larger than the caches: below that HasMany is Has.
+func TestBatch(t *testing.T) {
+	hs := filtertest.Hashes(70_000, 1)
+	for _, bits := range []float64{6, 8, 16, 40} {
+		f := build(t, Config{Size: family.Sizing{BitsPerKey: bits}, Effort: filter.Effort{Level: filter.Fast}}, hs)
+		asked := append(hs[:len(hs):len(hs)], filtertest.Hashes(70_001, 2)...)
+		got := make([]bool, len(asked))
+		f.hasMany(got, asked)
+		for i, h := range asked {
+			if got[i] != f.Has(h) || i < len(hs) && !got[i] {
+				t.Fatalf("%g bits, key %d: %v, Has says %v", bits, i, got[i], f.Has(h))
 			}
 		}
 	}

@@ -165,22 +165,6 @@ func TestEstimateKeys(t *testing.T) {
 	}
 }
 
-// TestHasManyLengths panics before it writes.
-func TestHasManyLengths(t *testing.T) {
-	f, _ := chain(t, Config{Capacity: 10}, 0)
-	for _, n := range []int{0, 2, 4} {
-		func() {
-			dst := make([]bool, n, 10)
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%d results for 3 keys: no panic", n)
-				}
-			}()
-			f.HasMany(dst, make([]filter.Hash, 3))
-		}()
-	}
-}
-
 // TestShortHeaders: no part of a header is read beyond its end.
 func TestShortHeaders(t *testing.T) {
 	f, _ := chain(t, Config{Capacity: 10}, 100)

@@ -1,10 +1,10 @@
 package twochoice
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"testing"
 	"time"
 
@@ -16,11 +16,6 @@ import (
 
 func build(t testing.TB, c Config, hs []filter.Hash) *Filter {
 	t.Helper()
-	return buildIn(t, t.Context(), c, hs)
-}
-
-func buildIn(t testing.TB, ctx context.Context, c Config, hs []filter.Hash) *Filter {
-	t.Helper()
 	b, err := NewBuilder(c)
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +23,7 @@ func buildIn(t testing.TB, ctx context.Context, c Config, hs []filter.Hash) *Fil
 	if err := b.AddMany(hs); err != nil {
 		t.Fatal(err)
 	}
-	f, err := b.Build(ctx)
+	f, err := b.Build(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,36 +216,6 @@ func TestFrom(t *testing.T) {
 	}
 }
 
-// TestStopped ends a search in the middle, with and without a wish to keep it.
-func TestStopped(t *testing.T) {
-	hs := filtertest.Hashes(150_000, 9)
-	long := Config{Size: family.Sizing{BitsPerKey: 8}, K: 8, Effort: filter.Effort{Passes: filter.MaxPasses}}
-	for _, cause := range []error{filter.ErrEnough, context.Canceled} {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		b, err := NewBuilder(long)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.Progress = func(filter.Progress) { cancel(cause) }
-		_ = b.AddMany(hs)
-		f, err := b.Build(ctx)
-		if cause != filter.ErrEnough {
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("cancelled: %v", err)
-			}
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, h := range hs {
-			if !f.Has(h) {
-				t.Fatal("a key is lost")
-			}
-		}
-	}
-}
-
 // TestBudget ends a search by time, on a clock that counts work instead: the two shards share the time.
 func TestBudget(t *testing.T) {
 	const keys, perKey, rounds = 20_000, 60 * time.Nanosecond, 20
@@ -335,4 +300,28 @@ func meanAndDeviation(values []float64) (mean, deviation float64) {
 		squares += (v - mean) * (v - mean)
 	}
 	return mean, math.Sqrt(squares / float64(len(values)-1))
+}
+
+// TestKeep replaces 1% of the keys: few bits change, and the filter has fewer bits set than with Add.
+func TestKeep(t *testing.T) {
+	keep := filter.Effort{Level: filter.Keep}
+	hs := filtertest.Hashes(50_500, 1)
+	old := build(t, Config{Effort: filter.Effort{Level: filter.Fast}}, hs[:50_000])
+	f := build(t, Config{From: old, Effort: keep}, hs[500:])
+	flips := 0
+	for i := range f.words {
+		flips += bits.OnesCount64(f.words[i] ^ old.words[i])
+	}
+	if most := 2 * 500 * f.k; f.geometry != old.geometry || flips > most {
+		t.Errorf("%d bits differ, want at most %d", flips, most)
+	}
+	for _, h := range hs[50_000:] {
+		_ = old.Add(h)
+	}
+	if a, b := f.Info().Fill, old.Info().Fill; a >= b {
+		t.Errorf("fill %v, %v with all keys added", a, b)
+	}
+	if _, err := NewBuilder(Config{Effort: keep}); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("without an earlier filter: %v", err)
+	}
 }

@@ -117,27 +117,6 @@ func TestForecastDouble(t *testing.T) {
 	}
 }
 
-// TestKeepsRate asks for rates and checks that the searched filter has them, in hardly more bits than needed.
-func TestKeepsRate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
-	for _, n := range []int{1, 30, 1000, 20_000} {
-		for _, p := range []float64{0.3, 0.01, 1e-5} {
-			for _, hashing := range []Hashing{Independent, Double} {
-				if hashing == Double && (n < 1000 || p < 0.01) {
-					continue // groups that coincide are too many there
-				}
-				f := build(t, Config{Size: family.Sizing{FPR: p}, Hashing: hashing, Effort: filter.Effort{Passes: 12}},
-					filtertest.Hashes(n, 4))
-				if i := f.Info(); i.FPRPosterior > p || n >= 1000 && i.FPRPosterior < p*0.9 {
-					t.Errorf("n=%d: rate %g, wanted %g: %s", n, i.FPRPosterior, p, i.Spec)
-				}
-			}
-		}
-	}
-}
-
 // TestProbes: an absent key costs about c/(1-f) probes.
 func TestProbes(t *testing.T) {
 	f := build(t, Config{Choices: 4, Effort: filter.Effort{Passes: 2}}, filtertest.Hashes(5000, 1))
