@@ -190,7 +190,10 @@ func (b *oneBuild) options() family.BuildOptions {
 func (b *oneBuild) build(ctx context.Context) (*Set, error) {
 	set, err := b.finish(ctx)
 	if err == nil {
-		err = b.checkLosses(set)
+		err = b.losses.Compare(set.inner())
+	}
+	if err == nil && !b.part {
+		err = b.losses.Check(bulk.DistinctLen(set.inner()))
 	}
 	if err == nil && b.config.Capacity > 0 {
 		if n := bulk.Distinct(set.inner(), b.config.Capacity); n > b.config.Capacity {
@@ -208,28 +211,23 @@ func (b *oneBuild) guard(old *Set) (err error) {
 	return err
 }
 
-// checkLosses returns an error if the Set has lost too much of the older one that it replaces.
-func (b *oneBuild) checkLosses(set *Set) error {
-	if err := b.losses.Compare(set.inner()); err != nil || b.part {
-		return err
-	}
-	return b.losses.Check(bulk.DistinctLen(set.inner()))
-}
-
 // finishOne makes the Set of a Builder of one filter.
 func (b *oneBuild) finishOne(ctx context.Context) (*Set, error) {
 	f, err := b.filter(ctx)
 	if err != nil {
 		return nil, b.noRoom(err)
 	}
-	set, err := newSet(f, b.in.Hasher(), b.config.Concurrent)
+	set, err := made(one.NewForm(f, b.in.Hasher(), b.config.Concurrent))
 	if err != nil {
 		return nil, err
 	}
-	switch set.choose(b.chosen); {
-	case b.config.Like == nil && b.family.Name != "":
-		set.choose(cmp.Or(b.config.FPRChosen, engine.ChosenFPR(set.inner(), b.family, b.spec, b.in.Len())))
-	case b.trim:
+
+	rate := b.chosen
+	if b.config.Like == nil && b.family.Name != "" { // else an older Set has chosen it
+		rate = cmp.Or(b.config.FPRChosen, engine.ChosenFPR(set.inner(), b.family, b.spec, b.in.Len()))
+	}
+	set.choose(rate)
+	if b.trim {
 		if set, err = set.Trimmed(); err != nil {
 			return nil, err
 		}

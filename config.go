@@ -260,20 +260,3 @@ func (c Config) checkShrink() error {
 	}
 	return nil
 }
-
-// checkLikeShards returns the hasher of a sharded set like another one.
-func (c Config) checkLikeShards() (filter.Hasher, error) {
-	if err := c.checkLike(); err != nil {
-		return filter.Hasher{}, err
-	}
-	if c.Like.inner().Facts().Stored.Shards == 0 {
-		return filter.Hasher{}, family.Invalid("like", "a Set of one filter", "a sharded set follows a sharded one")
-	}
-	return c.Like.Hasher(), nil
-}
-
-// likeShards returns the Config of each shard of a set like Like; Like is still the whole set.
-func (c Config) likeShards() Config {
-	return Config{Like: c.Like, Shrink: c.Shrink, MaxBytes: c.MaxBytes, Workers: c.Workers, Memory: c.Memory,
-		TempDir: c.TempDir}
-}

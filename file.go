@@ -216,26 +216,17 @@ func (s *Set) WriteTo(w io.Writer) (int64, error) {
 }
 
 // MarshalBinary returns the set in the file format.
-func (s *Set) MarshalBinary() ([]byte, error) {
+func (s *Set) MarshalBinary() (b []byte, err error) {
 	f, err := s.inner().Encode()
 	if err != nil {
 		return nil, err
 	}
-	n, err := container.Len(f)
-	if err != nil {
-		return nil, err
-	}
-	if n > maxInt {
-		return nil, fmt.Errorf("%d bytes: %w", n, filter.ErrTooLarge)
-	}
-	w := bytes.NewBuffer(make([]byte, 0, n))
-	if err := s.inner().Guarded(func() error { return container.Write(w, f) }); err != nil {
-		return nil, err
-	}
-	return w.Bytes(), nil
+	err = s.inner().Guarded(func() (err error) {
+		b, err = container.Marshal(f)
+		return err
+	})
+	return b, err
 }
-
-const maxInt = uint64(^uint(0) >> 1)
 
 // MarshalJSON returns an error wrapping errors.ErrUnsupported: a Set is no JSON value. Put what MarshalBinary returns
 // into JSON, where bytes are base64.
@@ -250,15 +241,20 @@ func (s *Set) MarshalJSON() ([]byte, error) {
 func (s *Set) UnmarshalBinary(b []byte) error {
 	s.begin()
 	defer s.end()
-	return s.loaded(s.unmarshal(b))
+	err := s.unmarshal(b)
+	if err != nil && s.isEmpty() {
+		s.take(one.Nothing(s.Hasher(), err))
+	}
+	return err
 }
 
 func (s *Set) unmarshal(b []byte) error {
 	if len(b) > DefaultMaxBytes {
 		return fmt.Errorf("%d bytes, at most %d: %w; take FromBytes", len(b), DefaultMaxBytes, filter.ErrTooLarge)
 	}
-	r := bytes.NewReader(b)
-	set, err := s.readLike(r)
+	r, old := bytes.NewReader(b), s.inner()
+	_, concurrent := old.Facts().Filter.(family.Concurrent)
+	set, err := one.Read(r, engine.Options{MaxBytes: DefaultMaxBytes, Keyed: s.Hasher(), Concurrent: concurrent})
 	if err != nil {
 		return err
 	}
@@ -266,27 +262,8 @@ func (s *Set) unmarshal(b []byte) error {
 		at := uint64(len(b) - r.Len())
 		return container.Broken(at, "bytes behind the filter", filter.ErrCorrupt)
 	}
-	return s.replace(set)
-}
 
-// loaded keeps the error of a load into a Set without a filter for Err, and returns it.
-func (s *Set) loaded(err error) error {
-	if err != nil && s.isEmpty() {
-		s.take(one.Nothing(s.Hasher(), err))
-	}
-	return err
-}
-
-// readLike reads a filter with the secret and in the form of s.
-func (s *Set) readLike(r io.Reader) (*one.Set, error) {
-	_, concurrent := s.inner().Facts().Filter.(family.Concurrent)
-	return one.Read(r, engine.Options{MaxBytes: DefaultMaxBytes, Keyed: s.Hasher(), Concurrent: concurrent})
-}
-
-// replace makes s stand on e.
-func (s *Set) replace(e engine.Engine) error {
-	old := s.inner()
-	s.take(e)
+	s.take(set)
 	return old.Close()
 }
 

@@ -88,7 +88,13 @@ func (c Config) checkSharded(ctx context.Context) (filter.Hasher, error) {
 		return filter.Hasher{}, err
 	}
 	if c.Like != nil {
-		return c.checkLikeShards()
+		if err := c.checkLike(); err != nil {
+			return filter.Hasher{}, err
+		}
+		if c.Like.inner().Facts().Stored.Shards == 0 {
+			return filter.Hasher{}, family.Invalid("like", "a Set of one filter", "a sharded set follows a sharded one")
+		}
+		return c.Like.Hasher(), nil
 	}
 	if c.open() && c.Keys == 0 {
 		if err := c.checkNeeds(); err != nil {
@@ -136,7 +142,9 @@ func (b *shardBuild) noValues(other error) error {
 // start makes the store of hashes, when the number of shards is known.
 func (b *shardBuild) start(ctx context.Context) (err error) {
 	if b.config.Like != nil {
-		b.each = b.config.likeShards()
+		c := b.config
+		b.each = Config{Like: c.Like, Shrink: c.Shrink, MaxBytes: c.MaxBytes, Workers: c.Workers, Memory: c.Memory,
+			TempDir: c.TempDir}
 	} else if b.each, err = b.config.ForShard(ctx); err != nil {
 		return err
 	}

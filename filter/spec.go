@@ -178,25 +178,18 @@ func (s *Spec) UnmarshalText(text []byte) error {
 	return err
 }
 
+// The characters of names and values.
+const (
+	letters    = "abcdefghijklmnopqrstuvwxyz"
+	nameChars  = letters + "0123456789_"
+	valueChars = nameChars + "ABCDEFGHIJKLMNOPQRSTUVWXYZ.+-"
+)
+
 func isName(s string) bool {
-	for i, c := range []byte(s) {
-		letter := 'a' <= c && c <= 'z'
-		if !letter && (i == 0 || c != '_' && (c < '0' || c > '9')) {
-			return false
-		}
-	}
-	return s != ""
+	return s != "" && strings.Contains(letters, s[:1]) && strings.Trim(s, nameChars) == ""
 }
 
-func isValue(s string) bool {
-	for _, c := range []byte(s) {
-		ok := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("_.+-", c) >= 0
-		if !ok {
-			return false
-		}
-	}
-	return s != ""
-}
+func isValue(s string) bool { return s != "" && strings.Trim(s, valueChars) == "" }
 
 // Effort limits the search of a family that fits its filter to the keys: by name, by passes over all keys, by time,
 // or by the rate to reach. Set at most one field. The zero Effort is the level Default.

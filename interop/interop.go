@@ -166,19 +166,11 @@ func Read(r io.Reader, f Format, maxBytes uint64, o ...bloomery.Option) (*bloome
 	if r, ok := decoded.(interface{ FPR() float64 }); ok && r.FPR() < 1 { // the format has the chosen rate
 		file.FPRChosen = r.FPR()
 	}
-
-	size, err := container.Len(file)
+	b, err := container.Marshal(file)
 	if err != nil {
 		return nil, err
 	}
-	if size > math.MaxInt {
-		return nil, fmt.Errorf("%d bytes: %w", size, filter.ErrTooLarge)
-	}
-	b := bytes.NewBuffer(make([]byte, 0, size))
-	if err := container.Write(b, file); err != nil {
-		return nil, err
-	}
-	return bloomery.FromBytes(b.Bytes(), o...)
+	return bloomery.FromBytes(b, o...)
 }
 
 // storedForm returns the stored form of a Set, in memory of its own.

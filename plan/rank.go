@@ -157,10 +157,11 @@ func try(k kind, n *Needs) (choice Choice, why string) {
 	if k.LineFrom > row.FPRPrior && n.OneLine {
 		return choice, "reads a second cache line too often at so low a rate"
 	}
-	if n.FPR == 0 && row.FPRPrior > useless {
-		return choice, fmt.Sprintf("has a rate of %.3g", row.FPRPrior)
+	most := useless
+	if n.FPR > 0 {
+		most = n.FPR * scatter
 	}
-	if n.FPR > 0 && row.FPRPrior > n.FPR*scatter {
+	if row.FPRPrior > most {
 		return choice, fmt.Sprintf("has a rate of %.3g", row.FPRPrior)
 	}
 	cost, ok := families.Costs().At(k.Spec, n.all(), choice.FPRPrior)
@@ -227,12 +228,7 @@ func short(d time.Duration) time.Duration {
 	}
 }
 
-func join(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + "; " + b
-}
+func join(a, b string) string { return strings.TrimPrefix(a+"; "+b, "; ") }
 
 // noRate is the rate below which false positives do not occur in practice. Lower rates rank as equal.
 const noRate = 1e-12
@@ -270,7 +266,7 @@ func outside(rate, best float64) int {
 // first returns the first of the preferred forms that meets the needs. If static forms were refused for the rate, the
 // size or the time, it is the next static one, or the smallest of the others.
 func first(n *Needs) (best Choice, ok bool) {
-	refused := false
+	refused, others := false, []Choice(nil)
 	for _, k := range preferred() {
 		if k.misses(n) || k.lacks(n) != "" {
 			continue
@@ -286,11 +282,15 @@ func first(n *Needs) (best Choice, ok bool) {
 		case static || !refused:
 			return choice, true
 		case k.Can.Has(family.CanCount) && !n.Count: // larger, for what was not asked for
-		case !ok || n.better(choice, best):
-			best, ok = choice, true
+		default:
+			others = append(others, choice)
 		}
 	}
-	return best, ok
+	n.order(others)
+	if len(others) == 0 {
+		return Choice{}, false
+	}
+	return others[0], true
 }
 
 // least returns the fewest bits of a filter that has the size that was asked for: nine tenths, or a bit per key less,
@@ -301,13 +301,6 @@ func (n *Needs) least(k kind) float64 {
 		return least - 512
 	}
 	return least
-}
-
-// better reports whether a comes before b in the order of a plan.
-func (n *Needs) better(a, b Choice) bool {
-	both := []Choice{b, a}
-	n.order(both)
-	return both[0].Spec == a.Spec
 }
 
 // preferred returns the forms that Lasting tries, in order.

@@ -108,16 +108,9 @@ func (w *Writer) build(kind families.Family, s filter.Spec) (family.Filter, erro
 // appendFilter appends the filter block of a built filter to dst. The error wraps filter.ErrConfig, filter.ErrTooLarge or
 // filter.ErrFamily if there is no block for it.
 func appendFilter(dst []byte, e family.Encoded) ([]byte, error) {
-	if f, err := families.ByName(e.Spec.Family()); err != nil {
-		return dst, err
-	} else if err := e.CheckSections(f.SectionWords(e.Spec)); err != nil {
-		return dst, err
-	}
 	switch e.Spec.Family() {
-	case blocked.Family:
-		return appendBlocked(dst, e)
-	case blockpartitioned.Family:
-		return appendBlockpartitioned(dst, e)
+	case blocked.Family, blockpartitioned.Family:
+		return appendBlocks(dst, e), nil
 	case partitioned.Family:
 		return appendPartitioned(dst, e)
 	case fuse.Family:
@@ -128,21 +121,17 @@ func appendFilter(dst []byte, e family.Encoded) ([]byte, error) {
 	return dst, filter.ErrFamily
 }
 
-func appendBlocked(dst []byte, e family.Encoded) ([]byte, error) {
+// appendBlocks appends the block of a filter of blocks, whose sizes the tail has.
+func appendBlocks(dst []byte, e family.Encoded) []byte {
 	r := family.Reader(e.Spec)
-	tail := r.Uint("k")
-	if r.Text("layout", "") == string(blocked.Split) {
+	kind, tail := uint64(kindBlocked), r.Uint("k")
+	if e.Spec.Family() == blockpartitioned.Family {
+		kind = kindBlockpartitioned
+		tail |= r.Uint("width")<<8 | r.Uint("groups")<<16 | r.Uint("block")/512<<32
+	} else if r.Text("layout", "") == string(blocked.Split) {
 		tail |= 1 << 8
 	}
-	dst = appendWords(dst, e.Sections[0], 8*uint64(len(e.Sections[0])))
-	return appendTail(dst, kindBlocked, tail), nil
-}
-
-func appendBlockpartitioned(dst []byte, e family.Encoded) ([]byte, error) {
-	r := family.Reader(e.Spec)
-	tail := r.Uint("k") | r.Uint("width")<<8 | r.Uint("groups")<<16 | r.Uint("block")/512<<32
-	dst = appendWords(dst, e.Sections[0], 8*uint64(len(e.Sections[0])))
-	return appendTail(dst, kindBlockpartitioned, tail), nil
+	return appendTail(appendWords(dst, e.Sections[0], 8*uint64(len(e.Sections[0]))), kind, tail)
 }
 
 func appendPartitioned(dst []byte, e family.Encoded) ([]byte, error) {

@@ -1,7 +1,6 @@
 package window
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -30,20 +29,12 @@ func (f *Filter[K]) WriteTo(w io.Writer) (int64, error) {
 }
 
 // MarshalBinary returns what Save would write. Read reads it.
-func (f *Filter[K]) MarshalBinary() ([]byte, error) {
-	var w bytes.Buffer
-	err := f.ring.saveTo(func(file *container.File) error {
-		n, err := container.Len(file)
-		if err != nil {
-			return err
-		}
-		if n > uint64(^uint(0)>>1) {
-			return fmt.Errorf("%d bytes: %w", n, filter.ErrTooLarge)
-		}
-		w.Grow(int(n))
-		return container.Write(&w, file)
+func (f *Filter[K]) MarshalBinary() (b []byte, err error) {
+	err = f.ring.saveTo(func(file *container.File) (err error) {
+		b, err = container.Marshal(file)
+		return err
 	})
-	return w.Bytes(), err
+	return b, err
 }
 
 // Open returns the filter in a file that Save wrote. It forgets nothing early: time goes on from the time of the file,

@@ -1,10 +1,12 @@
 package container
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 
 	"github.com/bloomery/bloomery/filter"
@@ -44,6 +46,23 @@ func Write(w io.Writer, f *File) error {
 func Len(f *File) (uint64, error) {
 	_, _, length, err := layout(len(f.Spec.String()), wordsOf(f))
 	return length, err
+}
+
+// Marshal returns the file as Write writes it.
+func Marshal(f *File) ([]byte, error) {
+	n, err := Len(f)
+	if err != nil {
+		return nil, err
+	}
+	if n > math.MaxInt {
+		return nil, fmt.Errorf("%d bytes: %w", n, filter.ErrTooLarge)
+	}
+
+	b := bytes.NewBuffer(make([]byte, 0, n))
+	if err := Write(b, f); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
 }
 
 // wordsOf returns the number of words of each section; the exceptions are last.

@@ -198,9 +198,9 @@ func Split(t testing.TB, s *bloomery.Set) (*bloomery.Set, *except.Cascade) {
 	file, err := one.New(main, s.Hasher()).Encode()
 	Check(t, err)
 
-	var b bytes.Buffer
-	Check(t, container.Write(&b, file))
-	plain, err := bloomery.FromBytes(b.Bytes())
+	b, err := container.Marshal(file)
+	Check(t, err)
+	plain, err := bloomery.FromBytes(b)
 	Check(t, err)
 	return plain, cascade
 }

@@ -37,6 +37,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"math/bits"
 	"slices"
 	"time"
@@ -47,6 +48,17 @@ const HashSize = sha256.Size
 
 // Version is the format version that Read accepts.
 const Version = 4
+
+var (
+	// ErrFormat means that bytes are not of the format, or of a version that this package does not read.
+	ErrFormat = errors.New("not a Clubcard of version 4")
+	// ErrIndex means that bytes are not an index of Clubcards, or of a version that this package does not
+	// read.
+	ErrIndex = errors.New("not an index of Clubcards of version upkiidx1")
+	// ErrNoneCovers means that the files which the index names for a timestamp do not cover it: the folder
+	// is damaged, or is being replaced.
+	ErrNoneCovers = errors.New("the index names files for the certificate, but none of them covers it")
+)
 
 // Status is an answer about a certificate. The answers are ordered: if several Clubcards cover a certificate, the
 // highest of their answers holds.
@@ -77,12 +89,6 @@ func (s Status) String() string {
 
 // MarshalText returns String.
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// combine returns the answer for the answers of all Clubcards that were asked: the highest, or NotCovered without any.
-// The specification leaves open what a mixture of NotCovered and NotEnrolled means; combine returns NotEnrolled.
-func combine(answers ...Status) Status {
-	return slices.Max(append([]Status{NotCovered}, answers...))
-}
 
 // Certificate is what a query needs of a certificate. CertificateOf makes one.
 type Certificate struct {

@@ -4,10 +4,7 @@ package clubcard
 
 type Index = index
 
-var (
-	ReadIndex = readIndex
-	Combine   = combine
-)
+var ReadIndex = readIndex
 
 // Covering returns the names of the files to ask.
 func (x *index) Covering(scts ...SCT) []string { return x.covering(scts...) }

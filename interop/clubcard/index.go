@@ -185,7 +185,8 @@ func checkDir(ctx context.Context, folder fs.FS, c Certificate) (Status, error) 
 		if err != nil {
 			return NotCovered, err
 		}
-		if answer = combine(answer, f.Check(c)); answer == Revoked {
+		// The specification leaves open what NotCovered of one file and NotEnrolled of another mean: NotEnrolled holds.
+		if answer = max(answer, f.Check(c)); answer == Revoked {
 			break
 		}
 	}
