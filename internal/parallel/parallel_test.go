@@ -91,3 +91,23 @@ func TestFeed(t *testing.T) {
 		}
 	}
 }
+
+// TestMemo requires that a Memo computes a result once, and again after as many others as it keeps.
+func TestMemo(t *testing.T) {
+	var m Memo[int, int]
+	calls := 0
+	double := func(key int) int { return m.Get(key, func() int { calls++; return 2 * key }) }
+	for range 2 {
+		for key := range memoSize {
+			if got := double(key); got != 2*key {
+				t.Fatalf("%d for %d", got, key)
+			}
+		}
+	}
+	if calls != memoSize {
+		t.Errorf("%d results were computed %d times", memoSize, calls)
+	}
+	if double(memoSize); double(0) != 0 || calls != memoSize+2 || len(m.results) != 2 {
+		t.Errorf("%d results after %d calls", len(m.results), calls)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
@@ -246,10 +247,8 @@ func newRegions(f *Filter) *regions {
 func (r *regions) addMany(hs []filter.Hash) {
 	s := r.sorts.Get().(*sorted)
 	defer r.sorts.Put(s)
-	for len(hs) > 0 {
-		n := min(len(hs), len(s.keys))
-		r.add(s, hs[:n])
-		hs = hs[n:]
+	for part := range slices.Chunk(hs, len(s.keys)) {
+		r.add(s, part)
 	}
 }
 
