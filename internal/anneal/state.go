@@ -33,8 +33,8 @@ type Geometry struct {
 	K     int
 	Width int // bits of a shift, 0 to MaxWidth
 	// Without Words the last base position plus the largest shift is the last bit. With Words all bits are base
-	// positions, and each shift leads to a bit of the 32-bit word of the base position: bit (u + shift) mod 32 of word u/32
-	// instead of bit u + shift. Bits is then a multiple of 32.
+	// positions, and each shift leads to a bit of the 32-bit word of the base position: bit (u + shift) mod 32 of word
+	// u/32 instead of bit u + shift. Bits is then a multiple of 32.
 	Words bool
 }
 

@@ -64,8 +64,8 @@ func NewBuilder(c Config) (*Builder, error) {
 	return &Builder{parallel.NewFiller(f, how)}, nil
 }
 
-// addMany adds keys and does not count them. If shared is true, other goroutines may do the same. In filters larger than
-// the caches it prefetches the words of a key four keys ahead.
+// addMany adds keys and does not count them. If shared is true, other goroutines may do the same. In filters larger
+// than the caches it prefetches the words of a key four keys ahead.
 func (f *Filter) addMany(hs []filter.Hash, shared bool) {
 	const ahead = 4
 	var ring [ahead][MaxK]uint64 // the first bits of the counters of the next keys

@@ -20,10 +20,10 @@ import (
 // locks (parallel.Stripes). Each stands for some keys, by their hash, and for some words, by their index:
 //
 //  1. Add, TestAndAdd and Remove hold the lock of their key. Changes of one key never overlap.
-//  2. Remove also holds the locks of the words of its counters. All locks are taken in ascending order, so goroutines cannot wait in
-//     a circle. Two removals that share a word never overlap. While Remove compares the counters with what the key needs
-//     and then decrements them, they can therefore only grow, by additions of other keys: what it found is still there,
-//     and no counter falls below 0.
+//  2. Remove also holds the locks of the words of its counters. All locks are taken in ascending order, so goroutines
+//     cannot wait in a circle. Two removals that share a word never overlap. While Remove compares the counters with
+//     what the key needs and then decrements them, they can therefore only grow, by additions of other keys: what it
+//     found is still there, and no counter falls below 0.
 //  3. Snapshot holds all locks. By 1 no change is running then, so that the copy has each change as a whole.
 //
 // Let a key be added and not removed. By 1 its addition is complete, so each of its counters contains its share or is

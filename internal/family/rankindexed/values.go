@@ -44,7 +44,7 @@ func (b *Builder) AddValues(hs []filter.Hash, values []uint64) error {
 	})
 }
 
-// addValued adds all keys, with their values, to a filter, in the order of its buckets. done is called after each block.
+// addValued adds all keys, with their values, to a filter, in the order of its buckets. It calls done after each block.
 func (b *Builder) addValued(
 	ctx context.Context, f *Filter, part func(filter.Hash) uint64, done func(keys int) error,
 ) (err error) {
