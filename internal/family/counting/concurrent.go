@@ -49,7 +49,7 @@ func (f *Filter) Concurrent() family.Concurrent {
 func (c *Concurrent) Has(h filter.Hash) bool {
 	x, by := h.Lo, h.Hi
 	for range c.f.k {
-		if c.f.load(probe.Position(x, c.f.m)) == 0 {
+		if c.f.counter(probe.Position(x, c.f.m)) == 0 {
 			return false
 		}
 		x = probe.Next(x, by)

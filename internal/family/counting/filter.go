@@ -130,10 +130,8 @@ func (f *Filter) hasEach(dst []bool, hs []filter.Hash) {
 	}
 }
 
-func (f *Filter) counter(i uint64) uint64 { return f.words[i/inWord] >> (i % inWord * width) & stuck }
-
-// load is counter while other goroutines may change the filter.
-func (f *Filter) load(i uint64) uint64 {
+// counter returns counter i. Other goroutines may change the filter at the same time.
+func (f *Filter) counter(i uint64) uint64 {
 	return atomic.LoadUint64(&f.words[i/inWord]) >> (i % inWord * width) & stuck
 }
 
@@ -201,7 +199,7 @@ func (f *Filter) count(at []uint64) uint64 {
 	var room [MaxK]uint64
 	counters := room[:len(at)]
 	for j, i := range at {
-		counters[j] = f.load(i)
+		counters[j] = f.counter(i)
 	}
 	return least(at, counters)
 }
