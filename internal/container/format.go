@@ -164,12 +164,11 @@ func (f *File) SectionAt(i int) uint64 {
 	return all[i].offset
 }
 
-// header is the part of a file before the sections.
+// header is the part of a file before the sections. Its Bytes are the length of the file.
 type header struct {
 	File
 	sections []section
 	dataAt   uint64 // offset of the first section
-	length   uint64
 }
 
 type section struct {
@@ -228,7 +227,7 @@ func (h *header) marshal() []byte {
 	}
 	le.PutUint64(b[16:], h.Seed|h.KeyCheck) // one of them is zero
 	le.PutUint64(b[32:], h.Keys)
-	le.PutUint64(b[40:], h.length)
+	le.PutUint64(b[40:], h.Bytes)
 	if h.FPRChosen != 0 { // -0 is stored as 0
 		le.PutUint64(b[48:], math.Float64bits(h.FPRChosen))
 	}
@@ -291,7 +290,7 @@ func parse(b []byte) (*header, error) {
 		return fail(24, "reserved bytes", filter.ErrVersion)
 	}
 
-	h := &header{length: le.Uint64(b[40:]), File: File{
+	h := &header{File: File{
 		Window: string(b[:len(windowMagic)]) == windowMagic,
 		Family: le.Uint16(b[10:]), Hash: filter.HashID(le.Uint16(b[12:])), FPRChosen: math.Float64frombits(le.Uint64(b[48:])),
 		Bytes: le.Uint64(b[40:]), Encoded: family.Encoded{Keys: le.Uint64(b[32:])},
@@ -327,8 +326,8 @@ func parse(b []byte) (*header, error) {
 		words[i] = le.Uint64(b[headerSize+sectionSize*i+8:]) / 8
 	}
 	want, dataAt, length, err := layout(specLen, words)
-	if err != nil || length != h.length {
-		return fail(40, fmt.Sprintf("length of the file is %d, its sections take %d", h.length, length), filter.ErrCorrupt)
+	if err != nil || length != h.Bytes {
+		return fail(40, fmt.Sprintf("length of the file is %d, its sections take %d", h.Bytes, length), filter.ErrCorrupt)
 	}
 	h.dataAt = dataAt
 
@@ -361,8 +360,8 @@ func (h *header) setHash(field uint64) error {
 
 // accept calls Options.Check with the header, before memory is allocated for the sections.
 func (h *header) accept(o Options) error {
-	if h.length > o.limit() {
-		what := fmt.Sprintf("a filter of %d bytes is over the limit of %d", h.length, o.limit())
+	if h.Bytes > o.limit() {
+		what := fmt.Sprintf("a filter of %d bytes is over the limit of %d", h.Bytes, o.limit())
 		return Broken(40, what, filter.ErrTooLarge)
 	}
 	if o.Check == nil {

@@ -77,7 +77,7 @@ func Read(r io.Reader, o Options) (*File, error) {
 	}
 	zeros := func(at, n uint64) error { return readZeros(r, at, n) }
 	return h.load(zeros, func(s section) ([]uint64, uint32, error) {
-		return readWords(r, s.offset, s.length/8, has >= h.length)
+		return readWords(r, s.offset, s.length/8, has >= h.Bytes)
 	})
 }
 
@@ -156,11 +156,11 @@ func FromBytes(b []byte, o Options) (f *File, shared bool, err error) {
 
 // ends returns an error unless the file has the length that the header announces.
 func (h *header) ends(length uint64) error {
-	if h.length > length {
+	if h.Bytes > length {
 		return Broken(length, "end of the file", io.ErrUnexpectedEOF)
 	}
-	if h.length < length {
-		return behind(h.length)
+	if h.Bytes < length {
+		return behind(h.Bytes)
 	}
 	return nil
 }

@@ -71,14 +71,14 @@ func TestTrimmedLimit(t *testing.T) {
 		f, s := parseSpec(t, spec)
 		var err error
 		h := &header{File: File{Family: f.ID, Hash: filter.XXH3, Encoded: family.Encoded{Spec: s, Keys: keys}}}
-		h.sections, h.dataAt, h.length, err = layout(len(spec), sectionsOf)
+		h.sections, h.dataAt, h.Bytes, err = layout(len(spec), sectionsOf)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range h.sections {
 			h.sections[i].crc = sums.CRC(make([]byte, h.sections[i].length))
 		}
-		return append(h.marshal(), make([]byte, h.length-h.dataAt)...)
+		return append(h.marshal(), make([]byte, h.Bytes-h.dataAt)...)
 	}
 	for name, c := range map[string]struct {
 		spec     string

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -218,4 +219,36 @@ func parses(t *testing.T, text []byte, keys int) {
 	if len(f.Keys) != keys || keys < 20 || keys > 60 {
 		t.Errorf("%d keys of %d, want 20 to 60", len(f.Keys), keys)
 	}
+}
+
+// vector is one key of a file of vectors.
+type vector struct {
+	filtertest.VectorKey
+	sum       filter.Hash
+	positions []uint64
+	answer
+}
+
+// line returns the vector as JSON without a line end.
+func (v vector) line() string {
+	texts := make([]string, len(v.positions))
+	for i, at := range v.positions {
+		texts[i] = strconv.Quote(strconv.FormatUint(at, 10))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `{%s, "positions": [%s], "has": %t`, v.JSON(v.sum), strings.Join(texts, ", "), v.has)
+	if v.counts {
+		fmt.Fprintf(&b, `, "count": "%d"`, v.count)
+	}
+	if v.excepted {
+		b.WriteString(`, "excepted": true`)
+	}
+	if v.saturated {
+		b.WriteString(`, "saturated": true`)
+	}
+	if v.hasValue {
+		fmt.Fprintf(&b, `, "value": "%d"`, v.value)
+	}
+	b.WriteString("}")
+	return b.String()
 }

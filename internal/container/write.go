@@ -83,7 +83,7 @@ func newHeader(f *File) (*header, error) {
 	}
 	h := &header{File: *f}
 	var err error
-	h.sections, h.dataAt, h.length, err = layout(len(f.Spec.String()), wordsOf(f))
+	h.sections, h.dataAt, h.Bytes, err = layout(len(f.Spec.String()), wordsOf(f))
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/kernel"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // Family is the name in a Spec: blockpartitioned(block=512,blocks=15625,groups=4,k=8,width=5).
@@ -151,4 +152,33 @@ func (g geometry) blockAndGroup(h filter.Hash) (block, group uint64) {
 
 func (g geometry) String() string {
 	return fmt.Sprintf("%d blocks of %d bits, %d groups of k=%d, %d shifts", g.blocks, g.block, g.groups, g.k, 1<<g.width)
+}
+
+// HasMany sets dst[i] to Has(hs[i]); see probe.HasMany.
+func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
+	probe.HasMany(len(f.words), dst, hs, f.prefetch, f.hasEach)
+}
+
+// prefetch prefetches the blocks of at most probe.BatchSize keys.
+func (f *Filter) prefetch(hs []filter.Hash) {
+	lines := int(f.block / lineBits)
+	var at [2 * probe.BatchSize]uint64
+	for i, h := range hs {
+		block, _ := bits.Mul64(h.Hi, f.blocks)
+		for l := range lines {
+			at[i*lines+l] = block*f.block + uint64(l)*lineBits
+		}
+	}
+	bitvec.PrefetchBits(f.words, at[:len(hs)*lines])
+}
+
+// lineBits is the number of bits of a cache line.
+const lineBits = 64 * bitvec.LineWords
+
+// hasEach sets dst[i] to Has(hs[i]) for every i.
+func (f *Filter) hasEach(dst []bool, hs []filter.Hash) {
+	dst = dst[:len(hs)] // for the compiler: no bounds checks below
+	for i, h := range hs {
+		dst[i] = f.Has(h)
+	}
 }
