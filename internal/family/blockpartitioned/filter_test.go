@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -20,7 +19,7 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-var long = flag.Bool("long", false, "run all cases of TestForecast and TestRates, measure rates of large filters too")
+var long = flag.Bool("long", false, "run all cases of TestForecast, and a billion queries")
 
 func build(t testing.TB, c Config, hs []filter.Hash) *Filter {
 	t.Helper()
@@ -36,39 +35,6 @@ func build(t testing.TB, c Config, hs []filter.Hash) *Filter {
 		t.Fatal(err)
 	}
 	return f.(*Filter)
-}
-
-// TestRates holds the promises of the default effort, all blocks with the loads that chance gives them. A plain blocked
-// filter has 0.0234, 0.0095 and 8.4e-4, a standard one 0.0216, 0.0082 and 4.6e-4. A third of the cases run.
-func TestRates(t *testing.T) {
-	runs := filtertest.Third(t, *long || testing.Short())
-	for _, c := range []struct {
-		bits   float64
-		block  uint64
-		atMost float64
-	}{{8, 512, 0.0097}, {10, 512, 0.0035}, {16, 512, 1.8e-4}, {8, 1024, 0.0086}} {
-		for _, n := range []int{100_000, 1_000_000} {
-			if n > 100_000 && !*long || testing.Short() || !runs() {
-				continue
-			}
-			t.Run(fmt.Sprintf("%g/%d/%d", c.bits, c.block, n), func(t *testing.T) {
-				start := time.Now()
-				var sum float64
-				const seeds = 5
-				for seed := range uint64(seeds) {
-					f := build(t, Config{Size: family.Sizing{BitsPerKey: c.bits}, Block: c.block}, filtertest.Hashes(n, 10+seed))
-					sum += f.Info().FPRPosterior
-					if seed == 0 {
-						t.Log(f.geometry)
-					}
-				}
-				t.Logf("rate %.4g of at most %.4g, %.2f µs a key", sum/seeds, c.atMost, float64(time.Since(start).Microseconds())/float64(n*seeds))
-				if sum/seeds > c.atMost {
-					t.Errorf("rate %.4g, want at most %.4g", sum/seeds, c.atMost)
-				}
-			})
-		}
-	}
 }
 
 // hold fails the test if f lacks a key.
@@ -109,34 +75,6 @@ func TestObserved(t *testing.T) {
 		t.Logf("%v: observed %.4g, posterior %.4g", f.geometry, float64(hits)/float64(trials), p)
 		if tail := stat.UpperTail(hits, uint64(trials), p); tail < 1e-5 || tail > 1-1e-5 && hits > 0 {
 			t.Errorf("%v: %d hits of %d, posterior rate %g", f.geometry, hits, trials, p)
-		}
-	}
-}
-
-// TestLate adds keys after the build, then searches again.
-func TestLate(t *testing.T) {
-	hs := filtertest.Hashes(30_000, 1)
-	f := build(t, Config{}, hs[:25_000])
-	searched := f.Info()
-	for _, h := range hs[25_000:] {
-		_ = f.Add(h)
-	}
-	hold(t, f, hs)
-	late := f.Info()
-	if late.Late != 5000 || late.FillSearched != searched.Fill || late.Fill <= searched.Fill || late.FPRPosterior >= late.FPRPrior {
-		t.Errorf("after late keys: %+v, before: %+v", late, searched)
-	}
-	again := build(t, Config{From: f}, hs[5000:])
-	hold(t, again, hs[5000:])
-	i := again.Info()
-	fresh := build(t, Config{}, hs[5000:]).Info()
-	t.Logf("searched %.5f, late %.5f, again %.5f, fresh %.5f", searched.FPRPosterior, late.FPRPosterior, i.FPRPosterior, fresh.FPRPosterior)
-	if i.Late != 0 || i.FPRPosterior > 1.03*fresh.FPRPosterior {
-		t.Errorf("again: %+v", i)
-	}
-	for passes := range 4 {
-		if i := build(t, Config{From: f, Effort: filter.Effort{Passes: passes + 1}}, hs).Info(); i.FPRPosterior > late.FPRPosterior {
-			t.Errorf("%d passes made it worse: %g", passes+1, i.FPRPosterior)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -22,7 +21,7 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-var long = flag.Bool("long", false, "run all cases of TestForecast and TestRates, with large filters: ten minutes")
+var long = flag.Bool("long", false, "run all cases of TestForecast, and ten billion queries: minutes")
 
 func build(t testing.TB, c Config, hs []filter.Hash) *Filter {
 	t.Helper()
@@ -38,54 +37,6 @@ func build(t testing.TB, c Config, hs []filter.Hash) *Filter {
 		t.Fatal(err)
 	}
 	return f.(*Filter)
-}
-
-// TestRates holds the promise of every effort at 8, 16 and 32 bits a key: the mean of five seeds. Published are 0.0098,
-// 1.13e-4 and 1.66e-8 (Table 2). A third of the cases run.
-func TestRates(t *testing.T) {
-	runs := filtertest.Third(t, *long || testing.Short())
-	for _, c := range []struct {
-		effort filter.Level
-		atMost [3]float64
-		keys   []int // the large ones with -long only
-	}{
-		{filter.Fast, [3]float64{0.0084, 7.2e-5, 4.9e-9}, []int{1000, 10_000, 100_000, 1_000_000, 10_000_000}},
-		{filter.Default, [3]float64{0.0074, 5.6e-5, 3.0e-9}, []int{1000, 10_000, 100_000, 1_000_000, 10_000_000}},
-		{filter.Max, [3]float64{0.0063, 4.0e-5, 1.6e-9}, []int{1000, 10_000, 100_000}},
-	} {
-		for i, bits := range []float64{8, 16, 32} {
-			for _, n := range c.keys {
-				work := float64(n) * bits * float64(anneal.Passes(filter.Effort{Level: c.effort}))
-				if !*long && (n > 100_000 || work > 3e8 || testing.Short() && work > 1e6) || !runs() {
-					continue
-				}
-				t.Run(fmt.Sprintf("%s/%g/%d", c.effort, bits, n), func(t *testing.T) {
-					start := time.Now()
-					var sum float64
-					const seeds = 5
-					for seed := range uint64(seeds) {
-						f := build(t, Config{Size: family.Sizing{BitsPerKey: bits}, Effort: filter.Effort{Level: c.effort}},
-							filtertest.Hashes(n, 10+seed))
-						if i := f.Info(); i.Bits > uint64(bits*float64(n)) {
-							t.Errorf("%d bits", i.Bits)
-						}
-						sum += f.posterior()
-						if seed == 0 {
-							t.Log(f.geometry)
-						}
-					}
-					limit := c.atMost[i]
-					if n != 10_000 {
-						limit *= 1.03
-					}
-					t.Logf("rate %.4g of at most %.4g, %.2f µs a key", sum/seeds, limit, float64(time.Since(start).Microseconds())/float64(n*seeds))
-					if sum/seeds > limit {
-						t.Errorf("rate %.4g, want at most %.4g", sum/seeds, limit)
-					}
-				})
-			}
-		}
-	}
 }
 
 // TestManyAbsentKeys sees a rate of 2e-9: ten billion absent keys at 32 bits a key.
@@ -315,36 +266,6 @@ func TestEfforts(t *testing.T) {
 			t.Errorf("%v gave %g, a fast search %g", budget, p, fast)
 		}
 	})
-}
-
-// TestReoptimize changes the keys of a filter: a tenth goes, as many come.
-func TestReoptimize(t *testing.T) {
-	hs := filtertest.Hashes(50_000, 1)
-	f := build(t, Config{}, hs[:45_000])
-	searched := f.Info()
-	for _, h := range hs[45_000:] {
-		_ = f.Add(h)
-	}
-	drifted := f.Info()
-	if drifted.Late != 5000 || drifted.FillSearched != searched.Fill || drifted.Fill <= searched.Fill || drifted.FPRPosterior <= searched.FPRPosterior {
-		t.Errorf("after late keys: %+v, before: %+v", drifted, searched)
-	}
-	again := build(t, Config{From: f}, hs[5000:])
-	for _, h := range hs[5000:] {
-		if !again.Has(h) {
-			t.Fatal("a key is lost")
-		}
-	}
-	i := again.Info()
-	t.Logf("searched %.5f, drifted %.5f, again %.5f", searched.FPRPosterior, drifted.FPRPosterior, i.FPRPosterior)
-	if i.Late != 0 || i.Spec != searched.Spec || i.FPRPosterior > 1.03*searched.FPRPosterior {
-		t.Errorf("again: %+v, at first: %+v", i, searched)
-	}
-	for passes := range 5 {
-		if p := build(t, Config{From: f, Effort: filter.Effort{Passes: passes + 1}}, hs).posterior(); p > drifted.FPRPosterior {
-			t.Errorf("%d passes made it worse: %g", passes+1, p)
-		}
-	}
 }
 
 // TestLaterSmall keeps the rate in filters so small that their bits are nearly all in reach of every shift, or nearly
