@@ -124,9 +124,7 @@ func Documents() []Document {
 		{figure.Document{
 			Page: "our-pages", Title: "Our own pages",
 			About: "What the documentation of Bloomery claims, in docs/",
-		}, slices.Concat(
-			hashes.Experiments(), needs.Experiments(), scale.Experiments(), publish.Experiments(),
-			ribbon.Experiments(), exact.Experiments(),
-		)},
+		}, slices.Concat(hashes.Experiments(), needs.Experiments(), scale.Experiments(), publish.Experiments(),
+			ribbon.Experiments(), exact.Experiments())},
 	}
 }

@@ -54,12 +54,17 @@ func (c *Curve) Add(x float64, v Interval) { c.AddRatio(x, v, 1) }
 // AddRatio appends a value and its interval, both divided by the predicted value, at x.
 func (c *Curve) AddRatio(x float64, v Interval, predicted float64) {
 	value, low, high := v.Interval()
-	c.Points = append(c.Points, [2]float64{x, value / predicted})
+	c.AddPoint(x, value / predicted)
 	c.Bars = append(c.Bars, [2]float64{low / predicted, high / predicted})
 }
 
-// One returns a horizontal line at y = 1: where measurements are as predicted.
-func One(name string) Curve { return Curve{Name: name, Level: true, Points: [][2]float64{{1, 1}}} }
+// AddPoint appends a point without an interval.
+func (c *Curve) AddPoint(x, y float64) { c.Points = append(c.Points, [2]float64{x, y}) }
+
+// Level returns a horizontal line at y. Its only point is at x.
+func Level(name string, x, y float64) Curve {
+	return Curve{Name: name, Level: true, Points: [][2]float64{{x, y}}}
+}
 
 // Only returns the curve with the points for which keep returns true.
 func (c Curve) Only(keep func(x, y float64) bool) Curve {

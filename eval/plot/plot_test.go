@@ -31,7 +31,7 @@ func madeUp() Plot {
 			{Name: "marks", Dots: true, Points: [][2]float64{{1, 0.2}, {3, 0.3}}},
 			{Name: "bound", Bound: true, Points: [][2]float64{{1, 0.2}, {4, 0.1}}},
 			{Name: "empty", Dots: true}, {Name: "none above zero", Level: true, Points: [][2]float64{{1, -1}}},
-			One("as predicted"),
+			Level("as predicted", 1, 1),
 		},
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
 )
 
 // half returns a writer of text that then fails with err.

@@ -211,13 +211,13 @@ func densities(
 					row = experiment.AtMost(row, points[i].limit)
 				}
 			}
-			result.Rows = append(result.Rows, row)
-			curves[j].Points = append(curves[j].Points, [2]float64{points[i].percent, v})
+			result.Add(row)
+			curves[j].AddPoint(points[i].percent, v)
 		}
 		wrong += o.wrong
 	}
 	label := fmt.Sprintf("%d universes of %d keys: wrong answers", len(points), keys)
-	result.Rows = append(result.Rows, experiment.AtMost(figure.Exact(label, float64(wrong)), 0))
+	result.Add(experiment.AtMost(figure.Exact(label, float64(wrong)), 0))
 	result.Plots = append(result.Plots, figure.Plot{
 		Name: "exact-bits", Title: fmt.Sprintf("Size of exact sets over a universe of %d keys", keys),
 		X: "% members", Y: "bits a member", LogX: true, Curves: curves,

@@ -36,9 +36,7 @@ func randomUniverse(keys int, seed uint64) universe {
 }
 
 // divided builds sets of keys in partitions whose densities differ, and the same keys without partitions.
-func divided(
-	ctx context.Context, c experiment.Config, work *experiment.Work, keys int, result *figure.Result,
-) error {
+func divided(ctx context.Context, c experiment.Config, work *experiment.Work, keys int, result *figure.Result) error {
 	type pair struct {
 		over, alone, bits, entropy float64 // over the entropy of the partitions; bits a member
 		wrong                      int
@@ -74,21 +72,19 @@ func divided(
 	if keys >= limitedKeys {
 		worst = experiment.AtMost(worst, overEntropy)
 	}
-	result.Rows = append(result.Rows,
-		figure.Mean(label+"bits over their entropy", over), worst,
+	result.Add(figure.Mean(label+"bits over their entropy", over), worst,
 		figure.Mean(label+"bits over their entropy, without partitions", alone),
 		figure.Mean(label+"bits a member", bits), figure.Mean(label+"entropy a member", bound),
-		experiment.AtMost(figure.Exact(label+"wrong answers", float64(wrong)), 0),
-	)
+		experiment.AtMost(figure.Exact(label+"wrong answers", float64(wrong)), 0))
 	with, without := figure.Curve{Name: "partitions", Dots: true}, figure.Curve{Name: "no partitions", Dots: true}
 	for i := range over {
-		with.Points = append(with.Points, [2]float64{bound[i], over[i]})
-		without.Points = append(without.Points, [2]float64{bound[i], alone[i]})
+		with.AddPoint(bound[i], over[i])
+		without.AddPoint(bound[i], alone[i])
 	}
 	result.Plots = append(result.Plots, figure.Plot{
 		Name: "exact-partitions", Title: fmt.Sprintf("Exact sets of %d keys in %d partitions", keys, partitions),
 		X: "entropy of the partitions, bits a member", Y: "bits over this entropy",
-		Curves: []figure.Curve{with, without, figure.One("entropy")},
+		Curves: []figure.Curve{with, without, figure.Level("entropy", 1, 1)},
 	})
 	return nil
 }

@@ -18,9 +18,7 @@ const (
 )
 
 // updates changes some members a day and appends an update each day. It asks for every key after the last one.
-func updates(
-	ctx context.Context, c experiment.Config, work *experiment.Work, keys int, result *figure.Result,
-) error {
+func updates(ctx context.Context, c experiment.Config, work *experiment.Work, keys int, result *figure.Result) error {
 	members := int(updateMembers * float64(keys))
 	half := max(1, int(changedShare*float64(members)/2))
 	all := numbers(c.Seed, 0, keys)
@@ -47,13 +45,11 @@ func updates(
 	// Of the members, half of the changes are removed; of the others, as many are added.
 	bound := entropy(float64(members), float64(half)) + entropy(float64(keys-members), float64(half))
 	label := fmt.Sprintf("%d keys, %g%% members, %d changes a day: ", keys, 100*updateMembers, 2*half)
-	result.Rows = append(result.Rows,
-		figure.Mean(label+"bytes a day", bytes).Noted("%.2f%% of the whole file of %d bytes",
-			100*mean(bytes)/float64(whole.Bytes), whole.Bytes),
+	result.Add(figure.Mean(label+"bytes a day", bytes).Noted("%.2f%% of the whole file of %d bytes",
+		100*mean(bytes)/float64(whole.Bytes), whole.Bytes),
 		figure.Mean(label+"bits a change", bits), figure.Exact(label+"entropy a change, bits", bound/float64(2*half)),
 		experiment.AtMost(figure.Exact(label+fmt.Sprintf("wrong answers on day %d", days),
-			float64(wrongAnswers(set, c.Seed, keys, days*half, days*half+members))), 0),
-	)
+			float64(wrongAnswers(set, c.Seed, keys, days*half, days*half+members))), 0))
 	return ctx.Err()
 }
 

@@ -33,7 +33,7 @@ func madeUp() Result {
 				Bars:   [][2]float64{{0, 0}, {0.4, 0.6}, {0, 0}, {0.2, 0.3}},
 				Labels: []string{"cut off", hostile, "cut off", "one beside a point"},
 			},
-			{Name: "empty", Dots: true}, {Name: "none above zero", Level: true, Points: [][2]float64{{1, -1}}},
+			{Name: "empty", Dots: true}, Level("none above zero", 1, -1),
 		},
 	}}
 	return r

@@ -22,6 +22,9 @@ type Result struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
+// Add appends rows.
+func (r *Result) Add(rows ...Row) { r.Rows = append(r.Rows, rows...) }
+
 // DropNonFinite removes all points of all curves that have a coordinate which is NaN or infinite.
 func (r *Result) DropNonFinite() {
 	for _, p := range r.Plots {
@@ -96,5 +99,5 @@ type (
 	Curve = plot.Curve
 )
 
-// One returns a horizontal line at y = 1: where measurements are as predicted.
-func One(name string) Curve { return plot.One(name) }
+// Level returns a horizontal line at y. Its only point is at x.
+func Level(name string, x, y float64) Curve { return plot.Level(name, x, y) }

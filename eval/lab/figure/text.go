@@ -19,10 +19,8 @@ const textWidth = 110
 func (r Result) WriteText(w io.Writer) error {
 	cells := [][]string{{"label", "published", "measured", "95% interval", "agrees"}}
 	for _, row := range r.Rows {
-		cells = append(
-			cells,
-			[]string{oneLine(row.Label), row.published(), rounded(row.Measured), row.interval(), row.verdict()},
-		)
+		cells = append(cells,
+			[]string{oneLine(row.Label), row.published(), rounded(row.Measured), row.interval(), row.verdict()})
 	}
 	wide := make([]int, len(cells[0]))
 	for _, line := range cells {
@@ -46,19 +44,8 @@ func (r Result) WriteText(w io.Writer) error {
 		if i > 0 {
 			note = oneLine(r.Rows[i-1].Note)
 		}
-		text := fmt.Sprintf(
-			"  %-*s  %*s  %*s  %-*s  %-*s",
-			wide[0],
-			line[0],
-			wide[1],
-			line[1],
-			wide[2],
-			line[2],
-			wide[3],
-			line[3],
-			wide[4],
-			line[4],
-		)
+		text := fmt.Sprintf("  %-*s  %*s  %*s  %-*s  %-*s", wide[0], line[0], wide[1], line[1], wide[2], line[2],
+			wide[3], line[3], wide[4], line[4])
 		if column {
 			text += "  " + note
 		}

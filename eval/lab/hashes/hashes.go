@@ -92,18 +92,12 @@ func classicHashings(seed uint64) []classicHashing {
 			}
 		}},
 		{"2-wise", func(r *rand.Rand, keys keySet, m uint64, k int) paper.Positions {
-			return paper.Polynomials(
-				paper.DrawUniversals(r, k, 1),
-				m,
-				func(i int) uint64 { return paper.Number(keys.key(i)) },
-			)
+			return paper.Polynomials(paper.DrawUniversals(r, k, 1), m,
+				func(i int) uint64 { return paper.Number(keys.key(i)) })
 		}},
 		{"3-wise", func(r *rand.Rand, keys keySet, m uint64, k int) paper.Positions {
-			return paper.Polynomials(
-				paper.DrawUniversals(r, k, 2),
-				m,
-				func(i int) uint64 { return paper.Number(keys.key(i)) },
-			)
+			return paper.Polynomials(paper.DrawUniversals(r, k, 2), m,
+				func(i int) uint64 { return paper.Number(keys.key(i)) })
 		}},
 	}
 }
@@ -204,21 +198,18 @@ func runHashes(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		values := experiment.Columns(trials)
 		curve := figure.Curve{Name: set.name, Dots: true}
 		for i, h := range all {
-			fill, rate := figure.Mean(
-				fmt.Sprintf("%s: %s, fill", set.name, h.name),
-				values[2*i],
-			), figure.Mean(
+			fill, rate := figure.Mean(fmt.Sprintf("%s: %s, fill", set.name, h.name), values[2*i]), figure.Mean(
 				fmt.Sprintf("%s: %s, p_o", set.name, h.name),
 				values[2*i+1],
 			)
-			result.Rows = append(result.Rows, fill.Noted("formula %.5f%s", filled, beside(fill, filled, c.Trials)),
+			result.Add(fill.Noted("formula %.5f%s", filled, beside(fill, filled, c.Trials)),
 				rate.Noted("p_b %.4g%s", before, beside(rate, before, c.Trials)))
 			x := float64(i+1) + 0.13*(float64(s)-1.5) // side by side
 			curve.AddRatio(x, rate, before)
 		}
 		plot.Curves = append(plot.Curves, curve)
 	}
-	plot.Curves = append(plot.Curves, figure.One("formula"))
+	plot.Curves = append(plot.Curves, figure.Level("formula", 1, 1))
 	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
 		"About four of 72 intervals of 95% miss the formula by chance, at 2 to 3 σ; 4 σ is a deviation.",

@@ -75,13 +75,11 @@ func runPlanNeeds(ctx context.Context, c experiment.Config) (figure.Result, erro
 		c.Progress(float64(i+1) / float64(c.Trials))
 	}
 	result.Rows, result.Plots = needRows(all), needPlots(all)
-	result.Notes = append(
-		result.Notes,
+	result.Notes = append(result.Notes,
 		"Times are compared with a table that was measured earlier, perhaps on another machine. They are divided by "+
 			"the present time of a small filter of the table over its time in the table.",
 		"The rate holds if a filter with the promised rate shows at least as many false positives among 200,000 "+
-			"absent keys with a probability of 1 in 10,000 or more.",
-	)
+			"absent keys with a probability of 1 in 10,000 or more.")
 	return result, ctx.Err()
 }
 
@@ -276,19 +274,8 @@ func needRows(all []needed) []figure.Row {
 			impossible++
 			continue
 		}
-		bits, query, raw, others = append(
-			bits,
-			x.bits,
-		), append(
-			query,
-			x.query,
-		), append(
-			raw,
-			x.raw,
-		), append(
-			others,
-			x.others,
-		)
+		bits, query, raw, others = append(bits, x.bits), append(query, x.query), append(raw, x.raw), append(others,
+			x.others)
 		if x.raw <= queryNear && x.raw >= 1/queryNear {
 			nearRaw++
 		}
@@ -329,24 +316,17 @@ func needRows(all []needed) []figure.Row {
 				len(all)),
 		share("share whose rate holds", rates, "of 200,000 absent keys"),
 		share("share whose size is within 1% of the forecast", sizes, "the bits of all arrays"),
-		share(
-			"share whose query takes 1/1.5 to 1.5 times the forecast",
-			near,
+		share("share whose query takes 1/1.5 to 1.5 times the forecast", near,
 			"the median of 5 turns, at the speed of the machine of the forecasts: a small standard filter is "+
-				"measured before and after each",
-		),
+				"measured before and after each"),
 		figure.Exact("the same as the clock says", nearRaw/max(possible, 1)).
 			Noted("the least of the 5 turns: a shared machine has several speeds"),
 		share("share that no other choice beats by more than 10%", best, "on the objective: bits, rate or time"),
 	}
 	if len(bits) > 0 {
-		rows = append(
-			rows,
-			meanRatio("bits, measured over forecast", bits),
-			meanRatio("time of a query, measured over forecast", query),
-			meanRatio("the same as the clock says", raw),
-			meanRatio("best of the others over the first", others),
-		)
+		rows = append(rows, meanRatio("bits, measured over forecast", bits),
+			meanRatio("time of a query, measured over forecast", query), meanRatio("the same as the clock says", raw),
+			meanRatio("best of the others over the first", others))
 	}
 	for i, note := range off {
 		rows = append(rows, figure.Exact(fmt.Sprintf("off %d", i+1), 1).Noted("%s", note))
@@ -374,14 +354,11 @@ func needPlots(all []needed) []figure.Plot {
 		if objective == "" {
 			objective = plan.Smallest
 		}
-		points[objective].Points = append(
-			points[objective].Points,
-			[2]float64{x.first.NsQuery, x.query * x.first.NsQuery},
-		)
+		points[objective].AddPoint(x.first.NsQuery, x.query*x.first.NsQuery)
 	}
 	level := figure.Curve{Name: "as forecast"}
 	for _, v := range []float64{3, 10, 30, 100} {
-		level.Points = append(level.Points, [2]float64{v, v})
+		level.AddPoint(v, v)
 	}
 	return []figure.Plot{{
 		Name: "plan-needs", Title: "Time of a query of the filter that the plan puts first", X: "forecast, ns",

@@ -66,12 +66,8 @@ func run(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			return result, err
 		}
 		if len(s.Requests) < fewestRequests {
-			return result, fmt.Errorf(
-				"%s: %d requests are too few to compare caches; at least %d are needed",
-				c.Trace,
-				len(s.Requests),
-				fewestRequests,
-			)
+			return result, fmt.Errorf("%s: %d requests are too few to compare caches; at least %d are needed", c.Trace,
+				len(s.Requests), fewestRequests)
 		}
 		sources = append(sources, requestSource{"trace", 1, func(*rand.Rand) traffic.Stream { return s }})
 	} else {
@@ -90,7 +86,7 @@ func run(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			}
 			trials = append(trials, t)
 		}
-		result.Rows = append(result.Rows, plots.add(source, trials)...)
+		result.Add(plots.add(source, trials)...)
 	}
 	result.Notes = append(
 		result.Notes,
@@ -136,15 +132,10 @@ func replayAll(
 	hasher filter.Hasher,
 ) (t trialCounts, err error) {
 	settings := slices.Concat(cacheSizes, filterMemories)
-	counts, err := experiment.Each(
-		ctx,
-		w,
-		by/float64(len(settings)),
-		len(settings),
+	counts, err := experiment.Each(ctx, w, by/float64(len(settings)), len(settings),
 		func(ctx context.Context, i int) (counts, error) {
 			return replay(ctx, s, sizes, settings[i], hasher)
-		},
-	)
+		})
 	return trialCounts{
 		requests: float64(len(s.Requests)), objects: float64(s.Objects), once: float64(s.Once),
 		sizes: counts[:len(cacheSizes)], memories: counts[len(cacheSizes):],

@@ -51,10 +51,8 @@ func (p *pictures) add(source requestSource, trials []trialCounts) (rows []figur
 	}
 	for i, s := range cacheSizes {
 		add := func(label string, of func(n counts) float64) figure.Row {
-			return over(
-				fmt.Sprintf(", cache of %g%%: %s", 100*s.size, label),
-				func(t trialCounts) float64 { return of(t.sizes[i]) },
-			)
+			return over(fmt.Sprintf(", cache of %g%%: %s", 100*s.size, label),
+				func(t trialCounts) float64 { return of(t.sizes[i]) })
 		}
 		predicted := add("", func(n counts) float64 { return n.predicted })
 		some := []figure.Row{
@@ -67,26 +65,22 @@ func (p *pictures) add(source requestSource, trials []trialCounts) (rows []figur
 			add("kB written a request, filter", func(n counts) float64 { return n.filteredBytes / 1e3 }),
 			add("bytes written, filter / all stored", func(n counts) float64 { return n.filteredBytes / n.bytes }),
 			add("disk writes a request, by a mistake of the filter", func(n counts) float64 { return n.mistaken }),
-			add(
-				"false positive rate of the filter",
-				func(n counts) float64 { return n.fpr },
-			).Noted("predicted %.5f", predicted.Measured),
+			add("false positive rate of the filter",
+				func(n counts) float64 { return n.fpr }).Noted("predicted %.5f", predicted.Measured),
 		}
 		for c := range curves {
-			curves[c].Points = append(curves[c].Points, [2]float64{100 * s.size, some[c].Measured})
+			curves[c].AddPoint(100*s.size, some[c].Measured)
 		}
 		rows = append(rows, some...)
 	}
 	memory := figure.Curve{Name: source.name}
 	for i, s := range filterMemories {
 		add := func(label string, of func(n counts) float64) figure.Row {
-			return over(
-				fmt.Sprintf(", cache of %g%%, memory of %d: %s", 100*s.size, s.memory, label),
-				func(t trialCounts) float64 { return of(t.memories[i]) },
-			)
+			return over(fmt.Sprintf(", cache of %g%%, memory of %d: %s", 100*s.size, s.memory, label),
+				func(t trialCounts) float64 { return of(t.memories[i]) })
 		}
 		writes := add("disk writes, filter / all stored", left)
-		memory.Points = append(memory.Points, [2]float64{float64(s.memory), writes.Measured})
+		memory.AddPoint(float64(s.memory), writes.Measured)
 		rows = append(rows, writes, add("hit rate, filter", func(n counts) float64 { return n.filteredHits }))
 	}
 	p.writes.Curves = append(p.writes.Curves, curves[0], curves[1])
@@ -117,9 +111,6 @@ func (p *pictures) claim() string {
 
 // done returns the plots.
 func (p *pictures) done() []figure.Plot {
-	p.memory.Curves = append(
-		p.memory.Curves,
-		figure.Curve{Name: "the slides: nearly one half", Level: true, Points: [][2]float64{{1, claimedShare}}},
-	)
+	p.memory.Curves = append(p.memory.Curves, figure.Level("the slides: nearly one half", 1, claimedShare))
 	return []figure.Plot{p.writes, p.hits, p.memory}
 }

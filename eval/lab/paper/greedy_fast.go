@@ -15,12 +15,8 @@ import (
 func (r Greedy) SearchFast(ctx context.Context, passes int) (GreedyChoice, error) {
 	members, largest := r.members()
 	if uint64(largest)*uint64(r.Functions) >= math.MaxUint32 {
-		return GreedyChoice{}, fmt.Errorf(
-			"%d keys in a group and %d functions: %w",
-			largest,
-			r.Functions,
-			filter.ErrTooLarge,
-		)
+		return GreedyChoice{}, fmt.Errorf("%d keys in a group and %d functions: %w", largest, r.Functions,
+			filter.ErrTooLarge)
 	}
 	s := scores{
 		Greedy: r,

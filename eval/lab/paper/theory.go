@@ -201,9 +201,7 @@ func fresh(m, f, throws, t float64) float64 {
 	}
 	l1 := throws * math.Log1p(-1/m)
 	q1 := math.Exp(l1)
-	variance := -e*q1*math.Expm1(
-		throws*math.Log1p(-1/(m-1)),
-	) + e*e*q1*q1*math.Expm1(
+	variance := -e*q1*math.Expm1(throws*math.Log1p(-1/(m-1))) + e*e*q1*q1*math.Expm1(
 		throws*math.Log1p(-1/((m-1)*(m-1))),
 	)
 	most := throws

@@ -33,8 +33,8 @@ func runBalls(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		Dots: true,
 	}
 	for t := 1; t <= most; t++ {
-		recurrence.Points = append(recurrence.Points, [2]float64{float64(t), paper.BinsFill(n, m, t)})
-		linear.Points = append(linear.Points, [2]float64{float64(t), paper.BinsFillLinear(n, m, t)})
+		recurrence.AddPoint(float64(t), paper.BinsFill(n, m, t))
+		linear.AddPoint(float64(t), paper.BinsFillLinear(n, m, t))
 	}
 	// The unit of work is a throw.
 	const part = 1000
@@ -53,7 +53,7 @@ func runBalls(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			return result, err
 		}
 		rows[t] = figure.Mean(fmt.Sprintf("fill, t = %d, simulation", t), fills)
-		simulated.Points = append(simulated.Points, [2]float64{float64(t), rows[t].Measured})
+		simulated.AddPoint(float64(t), rows[t].Measured)
 	}
 	best, err := experiment.Each(ctx, w, part*n, sets/part, func(_ context.Context, i int) (int, error) {
 		r := rand.NewPCG(c.Seed+1, uint64(i))
@@ -92,14 +92,8 @@ func runBalls(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		rows[2],
 	}
 	for _, t := range simulate[2:] {
-		result.Rows = append(
-			result.Rows,
-			rows[t].Noted(
-				"recurrence %.4f, linear approximation %.4f",
-				paper.BinsFill(n, m, t),
-				paper.BinsFillLinear(n, m, t),
-			),
-		)
+		result.Add(rows[t].Noted("recurrence %.4f, linear approximation %.4f", paper.BinsFill(n, m, t),
+			paper.BinsFillLinear(n, m, t)))
 	}
 	result.Plots = []figure.Plot{{
 		Name: "ph-fig3", Title: fmt.Sprintf("Balls that look at t bins, n = %d, m = %d", n, m),
@@ -108,7 +102,7 @@ func runBalls(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			recurrence,
 			simulated,
 			linear,
-			{Name: fmt.Sprintf("best of %d, t = 1", sets), Level: true, Points: [][2]float64{{1, atRandom.Measured}}},
+			figure.Level(fmt.Sprintf("best of %d, t = 1", sets), 1, atRandom.Measured),
 		},
 	}}
 	result.Notes = []string{

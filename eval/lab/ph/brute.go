@@ -76,10 +76,10 @@ func runTail(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		if p < 1e-9 {
 			continue
 		}
-		chain.Points = append(chain.Points, [2]float64{float64(y), p})
-		bound.Points = append(bound.Points, [2]float64{float64(y), paper.OnesTail(bruteKeys, bruteK, mean-float64(y))})
+		chain.AddPoint(float64(y), p)
+		bound.AddPoint(float64(y), paper.OnesTail(bruteKeys, bruteK, mean-float64(y)))
 		if q > 0 && (y%3 == 0 || below[y] == q) {
-			simulated.Points = append(simulated.Points, [2]float64{float64(y), q})
+			simulated.AddPoint(float64(y), q)
 		}
 	}
 	if len(simulated.Points) == 0 { // of one trial
@@ -117,22 +117,19 @@ func runBrute(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	for i, y := range ones {
 		if y < least {
 			if i > 0 {
-				best.Points = append(best.Points, [2]float64{float64(i), float64(least) / bruteBits})
+				best.AddPoint(float64(i), float64(least)/bruteBits)
 			}
 			least = y
-			best.Points = append(best.Points, [2]float64{float64(i + 1), float64(y) / bruteBits})
+			best.AddPoint(float64(i+1), float64(y)/bruteBits)
 		}
 	}
-	best.Points = append(best.Points, [2]float64{float64(len(ones)), float64(least) / bruteBits})
+	best.AddPoint(float64(len(ones)), float64(least)/bruteBits)
 	expected := figure.Curve{Name: "expected, exact law"}
 	floor := figure.Curve{Name: "floor by Theorem 1"}
 	for e := range 7*8 + 1 {
 		sets := math.Round(math.Pow(10, float64(e)/8))
-		expected.Points = append(expected.Points, [2]float64{sets, paper.Fewest(law, sets) / bruteBits})
-		floor.Points = append(
-			floor.Points,
-			[2]float64{sets, paper.OnesFloor(bruteKeys, bruteBits, bruteK, int(sets), 0.5) / bruteBits},
-		)
+		expected.AddPoint(sets, paper.Fewest(law, sets)/bruteBits)
+		floor.AddPoint(sets, paper.OnesFloor(bruteKeys, bruteBits, bruteK, int(sets), 0.5)/bruteBits)
 	}
 	fill := float64(least) / bruteBits
 	found := []figure.Row{
@@ -146,17 +143,13 @@ func runBrute(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		found[1], found[2] = found[1].Against(0.511, 0.002), found[2].Against(0.0178, 0.0005)
 	}
 	theory := paper.Fewest(law, publishedSets)
-	result.Rows = append(
-		found,
+	result.Rows = append(found,
 		figure.Exact("ones, best of 10^7 expected by the exact law", theory).Against(bruteBest, 15),
-		figure.Exact(
-			"the same by the recurrence of section 4, one group",
-			bruteBits*paper.GroupFill(bruteKeys, bruteBits, bruteK, 1, publishedSets),
-		),
+		figure.Exact("the same by the recurrence of section 4, one group",
+			bruteBits*paper.GroupFill(bruteKeys, bruteBits, bruteK, 1, publishedSets)),
 		figure.Exact("p_a, best of 10^7 expected by the exact law", math.Pow(theory/bruteBits, bruteK)).
 			Against(0.0178, 0.0005),
-		figure.Exact("p_a, best of 10^9 expected by the exact law", math.Pow(paper.Fewest(law, 1e9)/bruteBits, bruteK)),
-	)
+		figure.Exact("p_a, best of 10^9 expected by the exact law", math.Pow(paper.Fewest(law, 1e9)/bruteBits, bruteK)))
 	result.Plots = []figure.Plot{{
 		Name:  "ph-fig2",
 		Title: fmt.Sprintf("Brute force gains little, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK),
@@ -166,7 +159,7 @@ func runBrute(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			best,
 			floor,
 			{Name: "published", Dots: true, Points: [][2]float64{{publishedSets, float64(bruteBest) / bruteBits}}},
-			{Name: "mean", Level: true, Points: [][2]float64{{1, mean / bruteBits}}},
+			figure.Level("mean", 1, mean/bruteBits),
 		},
 	}}
 	result.Notes = []string{

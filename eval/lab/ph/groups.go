@@ -46,31 +46,23 @@ func runGrowth(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		ends := make([]float64, len(runs))
 		for j := 1; j <= g; j++ {
 			n, x := j*bruteKeys/g, float64(j)
-			ours.Points = append(ours.Points, [2]float64{x, paper.GroupFill(n, bruteBits, bruteK, j, t)})
-			published.Points = append(
-				published.Points,
-				[2]float64{x, paper.GroupFillPublished(n, bruteBits, bruteK, j, t)},
-			)
+			ours.AddPoint(x, paper.GroupFill(n, bruteBits, bruteK, j, t))
+			published.AddPoint(x, paper.GroupFillPublished(n, bruteBits, bruteK, j, t))
 			for i, fills := range runs {
 				ends[i] = fills[j-1]
 			}
 			if j%max(1, g/20) == 0 {
 				mean, _, _ := figure.MeanInterval(ends)
-				sim.Points = append(sim.Points, [2]float64{x, mean})
+				sim.AddPoint(x, mean)
 			}
 		}
-		result.Rows = append(
-			result.Rows,
-			figure.Mean(fmt.Sprintf("fill, g = %d, simulation", g), ends),
+		result.Add(figure.Mean(fmt.Sprintf("fill, g = %d, simulation", g), ends),
 			figure.Exact(fmt.Sprintf("fill, g = %d, theory, throws of a group meet", g), ours.Points[g-1][1]),
 			figure.Exact(fmt.Sprintf("fill, g = %d, theory as published", g), published.Points[g-1][1]).
-				Noted("from f_0 = 0"),
-		)
+				Noted("from f_0 = 0"))
 		result.Plots = append(result.Plots, figure.Plot{
-			Name: fmt.Sprintf(
-				"ph-fig5-g%d",
-				g,
-			), Title: fmt.Sprintf("Fill after each group, n = %d, m = %d, k = %d, g = %d, t = %d", bruteKeys, bruteBits,
+			Name: fmt.Sprintf("ph-fig5-g%d",
+				g), Title: fmt.Sprintf("Fill after each group, n = %d, m = %d, k = %d, g = %d, t = %d", bruteKeys, bruteBits,
 				bruteK, g, t),
 			X: "group", Y: "fill", Curves: []figure.Curve{ours, sim, published},
 		})
@@ -158,38 +150,24 @@ func (gr grid) run(ctx context.Context, c experiment.Config, plot figure.Plot) (
 		theory := figure.Curve{Name: gr.curve(v)}
 		for _, x := range gr.xs {
 			g, t := gr.at(v, x)
-			theory.Points = append(
-				theory.Points,
-				[2]float64{float64(x), paper.GroupFPR(bruteKeys, bruteBits, bruteK, g, t)},
-			)
+			theory.AddPoint(float64(x), paper.GroupFPR(bruteKeys, bruteBits, bruteK, g, t))
 		}
 		plot.Curves = append(plot.Curves, theory)
 		for _, x := range gr.dots {
 			g, t := gr.at(v, x)
-			rates, err := experiment.Each(
-				ctx,
-				w,
-				float64(t),
-				c.Trials,
+			rates, err := experiment.Each(ctx, w, float64(t), c.Trials,
 				func(_ context.Context, i int) (float64, error) {
-					fills := fewest(
-						bruteKeys,
-						bruteBits,
-						bruteK,
-						g,
-						t,
-						rand.NewPCG(c.Seed, uint64(i)<<32|uint64(g<<16|t)),
-					)
+					fills := fewest(bruteKeys, bruteBits, bruteK, g, t,
+						rand.NewPCG(c.Seed, uint64(i)<<32|uint64(g<<16|t)))
 					return math.Pow(fills[g-1], bruteK), nil
-				},
-			)
+				})
 			if err != nil {
 				return result, err
 			}
 			r := figure.Mean(fmt.Sprintf("p_a, g = %d, t = %d, simulation", g, t), rates).
 				Noted("theory %.5f", paper.GroupFPR(bruteKeys, bruteBits, bruteK, g, t))
-			result.Rows = append(result.Rows, r)
-			sim.Points = append(sim.Points, [2]float64{float64(x), r.Measured})
+			result.Add(r)
+			sim.AddPoint(float64(x), r.Measured)
 		}
 	}
 	plot.Curves = append(plot.Curves, sim)

@@ -52,11 +52,7 @@ func runLate(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}
 	const step, most = 5, 50
 	lates := most/step + 1
-	rates, err := experiment.Each(
-		ctx,
-		c.Work(float64(len(families)*lates*c.Trials)),
-		1,
-		len(families)*lates*c.Trials,
+	rates, err := experiment.Each(ctx, c.Work(float64(len(families)*lates*c.Trials)), 1, len(families)*lates*c.Trials,
 		func(ctx context.Context, i int) (float64, error) {
 			kind, late, trial := i/c.Trials/lates, i/c.Trials%lates*step, i%c.Trials
 			hs := c.Hashes(n, trial)
@@ -70,8 +66,7 @@ func runLate(ctx context.Context, c experiment.Config) (figure.Result, error) {
 				return 0, err
 			}
 			return built.Info().FPRPosterior, nil
-		},
-	)
+		})
 	if err != nil {
 		return result, err
 	}
@@ -80,8 +75,8 @@ func runLate(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		for late := 0; late <= most; late += step {
 			r := figure.Mean(fmt.Sprintf("%s, %d%% late", f.name, late), rates[:c.Trials])
 			rates = rates[c.Trials:]
-			curve.Points = append(curve.Points, [2]float64{float64(late), r.Measured})
-			result.Rows = append(result.Rows, r)
+			curve.AddPoint(float64(late), r.Measured)
+			result.Add(r)
 		}
 		plot.Curves = append(plot.Curves, curve)
 	}

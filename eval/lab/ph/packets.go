@@ -63,19 +63,14 @@ func runPackets(ctx context.Context, c experiment.Config, name string, per, k in
 			points = append(points, point{p, synthetic, trial}, point{p, payload, trial})
 		}
 	}
-	measured, err := experiment.Each(
-		ctx,
-		c.Work(float64(len(points))),
-		1,
-		len(points),
+	measured, err := experiment.Each(ctx, c.Work(float64(len(points))), 1, len(points),
 		func(ctx context.Context, i int) (observation, error) {
 			p := points[i]
 			if p.kind == synthetic {
 				return p.overRandom(ctx, c, p.trial, absent)
 			}
 			return p.overPayloads(ctx, c, p.trial, all, absent)
-		},
-	)
+		})
 	if err != nil {
 		return result, err
 	}
@@ -83,7 +78,7 @@ func runPackets(ctx context.Context, c experiment.Config, name string, per, k in
 	var rates, seen [2]figure.Curve
 	var random, real, altered verdict
 	show := func(label string, of *verdict, p experiment.Tally, rate float64) {
-		result.Rows = append(result.Rows, p.Row(label, rate))
+		result.Add(p.Row(label, rate))
 		of.add(p, rate)
 	}
 	derived := figure.Curve{Name: "p_o, altered payloads and CRC", Dots: true}
@@ -104,13 +99,13 @@ func runPackets(ctx context.Context, c experiment.Config, name string, per, k in
 				return fmt.Sprintf("%s, g = %.0f, H = %d, %s", what, x, h, names[kind])
 			}
 			mean := figure.Mean(label("p_a"), p)
-			result.Rows = append(result.Rows, mean)
+			result.Add(mean)
 			of := &random
 			if kind == payload {
 				of = &real
 			}
 			show(label("p_o"), of, o.absent, mean.Measured)
-			rates[kind].Points = append(rates[kind].Points, [2]float64{x, mean.Measured})
+			rates[kind].AddPoint(x, mean.Measured)
 			o.absent.AddTo(&seen[kind], x, mean.Measured)
 			if kind == payload {
 				show(label("p_o of altered payloads"), &altered, o.derived, mean.Measured)
@@ -119,7 +114,7 @@ func runPackets(ctx context.Context, c experiment.Config, name string, per, k in
 		}
 	}
 	prior := probe.FPR(uint64(n), uint64(per*n), standardK(per))
-	result.Rows = append(result.Rows, figure.Exact("standard, p_b", prior))
+	result.Add(figure.Exact("standard, p_b", prior))
 	plot := figure.Plot{
 		Name: name, Title: fmt.Sprintf("Packets and CRC against random, %d bits a key, n = %d, H = %d, k = %d", per, n,
 			h, k), X: "groups g", Y: "false positive rate", LogY: true,
@@ -130,7 +125,7 @@ func runPackets(ctx context.Context, c experiment.Config, name string, per, k in
 			plot.Curves = append(plot.Curves, c)
 		}
 	}
-	plot.Curves = append(plot.Curves, figure.Curve{Name: "standard", Level: true, Points: [][2]float64{{0, prior}}})
+	plot.Curves = append(plot.Curves, figure.Level("standard", 0, prior))
 	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
 		fmt.Sprintf(

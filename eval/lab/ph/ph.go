@@ -44,15 +44,10 @@ func runAnneal(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	}
 	w := c.Work(float64(all))
 	for _, passes := range lengths {
-		trials, err := experiment.Each(
-			ctx,
-			w,
-			float64(passes),
-			c.Trials,
+		trials, err := experiment.Each(ctx, w, float64(passes), c.Trials,
 			func(ctx context.Context, i int) ([]float64, error) {
 				return rates(ctx, passes, c.Hashes(n, i))
-			},
-		)
+			})
 		if err != nil {
 			return result, err
 		}
@@ -62,16 +57,12 @@ func runAnneal(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		}
 		curve := figure.Curve{Name: fmt.Sprintf("%d passes", passes)}
 		for p, r := range trials[0] {
-			curve.Points = append(curve.Points, [2]float64{float64(p + 1), r})
+			curve.AddPoint(float64(p+1), r)
 		}
 		plot.Curves = append(plot.Curves, curve)
-		result.Rows = append(result.Rows, figure.Mean(curve.Name, ends))
+		result.Add(figure.Mean(curve.Name, ends))
 	}
-	plot.Curves = append(
-		plot.Curves,
-		figure.Curve{Name: "published search", Level: true, Points: [][2]float64{{1, 0.0098}}},
-		figure.Curve{Name: "standard", Level: true, Points: [][2]float64{{1, 0.0216}}},
-	)
+	plot.Curves = append(plot.Curves, figure.Level("published search", 1, 0.0098), figure.Level("standard", 1, 0.0216))
 	result.Plots = []figure.Plot{plot}
 	return result, nil
 }

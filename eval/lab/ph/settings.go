@@ -42,14 +42,8 @@ func runFunctions(ctx context.Context, c experiment.Config) (figure.Result, erro
 			functions = functions.Against(publishedH, 0)
 			if best.h > publishedH {
 				paper := lowest(only(cells, func(p published) bool { return p.g == best.g && p.h == publishedH }))
-				functions = functions.Noted(
-					"%s; H = %d to %d gains %.1f%%, at g = %d",
-					tried,
-					publishedH,
-					best.h,
-					100*(1-best.Measured/paper.Measured),
-					best.g,
-				)
+				functions = functions.Noted("%s; H = %d to %d gains %.1f%%, at g = %d", tried, publishedH, best.h,
+					100*(1-best.Measured/paper.Measured), best.g)
 			}
 		}
 		return []figure.Row{functions, groups}
@@ -174,12 +168,12 @@ func (s settings) run(ctx context.Context, c experiment.Config, plot figure.Plot
 				r = r.Against(0.0098, 0.04*0.0098)
 			}
 			cells = append(cells, cell{p, r})
-			result.Rows = append(result.Rows, r)
-			curve.Points = append(curve.Points, [2]float64{float64(x), r.Measured})
+			result.Add(r)
+			curve.AddPoint(float64(x), r.Measured)
 		}
 		plot.Curves = append(plot.Curves, curve)
 	}
-	result.Rows = append(result.Rows, s.lowest(cells)...)
+	result.Add(s.lowest(cells)...)
 	ours, err := experiment.Each(ctx, nil, 0, c.Trials, func(ctx context.Context, trial int) (float64, error) {
 		b, err := partitioned.NewBuilder(partitioned.Config{Size: family.Sizing{BitsPerKey: 8}})
 		f, err := experiment.Build(ctx, b, err, c.Hashes(n, trial))
@@ -192,10 +186,10 @@ func (s settings) run(ctx context.Context, c experiment.Config, plot figure.Plot
 		return result, err
 	}
 	engine := figure.Mean("p_a, our search, default effort", ours)
-	result.Rows = append(result.Rows, engine)
+	result.Add(engine)
 	plot.Curves = append(plot.Curves,
-		figure.Curve{Name: "our search", Level: true, Points: [][2]float64{{1, engine.Measured}}},
-		figure.Curve{Name: "standard", Level: true, Points: [][2]float64{{1, probe.FPR(uint64(n), uint64(8*n), 6)}}})
+		figure.Level("our search", 1, engine.Measured),
+		figure.Level("standard", 1, probe.FPR(uint64(n), uint64(8*n), 6)))
 	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
 		"The paper gives the figure only as curves and names g = 250, H = 16384 as the best. The g·k·log2(H) bits of " +
@@ -203,10 +197,8 @@ func (s settings) run(ctx context.Context, c experiment.Config, plot figure.Plot
 		untilSettled,
 	}
 	if c.Trials == 1 {
-		result.Notes = append(
-			result.Notes,
-			"Every point is one set of keys, so that rows have no interval. Sets differ by about 1%: see ph-table1.",
-		)
+		result.Notes = append(result.Notes,
+			"Every point is one set of keys, so that rows have no interval. Sets differ by about 1%: see ph-table1.")
 	}
 	return result, nil
 }

@@ -93,16 +93,8 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		ended := figure.Mean(label("published search to its end, p_a"), greedy.rates())
 		why := ""
 		if !c.Quick {
-			prior, search, ended = prior.Against(
-				t.standard,
-				0.01*t.standard,
-			), search.Against(
-				t.ph,
-				0.04*t.ph,
-			), ended.Against(
-				t.ph,
-				0.04*t.ph,
-			)
+			prior, search, ended = prior.Against(t.standard, 0.01*t.standard), search.Against(t.ph,
+				0.04*t.ph), ended.Against(t.ph, 0.04*t.ph)
 			if !*ended.Agrees && ended.Measured < t.ph {
 				why = "; lower than published, which suggests that the published search ended earlier"
 			}
@@ -115,13 +107,8 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			slices.Min(settled),
 			slices.Max(settled),
 		)
-		ended = ended.Noted(
-			"until nothing changes, after %d to %d passes%s; took %v",
-			slices.Min(passes),
-			slices.Max(passes),
-			why,
-			greedy.time().Round(100*time.Millisecond),
-		)
+		ended = ended.Noted("until nothing changes, after %d to %d passes%s; took %v", slices.Min(passes),
+			slices.Max(passes), why, greedy.time().Round(100*time.Millisecond))
 		ours := func(effort filter.Level, s sides) figure.Row {
 			return figure.Mean(label(fmt.Sprintf("our search, %s effort, p_a", effort)), s.rates()).
 				Noted("took %v, %.2g of the published search", s.time().Round(time.Millisecond),
@@ -129,9 +116,9 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		}
 		rows := []figure.Row{prior, search, ours(short, inShort), ours(long, inLong), ended}
 		for i, r := range rows[:len(plot.Curves)] {
-			plot.Curves[i].Points = append(plot.Curves[i].Points, [2]float64{float64(t.per), r.Measured})
+			plot.Curves[i].AddPoint(float64(t.per), r.Measured)
 		}
-		result.Rows = append(result.Rows, rows...)
+		result.Add(rows...)
 	}
 	if !c.Quick {
 		two, ph := figure.Curve{
@@ -142,8 +129,8 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			Dots: true,
 		}
 		for _, t := range bySize {
-			two.Points = append(two.Points, [2]float64{float64(t.per), t.ptc})
-			ph.Points = append(ph.Points, [2]float64{float64(t.per), t.ph})
+			two.AddPoint(float64(t.per), t.ptc)
+			ph.AddPoint(float64(t.per), t.ph)
 		}
 		plot.Curves = append(plot.Curves, two, ph)
 	}

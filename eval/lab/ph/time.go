@@ -67,17 +67,13 @@ func runTime(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			}
 			µs, _, _ := figure.MeanInterval(times)
 			r := figure.Mean(fmt.Sprintf("%s, %d passes", f.name, passes), rates).Noted("%.2f µs a key", µs)
-			curve.Points = append(curve.Points, [2]float64{µs, r.Measured})
-			result.Rows = append(result.Rows, r)
+			curve.AddPoint(µs, r.Measured)
+			result.Add(r)
 			c.Progress((float64(i) + float64(passes)/float64(most)) / float64(len(families)))
 		}
 		plot.Curves = append(plot.Curves, curve)
 	}
-	plot.Curves = append(
-		plot.Curves,
-		figure.Curve{Name: "published search", Level: true, Points: [][2]float64{{1, 0.0098}}},
-		figure.Curve{Name: "standard", Level: true, Points: [][2]float64{{1, 0.0216}}},
-	)
+	plot.Curves = append(plot.Curves, figure.Level("published search", 1, 0.0098), figure.Level("standard", 1, 0.0216))
 	result.Plots = []figure.Plot{plot}
 	return result, nil
 }

@@ -46,17 +46,10 @@ func runFindk(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	formula := figure.Curve{Name: "formula"}
 	for i, published := range printedFull {
 		rate := probe.FPR(tableKeys, tableBits, i+1)
-		formula.Points = append(formula.Points, [2]float64{float64(i + 1), rate})
-		result.Rows = append(
-			result.Rows,
-			figure.Exact(fmt.Sprintf("k = %d, formula", i+1), rate).Against(published, halfDigit),
-		)
+		formula.AddPoint(float64(i+1), rate)
+		result.Add(figure.Exact(fmt.Sprintf("k = %d, formula", i+1), rate).Against(published, halfDigit))
 	}
-	rates, err := experiment.Each(
-		ctx,
-		c.Work(float64(c.Trials)),
-		1,
-		c.Trials,
+	rates, err := experiment.Each(ctx, c.Work(float64(c.Trials)), 1, c.Trials,
 		func(ctx context.Context, trial int) ([]float64, error) {
 			hs := c.Hashes(tableKeys+absent, trial)
 			var rates []float64
@@ -72,8 +65,7 @@ func runFindk(ctx context.Context, c experiment.Config) (figure.Result, error) {
 				rates = append(rates, rate)
 			}
 			return rates, ctx.Err()
-		},
-	)
+		})
 	if err != nil {
 		return result, err
 	}
@@ -81,19 +73,16 @@ func runFindk(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	ratio := figure.Curve{Name: measured.Name, Dots: true}
 	for i, v := range experiment.Columns(rates) {
 		r := figure.Mean(fmt.Sprintf("k = %d, standard filter", i+1), v)
-		result.Rows = append(result.Rows, r.Noted("not in the notes; the formula gives %.5f", formula.Points[i][1]))
+		result.Add(r.Noted("not in the notes; the formula gives %.5f", formula.Points[i][1]))
 		measured.Add(float64(i+1), r)
 		ratio.AddRatio(float64(i+1), r, formula.Points[i][1])
 	}
-	result.Rows = append(
-		result.Rows,
-		figure.Exact("best k", float64(probe.OptimalK(tableKeys, tableBits))).Against(7, 0),
+	result.Add(figure.Exact("best k", float64(probe.OptimalK(tableKeys, tableBits))).Against(7, 0),
 		figure.Exact("rate of the worked example, 80,000,000 keys in 800,000,000 bits, k = 7",
 			probe.FPR(80e6, 800e6, 7)).
 			Against(0.00819, 0.000005),
 		figure.Exact("memory of its hash table of 8-byte hashes, half full, GB", 80e6*8/0.5/1e9),
-		figure.Exact("memory of its filter, MB", 800e6/8/1e6),
-	)
+		figure.Exact("memory of its filter, MB", 800e6/8/1e6))
 	result.Plots = []figure.Plot{{
 		Name: "plank-findk", Title: "Rate of a full filter, n = 80,000, m = 800,000", X: "k", Y: "false positive rate",
 		LogY:   true,
@@ -101,7 +90,7 @@ func runFindk(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}, {
 		Name: "plank-findk-ratio", Title: "Measured rate as a multiple of the formula's, n = 80,000, m = 800,000",
 		X: "k", Y: "measured / formula",
-		Curves: []figure.Curve{ratio, figure.One("formula")},
+		Curves: []figure.Curve{ratio, figure.Level("formula", 1, 1)},
 	}}
 	return result, nil
 }
@@ -118,18 +107,11 @@ func runFindinck(ctx context.Context, c experiment.Config) (figure.Result, error
 	full := figure.Curve{Name: "full, formula (findk)"}
 	for i, published := range printedFilling {
 		rate := fillingFPR(tableKeys, tableBits, i+1)
-		formula.Points = append(formula.Points, [2]float64{float64(i + 1), rate})
-		full.Points = append(full.Points, [2]float64{float64(i + 1), probe.FPR(tableKeys, tableBits, i+1)})
-		result.Rows = append(
-			result.Rows,
-			figure.Exact(fmt.Sprintf("k = %d, formula", i+1), rate).Against(published, halfDigit),
-		)
+		formula.AddPoint(float64(i+1), rate)
+		full.AddPoint(float64(i+1), probe.FPR(tableKeys, tableBits, i+1))
+		result.Add(figure.Exact(fmt.Sprintf("k = %d, formula", i+1), rate).Against(published, halfDigit))
 	}
-	rates, err := experiment.Each(
-		ctx,
-		c.Work(float64(c.Trials)),
-		1,
-		c.Trials,
+	rates, err := experiment.Each(ctx, c.Work(float64(c.Trials)), 1, c.Trials,
 		func(ctx context.Context, trial int) ([]float64, error) {
 			hs := c.Hashes(tableKeys, trial)
 			var rates []float64
@@ -148,8 +130,7 @@ func runFindinck(ctx context.Context, c experiment.Config) (figure.Result, error
 				rates = append(rates, float64(yes)/tableKeys)
 			}
 			return rates, ctx.Err()
-		},
-	)
+		})
 	if err != nil {
 		return result, err
 	}
@@ -157,7 +138,7 @@ func runFindinck(ctx context.Context, c experiment.Config) (figure.Result, error
 	ratio := figure.Curve{Name: measured.Name, Dots: true}
 	for i, v := range experiment.Columns(rates) {
 		r := figure.Mean(fmt.Sprintf("k = %d, standard filter", i+1), v)
-		result.Rows = append(result.Rows, r.Noted("not in the notes; the formula gives %.5f", formula.Points[i][1]))
+		result.Add(r.Noted("not in the notes; the formula gives %.5f", formula.Points[i][1]))
 		measured.Add(float64(i+1), r)
 		ratio.AddRatio(float64(i+1), r, formula.Points[i][1])
 	}
@@ -168,7 +149,7 @@ func runFindinck(ctx context.Context, c experiment.Config) (figure.Result, error
 	for _, k := range []int{2, 4, 7, 9} {
 		curve := figure.Curve{Name: fmt.Sprintf("k = %d", k)}
 		for i := 0; i <= tableKeys; i += tableKeys / 100 {
-			curve.Points = append(curve.Points, [2]float64{float64(i), probe.FPR(uint64(i), tableBits, k)})
+			curve.AddPoint(float64(i), probe.FPR(uint64(i), tableBits, k))
 		}
 		filling.Curves = append(filling.Curves, curve)
 	}
@@ -178,7 +159,7 @@ func runFindinck(ctx context.Context, c experiment.Config) (figure.Result, error
 	}, {
 		Name:  "plank-findinck-ratio",
 		Title: "Measured mean rate as a multiple of the formula's, 0 to 79,999 keys in 800,000 bits",
-		X:     "k", Y: "measured / formula", Curves: []figure.Curve{ratio, figure.One("formula")},
+		X:     "k", Y: "measured / formula", Curves: []figure.Curve{ratio, figure.Level("formula", 1, 1)},
 	}, filling}
 	return result, nil
 }

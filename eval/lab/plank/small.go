@@ -47,11 +47,7 @@ func run16bit(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}
 	const asked, published = 100, 12
 	after := math.Pow(small.Fill(smallBits), smallK)
-	counts, err := experiment.Each(
-		ctx,
-		c.Work(float64(c.Trials)),
-		1,
-		c.Trials,
+	counts, err := experiment.Each(ctx, c.Work(float64(c.Trials)), 1, c.Trials,
 		func(ctx context.Context, trial int) (float64, error) {
 			r := rand.New(rand.NewPCG(c.Seed, uint64(trial)))
 			var found float64
@@ -64,8 +60,7 @@ func run16bit(ctx context.Context, c experiment.Config) (figure.Result, error) {
 				}
 			}
 			return found, nil
-		},
-	)
+		})
 	if err != nil {
 		return result, err
 	}
@@ -105,9 +100,9 @@ func smallPlot(counts []float64, asked int, rate, published float64) figure.Plot
 	}
 	b := distuv.Binomial{N: float64(asked), P: rate}
 	for x := range 29 {
-		theory.Points = append(theory.Points, [2]float64{float64(x), b.Prob(float64(x))})
+		theory.AddPoint(float64(x), b.Prob(float64(x)))
 		if seen[x] > 0 {
-			ours.Points = append(ours.Points, [2]float64{float64(x), float64(seen[x]) / float64(len(counts))})
+			ours.AddPoint(float64(x), float64(seen[x])/float64(len(counts)))
 		}
 	}
 	return figure.Plot{

@@ -42,11 +42,7 @@ func runTester(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		sim.reused, sim.events, sim.m = sim.reused/10, sim.events/10, sim.m/10
 	}
 	most := len(testerFound)
-	trials, err := experiment.Each(
-		ctx,
-		c.Work(float64(c.Trials)),
-		1,
-		c.Trials,
+	trials, err := experiment.Each(ctx, c.Work(float64(c.Trials)), 1, c.Trials,
 		func(ctx context.Context, trial int) ([]float64, error) {
 			found, blocks, err := sim.run(rand.NewPCG(c.Seed, uint64(trial)), most)
 			values := []float64{float64(blocks)}
@@ -54,8 +50,7 @@ func runTester(ctx context.Context, c experiment.Config) (figure.Result, error) 
 				values = append(values, float64(f)/float64(blocks))
 			}
 			return values, cmp.Or(err, ctx.Err())
-		},
-	)
+		})
 	if err != nil {
 		return result, err
 	}
@@ -66,7 +61,7 @@ func runTester(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	if !c.Quick {
 		blocks = blocks.Against(testerBlocks, 3*experiment.Sigma(float64(sim.events), oneOff, c.Trials))
 	}
-	result.Rows = append(result.Rows, blocks.Noted("expected %.0f; tolerance: 3 σ of one run and of ours", expected))
+	result.Add(blocks.Noted("expected %.0f; tolerance: 3 σ of one run and of ours", expected))
 	plot := figure.Plot{
 		Name: "plank-tester", Title: fmt.Sprintf("BF-tester, %d events, %d bits", sim.events, sim.m),
 		X: "k", Y: "false positives a new block", LogY: true,
@@ -107,13 +102,13 @@ func runTester(ctx context.Context, c experiment.Config) (figure.Result, error) 
 				theory*testerBlocks,
 				math.Sqrt(theory*testerBlocks),
 			)
-			published.Points = append(published.Points, [2]float64{float64(k), rate})
+			published.AddPoint(float64(k), rate)
 			low, high := stat.Interval(uint64(testerFound[i]), testerBlocks, 0.95)
 			theirs.AddRatio(float64(k)-0.06, figure.Row{Measured: rate, Low: low, High: high}, theory)
 		}
-		result.Rows = append(result.Rows, r.Noted("%s", note))
-		full.Points = append(full.Points, [2]float64{float64(k), probe.FPR(n, uint64(sim.m), k)})
-		filling.Points = append(filling.Points, [2]float64{float64(k), theory})
+		result.Add(r.Noted("%s", note))
+		full.AddPoint(float64(k), probe.FPR(n, uint64(sim.m), k))
+		filling.AddPoint(float64(k), theory)
 		ours.Add(float64(k), r)
 		mine.AddRatio(float64(k)+0.06, r, theory)
 	}
@@ -122,7 +117,7 @@ func runTester(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	if published.Points != nil {
 		plot.Curves, ratio.Curves = append(plot.Curves, published), append(ratio.Curves, theirs)
 	}
-	ratio.Curves = append(ratio.Curves, figure.One("theory (findinck)"))
+	ratio.Curves = append(ratio.Curves, figure.Level("theory (findinck)", 1, 1))
 	result.Plots = []figure.Plot{plot, ratio}
 	result.Notes = []string{
 		"The blocks are random, but not the same as in the notes, which do not print their generator (Mother Of All). " +

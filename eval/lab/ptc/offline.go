@@ -71,20 +71,19 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			rates := p.rates(fills)
 			label := fmt.Sprintf("%s, %d rounds", p, p.rounds)
 			if hashing == twochoice.Double {
-				result.Rows = append(result.Rows, figure.Mean(label+", double hashing", rates).
+				result.Add(figure.Mean(label+", double hashing", rates).
 					Noted("by the share of ones; the paper: \"nearly the same\"; %s",
-						p.coincide(figure.Mean("", fills).Measured, n)),
-				)
+						p.coincide(figure.Mean("", fills).Measured, n)))
 				continue
 			}
 			r := figure.Mean(label, rates)
 			if !c.Quick {
 				r = r.Against(p.rate, p.tolerance())
 			}
-			result.Rows = append(result.Rows, r)
+			result.Add(r)
 			best[p.bits] = p.rate
 			if x, ok := ranges[p.choice]; ok {
-				result.Rows = append(result.Rows, extremes(c, p.String(), rates, x)...)
+				result.Add(extremes(c, p.String(), rates, x)...)
 			}
 		}
 	}
@@ -97,7 +96,7 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		if !c.Quick {
 			r = r.Against(p.rate, p.tolerance()).Noted("the text: \"similar results\"; %d trials", few)
 		}
-		result.Rows = append(result.Rows, r)
+		result.Add(r)
 	}
 	for _, x := range beyond {
 		fills, err := searches(ctx, c, w, x, n, more, twochoice.Independent, false)
@@ -105,10 +104,7 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			return result, err
 		}
 		r := figure.Mean(fmt.Sprintf("%s, %d rounds with noise", x, x.rounds), x.rates(fills))
-		result.Rows = append(
-			result.Rows,
-			r.Noted("%.2f of the best of Table 3 at this size, of %d trials", r.Measured/best[x.bits], more),
-		)
+		result.Add(r.Noted("%.2f of the best of Table 3 at this size, of %d trials", r.Measured/best[x.bits], more))
 	}
 	plot := figure.Plot{
 		Name: "ptc-table3", Title: fmt.Sprintf("All keys at once, 8 bits a key, n = %d", n),
@@ -129,19 +125,15 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			if err != nil {
 				return result, err
 			}
-			line.Points = append(line.Points, [2]float64{float64(rounds), figure.Mean("", x.rates(fills)).Measured})
+			line.AddPoint(float64(rounds), figure.Mean("", x.rates(fills)).Measured)
 		}
 		plot.Curves = append(plot.Curves, line)
 	}
 	theirs := figure.Curve{Name: "published", Dots: true}
 	for _, p := range offlineRows[:4] {
-		theirs.Points = append(theirs.Points, [2]float64{float64(p.rounds), p.rate})
+		theirs.AddPoint(float64(p.rounds), p.rate)
 	}
-	plot.Curves = append(
-		plot.Curves,
-		theirs,
-		figure.Curve{Name: "standard filter", Level: true, Points: [][2]float64{{1, 2.159e-2}}},
-	)
+	plot.Curves = append(plot.Curves, theirs, figure.Level("standard filter", 1, 2.159e-2))
 	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
 		"A search with noise adds up to √k random bits to the cost of each group of a key, less in each round; see " +

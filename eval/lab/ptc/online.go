@@ -32,11 +32,8 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	if c.Quick {
 		n = 2000
 	}
-	settings := append(
-		slices.Clone(onlineRows),
-		publishedRow{choice{16, 2, 12, 1}, 3.954e-4},
-		publishedRow{choice{16, 2, 14, 1}, 4.035e-4},
-	)
+	settings := append(slices.Clone(onlineRows), publishedRow{choice{16, 2, 12, 1}, 3.954e-4},
+		publishedRow{choice{16, 2, 14, 1}, 4.035e-4})
 	w := c.Work(float64(len(settings)+2) * float64(c.Trials))
 	for i, p := range settings {
 		rates, err := experiment.Each(ctx, w, 1, c.Trials, func(_ context.Context, trial int) (float64, error) {
@@ -56,9 +53,9 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		if i >= len(onlineRows) {
 			r = r.Noted("in the text: another k than the best")
 		}
-		result.Rows = append(result.Rows, r)
+		result.Add(r)
 		if x, ok := ranges[p.choice]; ok {
-			result.Rows = append(result.Rows, extremes(c, p.String(), rates, x)...)
+			result.Add(extremes(c, p.String(), rates, x)...)
 		}
 	}
 	large, err := large(ctx, c, w, 10*n)
@@ -113,13 +110,8 @@ func extremes(c experiment.Config, label string, rates []float64, want [2]float6
 			Low:      max(0, v-half),
 			High:     v + half,
 		}
-		r = r.Noted(
-			"mean %+.2f σ, both of our %d trials, as if they were normal; %s of ours: %.4g",
-			e.z,
-			len(rates),
-			e.name,
-			e.seen,
-		)
+		r = r.Noted("mean %+.2f σ, both of our %d trials, as if they were normal; %s of ours: %.4g", e.z, len(rates),
+			e.name, e.seen)
 		if !c.Quick && len(rates) >= extremeTrials {
 			r = r.Against(want[i], 2*extremeSigma*sigma)
 			r.Note += fmt.Sprintf("; tolerance: 2 standard deviations of such an extreme, %.2f σ", 2*extremeSigma)
@@ -145,19 +137,14 @@ func large(ctx context.Context, c experiment.Config, w *experiment.Work, n int) 
 	settings := []publishedRow{onlineRows[1], onlineRows[5], onlineRows[8]}
 	trials := min(c.Trials, 10)
 	for _, p := range settings {
-		rates, err := experiment.Each(
-			ctx,
-			w,
-			float64(c.Trials)/float64(trials*len(settings)),
-			trials,
+		rates, err := experiment.Each(ctx, w, float64(c.Trials)/float64(trials*len(settings)), trials,
 			func(_ context.Context, trial int) (float64, error) {
 				f, err := p.online(c.Hashes(n, trial), twochoice.Independent)
 				if err != nil {
 					return 0, err
 				}
 				return f.Info().FPRPosterior, nil
-			},
-		)
+			})
 		if err != nil {
 			return nil, err
 		}
@@ -193,10 +180,8 @@ func probes(ctx context.Context, c experiment.Config, w *experiment.Work, n int)
 		}
 		fill := twochoice.Fill(x.bits, x.k, x.c)
 		want := float64(x.c) * (1 - math.Pow(fill, float64(x.k))) / (1 - fill)
-		rows = append(
-			rows,
-			figure.Mean(x.String()+", probes of an absent key", means).Noted("c·(1-f^k)/(1-f) = %.3f", want),
-		)
+		rows = append(rows,
+			figure.Mean(x.String()+", probes of an absent key", means).Noted("c·(1-f^k)/(1-f) = %.3f", want))
 	}
 	return rows, nil
 }
@@ -210,10 +195,7 @@ func ratePlot(c experiment.Config, n int, rows []figure.Row) figure.Plot {
 	for groups := 1; groups <= 4; groups++ {
 		curve := figure.Curve{Name: fmt.Sprintf("c = %d, equation 3.2", groups)}
 		for k := 8; k <= 17; k++ {
-			curve.Points = append(
-				curve.Points,
-				[2]float64{float64(k), twochoice.FPR(twochoice.Fill(16, k, groups), k, groups)},
-			)
+			curve.AddPoint(float64(k), twochoice.FPR(twochoice.Fill(16, k, groups), k, groups))
 		}
 		plot.Curves = append(plot.Curves, curve)
 	}
@@ -222,8 +204,8 @@ func ratePlot(c experiment.Config, n int, rows []figure.Row) figure.Plot {
 		publishedRow{choice{16, 2, 14, 1}, 4.035e-4}) {
 		for _, r := range rows {
 			if p.bits == 16 && r.Label == p.String() {
-				ours.Points = append(ours.Points, [2]float64{float64(p.k), r.Measured})
-				theirs.Points = append(theirs.Points, [2]float64{float64(p.k), p.rate})
+				ours.AddPoint(float64(p.k), r.Measured)
+				theirs.AddPoint(float64(p.k), p.rate)
 			}
 		}
 	}
@@ -261,11 +243,8 @@ func runTable2(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	const tolerance = 0.0002
 	w := c.Work(float64(2 * len(table) * c.Trials))
 	for _, p := range table {
-		result.Rows = append(
-			result.Rows,
-			figure.Exact(p.String()+", by the equation", twochoice.Fill(p.bits, p.k, p.c)).
-				Against(p.predicted, tolerance),
-		)
+		result.Add(figure.Exact(p.String()+", by the equation", twochoice.Fill(p.bits, p.k, p.c)).
+			Against(p.predicted, tolerance))
 		for _, hashing := range []twochoice.Hashing{twochoice.Independent, twochoice.Double} {
 			fills, err := experiment.Each(ctx, w, 1, c.Trials, func(_ context.Context, trial int) (float64, error) {
 				f, err := p.online(c.Hashes(n, trial), hashing)
@@ -284,7 +263,7 @@ func runTable2(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			if hashing == twochoice.Double {
 				r = r.Noted("%s", p.coincide(r.Measured, n))
 			}
-			result.Rows = append(result.Rows, r)
+			result.Add(r)
 		}
 	}
 	plot, err := fillPlot(c, n)
@@ -318,8 +297,8 @@ func fillPlot(c experiment.Config, n int) (figure.Plot, error) {
 				return plot, err
 			}
 			t := float64(p) / points
-			theory.Points = append(theory.Points, [2]float64{t, twochoice.Fill(x.bits/t, x.k, groups)})
-			ours.Points = append(ours.Points, [2]float64{t, f.Info().Fill})
+			theory.AddPoint(t, twochoice.Fill(x.bits/t, x.k, groups))
+			ours.AddPoint(t, f.Info().Fill)
 		}
 		plot.Curves = append(plot.Curves, theory)
 	}

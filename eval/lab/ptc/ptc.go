@@ -81,11 +81,8 @@ func (x choice) rates(fills []float64) []float64 {
 // coincide describes the rate of n keys under double hashing, including the share due to coinciding groups.
 func (x choice) coincide(fill float64, n int) string {
 	keys := float64(n)
-	return fmt.Sprintf(
-		"groups that coincide make the rate %.3g, from %.3g",
-		twochoice.FPRDouble(fill, x.k, x.c, keys, x.bits*keys),
-		x.rate(fill),
-	)
+	return fmt.Sprintf("groups that coincide make the rate %.3g, from %.3g",
+		twochoice.FPRDouble(fill, x.k, x.c, keys, x.bits*keys), x.rate(fill))
 }
 
 // publishedRow is a row of Table 1 or 3.

@@ -116,7 +116,7 @@ func run(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}
 	work.Step(1)
 	for _, t := range tracks {
-		result.Rows = append(result.Rows, t.rows()...)
+		result.Add(t.rows()...)
 	}
 	result.Rows = append(append(result.Rows, lists...), ignored...)
 	result.Plots = plots(tracks)

@@ -124,7 +124,7 @@ func plots(tracks []*track) []figure.Plot {
 	}
 	rates := figure.Plot{
 		Name: "publish-rate", Title: "False-positive rate of each day", X: "day", Y: "rate",
-		Curves: []figure.Curve{{Name: "promise", Level: true, Points: [][2]float64{{0, 0.01}}}},
+		Curves: []figure.Curve{figure.Level("promise", 0, 0.01)},
 	}
 	observed := figure.Curve{Name: "observed, with 95% intervals", Dots: true}
 	for _, t := range tracks {
@@ -133,10 +133,10 @@ func plots(tracks []*track) []figure.Plot {
 		}
 		size, rate := figure.Curve{Name: t.name}, figure.Curve{Name: t.name}
 		for i, n := range t.sizes {
-			size.Points = append(size.Points, [2]float64{float64(i + 1), n})
+			size.AddPoint(float64(i+1), n)
 		}
 		for i, r := range t.rates {
-			rate.Points = append(rate.Points, [2]float64{float64(i), r.FPRPosterior})
+			rate.AddPoint(float64(i), r.FPRPosterior)
 		}
 		bytes.Curves, rates.Curves = append(bytes.Curves, size), append(rates.Curves, rate)
 		for _, today := range slices.Sorted(maps.Keys(t.seen)) {

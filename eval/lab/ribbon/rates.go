@@ -55,9 +55,9 @@ func (s scale) fractions(c experiment.Config) part {
 			if s.rates >= limitedKeys {
 				row = experiment.AtMost(row, limit)
 			}
-			result.Rows = append(result.Rows, row)
+			result.Add(row)
 			measured.Add(rate, row)
-			limits.Points = append(limits.Points, [2]float64{rate, limit})
+			limits.AddPoint(rate, limit)
 		}
 		result.Plots = append(result.Plots, figure.Plot{
 			Name: "ribbon-rates", Title: "Bits for rates between powers of two", X: "rate",
@@ -117,7 +117,7 @@ func (s scale) observed(c experiment.Config) part {
 		}
 		for j, f := range filters {
 			label := fmt.Sprintf("%s of %d keys: observed rate", observedSpecs[j], s.rates)
-			result.Rows = append(result.Rows, tallies[j].Row(label, f.Info().FPRPosterior))
+			result.Add(tallies[j].Row(label, f.Info().FPRPosterior))
 		}
 		return nil
 	}

@@ -150,8 +150,7 @@ func (s scale) manyBuilds(c experiment.Config) part {
 		if first != nil {
 			row = row.Noted("%s; the first: %v", row.Note, first)
 		}
-		result.Rows = append(result.Rows,
-			experiment.AtMost(row, 0), experiment.AtMost(figure.Exact("keys lost in these builds", lost), 0))
+		result.Add(experiment.AtMost(row, 0), experiment.AtMost(figure.Exact("keys lost in these builds", lost), 0))
 		return nil
 	}
 	return p
@@ -192,7 +191,7 @@ func (s scale) layers(c experiment.Config) part {
 				}
 				label := fmt.Sprintf("%d keys, w=%d: %% bumped by layer %d", s.rates, w, layer)
 				row := atLeast0(figure.Mean(label, of))
-				result.Rows = append(result.Rows, row.Noted("%d of %d filters have the layer", len(of), len(builds)))
+				result.Add(row.Noted("%d of %d filters have the layer", len(of), len(builds)))
 			}
 		}
 		return nil

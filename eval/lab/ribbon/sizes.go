@@ -74,7 +74,7 @@ func (s scale) table(c experiment.Config) part {
 				return err
 			}
 			for i, shape := range some {
-				result.Rows = append(result.Rows, shape.rows(n, i, builds, curves)...)
+				result.Add(shape.rows(n, i, builds, curves)...)
 			}
 		}
 		result.Plots = append(result.Plots, sizePlot(curves))

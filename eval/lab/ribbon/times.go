@@ -76,7 +76,7 @@ func runTimes(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			for j, spec := range rivals {
 				label := fmt.Sprintf("%d keys, %s: %s", n, op.name, spec)
 				if j == 0 {
-					result.Rows = append(result.Rows, median(label+", ns a key", took[i][0]))
+					result.Add(median(label+", ns a key", took[i][0]))
 					continue
 				}
 				row := median(label+", over fuse", ratios(took[i][j], took[i][0]))
@@ -87,14 +87,14 @@ func runTimes(ctx context.Context, c experiment.Config) (figure.Result, error) {
 				if j == 1 {
 					curves[i].Add(float64(n), row)
 				}
-				result.Rows = append(result.Rows, row)
+				result.Add(row)
 			}
 		}
-		result.Rows = append(result.Rows, cores...)
+		result.Add(cores...)
 	}
 	result.Plots = []figure.Plot{{
 		Name: "ribbon-time", Title: "Time of ribbon with r=8 and w=64 over the time of fuse with 8 bits", X: "keys",
-		Y: "ratio", LogX: true, Curves: append(curves, figure.One("as fuse")),
+		Y: "ratio", LogX: true, Curves: append(curves, figure.Level("as fuse", 1, 1)),
 	}}
 	result.Notes = append(result.Notes,
 		"Medians of the rounds with their 95% intervals; a ratio is of two times of one round. Keys are hashes. "+

@@ -67,14 +67,12 @@ func runStorageCurves(ctx context.Context, c experiment.Config, counts bool) (fi
 	cross := [2]float64{}
 	for i, rate := range rates {
 		y := []float64{
-			standardBits(
-				rate,
-				counts,
-			), dleftBits(rate, counts), float64(paper.RankIndexedBits(sizes[i].word)) / float64(n),
+			standardBits(rate,
+				counts), dleftBits(rate, counts), float64(paper.RankIndexedBits(sizes[i].word)) / float64(n),
 			float64(sizes[i].line.Bits()) / float64(n), fingerprintBits(rate), math.Log2(1 / rate),
 		}
 		for j, v := range y {
-			curves[j].Points = append(curves[j].Points, [2]float64{rate, v})
+			curves[j].AddPoint(rate, v)
 		}
 		for j := range cross {
 			switch smaller := y[2+j] < y[0]; {
@@ -99,17 +97,14 @@ func runStorageCurves(ctx context.Context, c experiment.Config, counts bool) (fi
 			case 4, 5:
 				continue
 			}
-			result.Rows = append(result.Rows, figure.Exact(label(what), v).Noted("%s", note))
+			result.Add(figure.Exact(label(what), v).Noted("%s", note))
 		}
 	}
 	for j, what := range []string{curves[2].Name, curves[3].Name} {
 		if cross[j] > 0 {
-			result.Rows = append(
-				result.Rows,
-				figure.Exact(fmt.Sprintf("rate from which on %s takes fewer bits than the %s", what, bloom), cross[j]).
-					Noted("among ten rates for each power of ten, down to 1e-7; the paper has \"at or below just "+
-						"0.1%%\" for plain filters"),
-			)
+			result.Add(figure.Exact(fmt.Sprintf("rate from which on %s takes fewer bits than the %s", what, bloom), cross[j]).
+				Noted("among ten rates for each power of ten, down to 1e-7; the paper has \"at or below just " +
+					"0.1%%\" for plain filters"))
 		}
 	}
 	// The points follow six curves and so have the colors of the first four.
@@ -124,7 +119,7 @@ func runStorageCurves(ctx context.Context, c experiment.Config, counts bool) (fi
 				return result, err
 			}
 			rows, at := observedRows(percent(rate)+", "+m.name, rate, trials)
-			result.Rows = append(result.Rows, rows...)
+			result.Add(rows...)
 			if at[0] > 0 {
 				dots[j].Points = append(dots[j].Points, at)
 			}

@@ -68,8 +68,7 @@ func runPacked(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			return func(p config) float64 { return 100 * of(p) / standardBits(p.rate(), false) }
 		}
 		rankRatio, dleftRatio := [...]float64{89, 83, 79}[i], [...]float64{122, 104, 96}[i]
-		result.Rows = append(result.Rows,
-			p.digits(label("rank-indexed, packed, 1/λ+r+1"), p.packed.rank, 0.1, rank),
+		result.Add(p.digits(label("rank-indexed, packed, 1/λ+r+1"), p.packed.rank, 0.1, rank),
 			p.digits(label("rank-indexed, %% of a Bloom filter of that rate"), rankRatio, 1, ratio(rank)),
 			p.digits(label("d-left, packed, log2(24/ε) + 3/6"), p.packed.dleft, 0.1, dleft),
 			p.digits(label("d-left, %% of a Bloom filter of that rate"), dleftRatio, 1, ratio(dleft)))
@@ -78,21 +77,10 @@ func runPacked(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			size, published float64
 		}{{"rank-indexed", p.packed.rank, p.packed.beforeRank}, {"d-left", p.packed.dleft, p.packed.beforeDleft}} {
 			if of.published > 0 {
-				result.Rows = append(
-					result.Rows,
-					compressed(
-						label("Bloom filter of rate ε that compresses to the %s", of.name),
-						p.fpr,
-						of.size,
-						of.published,
-					),
-					compressed(
-						label("Bloom filter of rate λ/2^r that compresses to the %s", of.name),
-						p.rate(),
-						of.size,
-						of.published,
-					),
-				)
+				result.Add(compressed(label("Bloom filter of rate ε that compresses to the %s", of.name), p.fpr,
+					of.size, of.published),
+					compressed(label("Bloom filter of rate λ/2^r that compresses to the %s", of.name), p.rate(),
+						of.size, of.published))
 			}
 		}
 		word, line, err := searches(n, p.fpr, false)
@@ -104,31 +92,19 @@ func runPacked(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			name string
 			g    rankindexed.Geometry
 		}{{"L <= 64, our search", word}, {"larger buckets, our search", line}} {
-			trials, err := experiment.Each(
-				ctx,
-				w,
-				1,
-				c.Trials,
-				func(_ context.Context, trial int) (float64, error) { return trimmed(of.g, c.Hashes(n, trial)) },
-			)
+			trials, err := experiment.Each(ctx, w, 1, c.Trials,
+				func(_ context.Context, trial int) (float64, error) { return trimmed(of.g, c.Hashes(n, trial)) })
 			if err != nil {
 				return result, err
 			}
 			r := figure.Mean(label("rank-indexed, packed, our structure, %s", of.name), trials)
 			lambda := float64(of.g.Capacity) / float64(of.g.Buckets) / float64(of.g.Chains)
-			result.Rows = append(
-				result.Rows,
-				r.Noted(
-					"all words of the trimmed filter; 1/λ+r+1 = %.3f with λ = %.3f, r = %d",
-					1/lambda+float64(of.g.Remainder)+1,
-					lambda,
-					of.g.Remainder,
-				),
-			)
+			result.Add(r.Noted("all words of the trimmed filter; 1/λ+r+1 = %.3f with λ = %.3f, r = %d",
+				1/lambda+float64(of.g.Remainder)+1, lambda, of.g.Remainder))
 			sizes = append(sizes, r.Measured)
 		}
 		for j, y := range append(sizes, standardBits(p.fpr, false)) {
-			curves[j].Points = append(curves[j].Points, [2]float64{float64(i+1) + dodged(j, len(curves)), y})
+			curves[j].AddPoint(float64(i+1)+dodged(j, len(curves)), y)
 		}
 	}
 	result.Plots = []figure.Plot{

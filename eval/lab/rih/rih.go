@@ -187,9 +187,7 @@ func described(g rankindexed.Geometry) string {
 		g.Cells[0],
 		g.Cells[1],
 		g.Cells[2],
-		100*float64(
-			g.Pools[1],
-		)/b,
+		100*float64(g.Pools[1])/b,
 		100*float64(g.Pools[2])/b,
 		g.Buckets,
 		paper.OverflowBound(g),

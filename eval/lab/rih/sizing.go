@@ -26,15 +26,10 @@ func runLoads(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	if c.Quick {
 		buckets = 1000
 	}
-	shares, err := experiment.Each(
-		ctx,
-		c.Work(float64(c.Trials)),
-		1,
-		c.Trials,
+	shares, err := experiment.Each(ctx, c.Work(float64(c.Trials)), 1, c.Trials,
 		func(_ context.Context, trial int) ([]float64, error) {
 			return overloads(rand.NewPCG(c.Seed, uint64(trial)), buckets, mean, top), nil
-		},
-	)
+		})
 	if err != nil {
 		return result, err
 	}
@@ -48,7 +43,7 @@ func runLoads(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		Dots: true,
 	}
 	for k := 40; k <= top+4; k++ {
-		law.Points = append(law.Points, [2]float64{float64(k), stat.PoissonTail(mean, k)})
+		law.AddPoint(float64(k), stat.PoissonTail(mean, k))
 		if k > top {
 			continue
 		}
@@ -62,17 +57,14 @@ func runLoads(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}{{64, 0.13, 0.01}, {74, 0.01, 0.01}, {top, 8e-17, 1e-17}} {
 		tail := stat.PoissonTail(mean, t.threshold)
 		r := figure.Exact(fmt.Sprintf("load > %d, Poisson tail", t.threshold), tail).Against(t.share, t.unit/2)
-		published.Points = append(published.Points, [2]float64{float64(t.threshold), t.share})
+		published.AddPoint(float64(t.threshold), t.share)
 		if t.threshold == top {
-			result.Rows = append(
-				result.Rows,
-				r.Noted(
-					"load >= %d: %.2g. The published value is neither; it is below 2^-53 = 1.1e-16, the resolution "+
-						"of 1 minus a distribution function in double precision",
-					top,
-					stat.PoissonTail(mean, top-1),
-				),
-			)
+			result.Add(r.Noted(
+				"load >= %d: %.2g. The published value is neither; it is below 2^-53 = 1.1e-16, the resolution "+
+					"of 1 minus a distribution function in double precision",
+				top,
+				stat.PoissonTail(mean, top-1),
+			))
 			continue
 		}
 		of := figure.Mean(fmt.Sprintf("load > %d, simulated", t.threshold), simulated[t.threshold])
@@ -80,7 +72,7 @@ func runLoads(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		if !c.Quick {
 			of = of.Against(t.share, t.unit/2)
 		}
-		result.Rows = append(result.Rows, r, of.Noted("%d balls into %d buckets", mean*buckets, buckets))
+		result.Add(r, of.Noted("%d balls into %d buckets", mean*buckets, buckets))
 	}
 	result.Plots = []figure.Plot{{
 		Name: "rih-table1", Title: "Buckets that are loaded over a threshold, L = 64, λ = 0.875", X: "threshold",
@@ -125,8 +117,7 @@ func runConfigurations(ctx context.Context, c experiment.Config) (figure.Result,
 	for _, p := range configs {
 		label := func(format string, args ...any) string { return p.String() + ", " + fmt.Sprintf(format, args...) }
 		z1, z2 := p.cells[0], p.cells[0]+p.cells[1]
-		result.Rows = append(result.Rows,
-			p.published(label("J2/B, %%, for Z1 = %d by equation 1", z1), z1, p.second),
+		result.Add(p.published(label("J2/B, %%, for Z1 = %d by equation 1", z1), z1, p.second),
 			p.published(label("J3/B, %%, for Z1+Z2 = %d by equation 1", z2), z2, p.third))
 		g := p.geometry(paperKeys, false)
 		used, err := experiment.Each(ctx, w, 1, c.Trials, func(_ context.Context, trial int) ([]float64, error) {
@@ -150,16 +141,11 @@ func runConfigurations(ctx context.Context, c experiment.Config) (figure.Result,
 			room := p.cells[0] + level*p.cells[1]
 			r := figure.Mean(label("extensions of level %d in use, %% of B, our structure", level+2), v)
 			r.Low = max(0, r.Low)
-			result.Rows = append(
-				result.Rows,
-				r.Noted(
-					"of %.1f%% in the pool; the Poisson tail expects %.2f%%",
-					100*float64(g.Pools[level+1])/float64(g.Buckets),
-					100*stat.PoissonTail(float64(g.Capacity)/float64(g.Buckets), room),
-				),
-			)
+			result.Add(r.Noted("of %.1f%% in the pool; the Poisson tail expects %.2f%%",
+				100*float64(g.Pools[level+1])/float64(g.Buckets),
+				100*stat.PoissonTail(float64(g.Capacity)/float64(g.Buckets), room)))
 		}
-		result.Rows = append(result.Rows, p.bound(label("bound on an overflow, published configuration")))
+		result.Add(p.bound(label("bound on an overflow, published configuration")))
 		rate := figure.Exact(label("rate λ/2^r, published configuration"), p.rate())
 		if p.rate() > p.fpr {
 			rate = rate.Against(p.fpr, math.Ldexp(0.005, -p.r)).
@@ -172,32 +158,21 @@ func runConfigurations(ctx context.Context, c experiment.Config) (figure.Result,
 		if p.fpr == 1e-3 {
 			for _, lambda := range []float64{p.lambda - 0.005, p.lambda, p.lambda + 0.005} {
 				p.lambda = lambda
-				plot.Curves = append(
-					plot.Curves,
-					overflows(fmt.Sprintf("published, λ = %.3f", lambda), p.geometry(paperKeys, false)),
-				)
+				plot.Curves = append(plot.Curves,
+					overflows(fmt.Sprintf("published, λ = %.3f", lambda), p.geometry(paperKeys, false)))
 			}
-			plot.Curves = append(
-				plot.Curves,
-				overflows("our search, L ≤ 64", word),
-				overflows("our search, larger buckets", line),
-			)
+			plot.Curves = append(plot.Curves, overflows("our search, L ≤ 64", word),
+				overflows("our search, larger buckets", line))
 		}
-		result.Rows = append(
-			result.Rows,
-			rate,
+		result.Add(rate,
 			figure.Exact(label("L <= 64, our search, bits a key by section V"),
 				float64(paper.RankIndexedBits(word))/paperKeys).
 				Noted("%s", described(word)),
 			figure.Exact(label("larger buckets, our search, bits a key of the structure"),
 				float64(line.Bits())/paperKeys).
-				Noted("%s", described(line)),
-		)
+				Noted("%s", described(line)))
 	}
-	plot.Curves = append(
-		plot.Curves,
-		figure.Curve{Name: "P_o", Level: true, Points: [][2]float64{{paperKeys, paperOverflow}}},
-	)
+	plot.Curves = append(plot.Curves, figure.Level("P_o", paperKeys, paperOverflow))
 	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
 		"The paper prints λ with two decimals. J2 and J3 depend on it so much that the printed shares belong to a λ " +
@@ -232,7 +207,7 @@ func overflows(name string, g rankindexed.Geometry) figure.Curve {
 	curve := figure.Curve{Name: name}
 	for permille := uint64(970); permille <= 1030; permille++ {
 		g.Capacity = permille * paperKeys / 1000
-		curve.Points = append(curve.Points, [2]float64{float64(g.Capacity), paper.OverflowBound(g)})
+		curve.AddPoint(float64(g.Capacity), paper.OverflowBound(g))
 	}
 	return curve
 }

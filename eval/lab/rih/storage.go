@@ -107,47 +107,29 @@ func runStorage(ctx context.Context, c experiment.Config, counts bool) (figure.R
 			printed = p.counts
 		}
 		rate := p.rate()
-		result.Rows = append(
-			result.Rows,
-			p.digits(
-				label("standard by formula, at the rate of the rank-indexed configuration"),
-				printed.standard,
-				0.1,
-				func(p config) float64 { return standardBits(p.rate(), counts) },
-			),
+		result.Add(p.digits(label("standard by formula, at the rate of the rank-indexed configuration"),
+			printed.standard, 0.1, func(p config) float64 { return standardBits(p.rate(), counts) }),
 			figure.Exact(label("standard by formula, at ε itself"), standardBits(p.fpr, counts)).
 				Noted("k = %.2f; the rate of the configuration is %.3g", math.Log2(1/p.fpr), rate),
-			p.digits(
-				label("d-left by formula, at the rate of the rank-indexed configuration"),
-				printed.dleft,
-				0.1,
-				func(p config) float64 { return dleftBits(p.rate(), counts) },
-			),
+			p.digits(label("d-left by formula, at the rate of the rank-indexed configuration"), printed.dleft, 0.1,
+				func(p config) float64 { return dleftBits(p.rate(), counts) }),
 			figure.Exact(label("d-left by formula, at ε itself, whole bits"),
 				8./6*math.Ceil(dleftBits(p.fpr, counts)*6/8)).
 				Noted("the example of section II.B rounds bits up, the table does not"),
-			p.digits(
-				label("rank-indexed by section V, published configuration"),
-				printed.rank,
-				0.1,
+			p.digits(label("rank-indexed by section V, published configuration"), printed.rank, 0.1,
 				func(p config) float64 {
 					return float64(paper.RankIndexedBits(p.geometry(paperKeys, counts))) / paperKeys
-				},
-			),
-		)
+				}))
 		word, line, err := searches(paperKeys, p.fpr, counts)
 		if err != nil {
 			return result, err
 		}
-		result.Rows = append(
-			result.Rows,
-			figure.Exact(label("rank-indexed by section V, L <= 64, our search"),
-				float64(paper.RankIndexedBits(word))/paperKeys).
-				Noted("%s", described(word)),
+		result.Add(figure.Exact(label("rank-indexed by section V, L <= 64, our search"),
+			float64(paper.RankIndexedBits(word))/paperKeys).
+			Noted("%s", described(word)),
 			figure.Exact(label("rank-indexed by section V, larger buckets, our search"),
 				float64(paper.RankIndexedBits(line))/paperKeys).
-				Noted("%s", described(line)),
-		)
+				Noted("%s", described(line)))
 		asPublished := maker{
 			"rank-indexed, published configuration, our structure",
 			func(_ float64, n int) (stored, error) {
@@ -165,12 +147,12 @@ func runStorage(ctx context.Context, c experiment.Config, counts bool) (figure.R
 				return result, err
 			}
 			rows, at := observedRows(label("%s", m.name), p.fpr, trials)
-			result.Rows = append(result.Rows, rows...)
+			result.Add(rows...)
 			points = append(points, at[1])
 		}
 		for j, y := range []float64{printed.standard, points[1], printed.dleft, points[2], printed.rank, points[0],
 			points[3], points[4]} {
-			curves[j].Points = append(curves[j].Points, [2]float64{x + dodged(j, len(curves)), y})
+			curves[j].AddPoint(x+dodged(j, len(curves)), y)
 		}
 	}
 	first := "standard"
@@ -201,12 +183,10 @@ func runStorage(ctx context.Context, c experiment.Config, counts bool) (figure.R
 			"up to a tenth larger in it; our own search counts words.",
 	}
 	if !counts {
-		result.Notes = append(
-			result.Notes,
+		result.Notes = append(result.Notes,
 			"Table III has 18.0 and 22.2 for d-left at 0.1% and 0.01%. Its column of savings, 26.3% and 23.2%, "+
 				"corresponds to 19.5 and 23.7. The formula that gives its 15.0, and all of Tables IV and V, gives "+
-				"19.6 and 23.7: the two values are misprints.",
-		)
+				"19.6 and 23.7: the two values are misprints.")
 	}
 	return result, nil
 }

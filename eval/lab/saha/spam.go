@@ -53,11 +53,7 @@ func runSpam(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		rates, welcome []float64 // of each k
 		fill, length   float64   // fill at the best k; mean bytes of an address
 	}
-	trials, err := experiment.Each(
-		ctx,
-		c.Work(float64(c.Trials)),
-		1,
-		c.Trials,
+	trials, err := experiment.Each(ctx, c.Work(float64(c.Trials)), 1, c.Trials,
 		func(ctx context.Context, trial int) (outcome, error) {
 			var o outcome
 			hasher := filter.NewHasher(c.Seed)
@@ -88,8 +84,7 @@ func runSpam(ctx context.Context, c experiment.Config) (figure.Result, error) {
 				}
 			}
 			return o, nil
-		},
-	)
+		})
 	if err != nil {
 		return result, err
 	}
@@ -105,21 +100,18 @@ func runSpam(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	for i, v := range experiment.Columns(rates) {
 		k := i + 1
 		rate := probe.FPR(spamAddresses, spamBits, k)
-		formula.Points = append(formula.Points, [2]float64{float64(k), rate})
+		formula.AddPoint(float64(k), rate)
 		full = append(full, figure.Exact(fmt.Sprintf("k = %d, formula, full size", k), rate))
 		r := figure.Mean(fmt.Sprintf("k = %d, spam let through, %d addresses", k, n), v)
 		measured.Add(float64(k), r)
 		scaled = append(scaled, r.Noted("the formula gives %.5f", probe.FPR(uint64(n), m, k)))
 	}
-	result.Rows = append(result.Rows, full...)
-	result.Rows = append(result.Rows, scaled...)
-	result.Rows = append(
-		result.Rows,
-		figure.Mean(fmt.Sprintf("k = %d, fill", best), fills).
-			Noted("the formula gives %.5f", -math.Expm1(-float64(best)*float64(n)/float64(m))),
+	result.Add(full...)
+	result.Add(scaled...)
+	result.Add(figure.Mean(fmt.Sprintf("k = %d, fill", best), fills).
+		Noted("the formula gives %.5f", -math.Expm1(-float64(best)*float64(n)/float64(m))),
 		figure.Mean("valid addresses let through, share", welcome).Noted("a false negative stops the experiment"),
-		figure.Mean("length of our addresses, bytes", lengths).Noted("made up, in the style of user8123@post.test"),
-	)
+		figure.Mean("length of our addresses, bytes", lengths).Noted("made up, in the style of user8123@post.test"))
 	result.Plots = []figure.Plot{{
 		Name: "saha-spam", Title: "Spam that passes, 8 bits an address", X: "k", Y: "false positive rate", LogY: true,
 		Curves: []figure.Curve{formula, measured},

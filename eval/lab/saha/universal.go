@@ -38,18 +38,12 @@ var universalFamilies = []universalFamily{
 		return func(int, int) uint64 { return r.Uint64N(universalBits) }
 	}},
 	{"2-wise", func(r *rand.Rand, keys []uint64) paper.Positions {
-		return paper.Polynomials(
-			paper.DrawUniversals(r, universalK, 1),
-			universalBits,
-			func(i int) uint64 { return keys[i] },
-		)
+		return paper.Polynomials(paper.DrawUniversals(r, universalK, 1), universalBits,
+			func(i int) uint64 { return keys[i] })
 	}},
 	{"3-wise", func(r *rand.Rand, keys []uint64) paper.Positions {
-		return paper.Polynomials(
-			paper.DrawUniversals(r, universalK, 2),
-			universalBits,
-			func(i int) uint64 { return keys[i] },
-		)
+		return paper.Polynomials(paper.DrawUniversals(r, universalK, 2), universalBits,
+			func(i int) uint64 { return keys[i] })
 	}},
 	{"2-wise, one a for all k", func(r *rand.Rand, keys []uint64) paper.Positions {
 		fs := paper.DrawUniversals(r, universalK, 1)
@@ -106,13 +100,8 @@ func runUniversal(ctx context.Context, c experiment.Config) (figure.Result, erro
 			}
 			var rates []float64
 			for _, f := range universalFamilies {
-				_, rate := paper.ObservedBits(
-					f.draw(r, keys),
-					universalKeys,
-					universalAbsent,
-					universalBits,
-					universalK,
-				)
+				_, rate := paper.ObservedBits(f.draw(r, keys), universalKeys, universalAbsent, universalBits,
+					universalK)
 				rates = append(rates, rate)
 			}
 			return rates, nil
@@ -128,7 +117,7 @@ func runUniversal(ctx context.Context, c experiment.Config) (figure.Result, erro
 			r := figure.Mean(fmt.Sprintf("%s: %s", set.name, universalFamilies[i].name), v)
 			slices.Sort(v)
 			r = r.Noted("worst draw %.4f, best %.4f; the formula gives %.5f", v[len(v)-1], v[0], formula)
-			result.Rows = append(result.Rows, r)
+			result.Add(r)
 			if curve := draws(v); i < len(universalFamilies)-1 {
 				curve.Name = universalFamilies[i].name
 				plot.Curves = append(plot.Curves, curve)
@@ -137,7 +126,7 @@ func runUniversal(ctx context.Context, c experiment.Config) (figure.Result, erro
 				oneA.Curves = append(oneA.Curves, curve)
 			}
 		}
-		level := figure.Curve{Name: "formula", Level: true, Points: [][2]float64{{0, formula}}}
+		level := figure.Level("formula", 0, formula)
 		plot.Curves = append(plot.Curves, level)
 		if result.Plots = append(result.Plots, plot); s == len(universalKeySets)-1 {
 			oneA.Curves = append(oneA.Curves, level)
@@ -165,7 +154,7 @@ const drawsAxis = "share of the draws with at most this rate"
 func draws(v []float64) (c figure.Curve) {
 	for j, rate := range v {
 		if j%max(1, len(v)/200) == 0 || j == len(v)-1 {
-			c.Points = append(c.Points, [2]float64{(float64(j) + 1) / float64(len(v)), rate})
+			c.AddPoint((float64(j)+1)/float64(len(v)), rate)
 		}
 	}
 	return c

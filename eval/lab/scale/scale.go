@@ -121,7 +121,7 @@ func runBuild(_ context.Context, c experiment.Config) (figure.Result, error) {
 		name := fmt.Sprintf("%.0e keys, %.0f shards, ranges of %.0f MiB: ", n[0], n[1], n[2])
 		for _, row := range j.rows() {
 			row.Label = name + row.Label
-			result.Rows = append(result.Rows, row)
+			result.Add(row)
 		}
 	}
 	result.Notes = append(result.Notes, fmt.Sprintf(
@@ -141,7 +141,7 @@ func minutes() figure.Plot {
 		curve := figure.Curve{Name: fmt.Sprintf("%.0f shards", shards)}
 		for keys := 1e9; keys <= 1e12; keys *= math.Sqrt(math.Sqrt(10)) {
 			ranges, _, limited := newJob(keys, shards, 80<<20).seconds(builds[0].cpu, builds[0].bits)
-			curve.Points = append(curve.Points, [2]float64{keys, (ranges + limited) / 60})
+			curve.AddPoint(keys, (ranges+limited)/60)
 		}
 		p.Curves = append(p.Curves, curve)
 	}

@@ -247,7 +247,7 @@ func runStragglers(ctx context.Context, c experiment.Config) (figure.Result, err
 					name += ", second attempts"
 				}
 				time := figure.Mean(name+": time", times)
-				result.Rows = append(result.Rows, time, figure.Mean(name+": work", works))
+				result.Add(time, figure.Mean(name+": work", works))
 				curve := &plot.Curves[2*i+k]
 				if curve.Name = at.name; second {
 					curve.Name += ", second attempts"
