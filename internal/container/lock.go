@@ -106,7 +106,7 @@ func openLockFile(path string, trusts func(fs.FileInfo) error) (*os.File, fs.Fil
 func Resolve(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Lstat(path); err == nil {
+		if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSymlink != 0 { // else it was just created
 			return "", fmt.Errorf("%s is a link to a missing file; remove it, or name that file", path)
 		}
 		folder, err := filepath.EvalSymlinks(filepath.Dir(path))
