@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/bloomery/bloomery/eval/clock"
+	"github.com/bloomery/bloomery/eval/lab/clock"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bloomery/bloomery/eval/clock"
+	"github.com/bloomery/bloomery/eval/lab/clock"
 )
 
 // need is the expected cost of a contender, extrapolated from a pilot with fewer keys.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bloomery/bloomery/eval/clock"
+	"github.com/bloomery/bloomery/eval/lab/clock"
 )
 
 // Result holds all measurements with one number of keys. Its JSON is the file for other programs. Times are in

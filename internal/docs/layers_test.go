@@ -58,7 +58,7 @@ var layers = [][]string{
 	{"cmd/bloomery"},
 
 	// The lab, in a module of its own.
-	{"eval/clock", "eval/plot", "eval/lab/dleft", "eval/lab/measure", "eval/lab/paper", "eval/lab/traffic"},
+	{"eval/plot", "eval/lab/clock", "eval/lab/dleft", "eval/lab/measure", "eval/lab/paper", "eval/lab/traffic"},
 	{"eval/lab/figure"},
 	{"eval/lab/experiment"},
 	{"eval/lab/*"},

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/eval/clock"
+	"github.com/bloomery/bloomery/eval/lab/clock"
 	"github.com/bloomery/bloomery/filter"
 )
 

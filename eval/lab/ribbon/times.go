@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bloomery/bloomery/eval/clock"
+	"github.com/bloomery/bloomery/eval/lab/clock"
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
 	"github.com/bloomery/bloomery/filter"
