@@ -8,15 +8,16 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/sums"
-	"io"
-	"os"
-	"path/filepath"
-	"testing"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

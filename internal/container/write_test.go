@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/family/standard"
 	"io"
 	"math"
 	"os"
@@ -13,6 +11,9 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family/standard"
 )
 
 func TestWriteFile(t *testing.T) {

@@ -77,3 +77,60 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("%v was left behind", left)
 	}
 }
+
+// TestNoLinks replaces a link, with and without NoLinks: its target changes only without it.
+func TestNoLinks(t *testing.T) {
+	for _, missing := range []bool{false, true} {
+		dir, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "target")
+		path := filepath.Join(dir, "link")
+		if !missing {
+			if err := os.WriteFile(elsewhere, []byte("old"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Symlink(elsewhere, path); err != nil {
+			t.Fatal(err)
+		}
+		if err := WriteAtomic(NoLinks(t.Context()), path, half("new", nil)); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(elsewhere); missing != errors.Is(err, os.ErrNotExist) || !missing &&
+			string(text) != "old" {
+			t.Errorf("the target has %q, %v", text, err)
+		}
+		if st, err := os.Lstat(path); err != nil || !st.Mode().IsRegular() || st.Size() != 3 {
+			t.Errorf("%v, %v", st, err)
+		}
+		if names := entries(t, dir); len(names) != 1 {
+			t.Errorf("%q is left", names)
+		}
+	}
+	if err := WriteAtomic(NoLinks(t.Context()), t.TempDir(), half("new", nil)); err == nil {
+		t.Error("a folder was replaced")
+	}
+}
+
+// TestMapPipe maps a named pipe whose writer closes it at once. Map must open it only once: the second time there may
+// be no writer, and the bytes are gone.
+func TestMapPipe(t *testing.T) {
+	s := samples(t)[0]
+	for range 200 {
+		path := filepath.Join(t.TempDir(), "pipe")
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		written := make(chan error, 1)
+		go func() {
+			w, err := os.OpenFile(path, os.O_WRONLY, 0) // returns when Map opens it
+			if err == nil {
+				_, err = w.Write(s.file)
+				err = errors.Join(err, w.Close(), os.Remove(path)) // a second Open fails instead of waiting
+			}
+			written <- err
+		}()
+		f, m, err := Map(path, Options{})
+		if err := errors.Join(err, <-written); err != nil || f.Bytes != uint64(len(s.file)) || m != nil {
+			t.Fatalf("%v, %v", f, err)
+		}
+	}
+}

@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-var long = flag.Bool("long", false, "compare filters with a map over 10^7 operations, and run all cases of TestRates: ten minutes")
+var long = flag.Bool("long", false, "10^7 operations against a map, all cases of TestRates: ten minutes")
 
 // merge merges filters of the same geometry. Filters of another geometry or type, and none, must be refused.
 func merge(t *testing.T, f Family, s filter.Spec) {

@@ -13,30 +13,44 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// specs are the sizes that the conformance suite tries for each family, with -short the first three. Of each family that searches, one has a
-// named effort: the laws do not depend on the length of a search, but most of the time of the suite does.
+// specs are the parameters that the conformance suite tries for each family, with -short the first three. Of each
+// family that searches, one has a named effort: the laws do not depend on the length of a search, but most of the time
+// of the suite does.
 var specs = map[string][]string{
-	"standard": {"standard(bits_per_key=4)", "standard(fpr=0.01)", "standard(bits_per_key=17.3)", "standard(bits_per_key=24)", "standard(bits_per_key=40)", "standard(bits_per_key=8,k=1)"},
-	"blocked": {"blocked(bits_per_key=4)", "blocked(fpr=0.01)", "blocked(bits_per_key=10,layout=split)", "blocked(bits_per_key=24)",
-		"blocked(bits_per_key=10,k=9)", "blocked(bits_per_key=4,layout=split)", "blocked(fpr=0.001,layout=split)"},
-	"fuse": {"fuse(width=1)", "fuse(bits_per_key=6)", "fuse(fpr=0.01)", "fuse", "fuse(width=13)", "fuse(width=16)", "fuse(width=21)", "fuse(width=32)"},
-	"partitioned": {"partitioned(bits_per_key=4,passes=4)", "partitioned(effort=fast,fpr=0.01)",
-		"partitioned(bits_per_key=9.7,passes=4)", "partitioned(bits_per_key=24,passes=4)", "partitioned(bits_per_key=40,passes=4)"},
-	"blockpartitioned": {"blockpartitioned(bits_per_key=4,passes=4)", "blockpartitioned(effort=fast,fpr=0.01)",
-		"blockpartitioned(bits_per_key=9.7,passes=4)",
-		"blockpartitioned(bits_per_key=20,passes=4)", "blockpartitioned(bits_per_key=8,block=1024,passes=4)",
-		"blockpartitioned(bits_per_key=24,block=1024,passes=4)"},
-	"twochoice": {"twochoice(bits_per_key=4,passes=3)", "twochoice(effort=fast,fpr=0.01)", "twochoice(bits_per_key=9.7,choices=2,passes=4,search=greedy)", "twochoice(bits_per_key=24,passes=1)",
-		"twochoice(bits_per_key=8,choices=8,k=6,passes=2)", "twochoice(bits_per_key=12,hashing=double,passes=4)"},
-	"rankindexed": {"rankindexed(bits_per_key=6)", "rankindexed(fpr=0.01)", "rankindexed(fpr=0.0003)", "rankindexed(bucket=512,fpr=0.03)", "rankindexed(counting=1,fpr=0.01)",
-		"rankindexed(fpr=0.01,value_bits=9)", "rankindexed(bits_per_key=40)", "rankindexed(bucket=8192,fpr=0.001)", "rankindexed(fpr=0.02,growth=2)"},
-	"counting": {"counting(bits_per_key=8)", "counting(fpr=0.01)", "counting(bits_per_key=69.3)", "counting(bits_per_key=96)", "counting(bits_per_key=32,k=1)", "counting(bits_per_key=30,k=64)"},
-	"ribbon": {"ribbon(r=1)", "ribbon(fpr=0.01)", "ribbon(r=8,w=128)", "ribbon(bits_per_key=3.4,w=128)",
-		"ribbon(r=13,wide=500)", "ribbon(bits_per_key=17)", "ribbon(r=32)"},
-	"spark": {"spark(bits_per_key=4)", "spark(fpr=0.01)", "spark(bits_per_key=17.3,version=2)",
-		"spark(fpr=0.001,version=2)", "spark(bits_per_key=8,k=1)"},
-	"guava":      {"guava(bits_per_key=4)", "guava(fpr=0.01)", "guava(bits_per_key=17.3)", "guava(fpr=0.001,strategy=32)", "guava(bits_per_key=8,k=1)"},
-	"redisbloom": {"redisbloom(fpr=0.01)", "redisbloom(expansion=0,fpr=0.001)", "redisbloom(bits_per_key=12)", "redisbloom(capacity=20000,fpr=0.01)"},
+	"standard": {"bits_per_key=4", "fpr=0.01", "bits_per_key=17.3", "bits_per_key=24", "bits_per_key=40",
+		"bits_per_key=8,k=1"},
+	"blocked": {"bits_per_key=4", "fpr=0.01", "bits_per_key=10,layout=split", "bits_per_key=24",
+		"bits_per_key=10,k=9", "bits_per_key=4,layout=split", "fpr=0.001,layout=split"},
+	"fuse": {"width=1", "bits_per_key=6", "fpr=0.01", "", "width=13", "width=16", "width=21", "width=32"},
+	"partitioned": {"bits_per_key=4,passes=4", "effort=fast,fpr=0.01", "bits_per_key=9.7,passes=4",
+		"bits_per_key=24,passes=4", "bits_per_key=40,passes=4"},
+	"blockpartitioned": {"bits_per_key=4,passes=4", "effort=fast,fpr=0.01", "bits_per_key=9.7,passes=4",
+		"bits_per_key=20,passes=4", "bits_per_key=8,block=1024,passes=4", "bits_per_key=24,block=1024,passes=4"},
+	"twochoice": {"bits_per_key=4,passes=3", "effort=fast,fpr=0.01",
+		"bits_per_key=9.7,choices=2,passes=4,search=greedy", "bits_per_key=24,passes=1",
+		"bits_per_key=8,choices=8,k=6,passes=2", "bits_per_key=12,hashing=double,passes=4"},
+	"rankindexed": {"bits_per_key=6", "fpr=0.01", "fpr=0.0003", "bucket=512,fpr=0.03", "counting=1,fpr=0.01",
+		"fpr=0.01,value_bits=9", "bits_per_key=40", "bucket=8192,fpr=0.001", "fpr=0.02,growth=2"},
+	"counting": {"bits_per_key=8", "fpr=0.01", "bits_per_key=69.3", "bits_per_key=96", "bits_per_key=32,k=1",
+		"bits_per_key=30,k=64"},
+	"ribbon": {"r=1", "fpr=0.01", "r=8,w=128", "bits_per_key=3.4,w=128", "r=13,wide=500", "bits_per_key=17",
+		"r=32"},
+	"spark": {"bits_per_key=4", "fpr=0.01", "bits_per_key=17.3,version=2", "fpr=0.001,version=2",
+		"bits_per_key=8,k=1"},
+	"guava":      {"bits_per_key=4", "fpr=0.01", "bits_per_key=17.3", "fpr=0.001,strategy=32", "bits_per_key=8,k=1"},
+	"redisbloom": {"fpr=0.01", "expansion=0,fpr=0.001", "bits_per_key=12", "capacity=20000,fpr=0.01"},
+}
+
+// tried returns the specs of a family that the suite tries.
+func tried(f Family) (all []string) {
+	for _, parameters := range specs[f.Name] {
+		if parameters == "" {
+			all = append(all, f.Name)
+		} else {
+			all = append(all, f.Name+"("+parameters+")")
+		}
+	}
+	return all
 }
 
 // TestConformance requires the laws of filters of every family: a key that was added is present, a stored filter is the
@@ -51,17 +65,17 @@ func TestConformance(t *testing.T) {
 		if f.Can.Has(family.CanRawKeys) {
 			continue // takes no hashes; its own package holds it to the same laws
 		}
-		tried := specs[f.Name]
-		if len(tried) == 0 {
+		texts := tried(f)
+		if len(texts) == 0 {
 			t.Errorf("family %s has no specs to try", f.Name)
 			continue
 		}
 		if testing.Short() {
-			tried = tried[:min(3, len(tried))]
+			texts = texts[:min(3, len(texts))]
 		}
 
 		t.Run(f.Name, func(t *testing.T) {
-			for _, text := range tried {
+			for _, text := range texts {
 				_, s := parse(t, text)
 				for _, n := range sizes {
 					t.Run(fmt.Sprintf("%s/n=%d", text, n), func(t *testing.T) {
@@ -85,7 +99,7 @@ func TestConformance(t *testing.T) {
 			}
 			t.Run("batches of wrong lengths", func(t *testing.T) {
 				hs := filtertest.Hashes(100, 1)
-				_, s := parse(t, tried[0])
+				_, s := parse(t, texts[0])
 				wrongBatches(t, build(t, f, s, hs), hs)
 			})
 			t.Run("cancelled", func(t *testing.T) { cancelled(t, f) })
@@ -229,7 +243,7 @@ func concurrent(t *testing.T, f Family, s filter.Spec) {
 
 // cancelled wants an error from a Build whose context is done.
 func cancelled(t *testing.T, f Family) {
-	_, s := parse(t, specs[f.Name][0])
+	_, s := parse(t, tried(f)[0])
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := newBuilder(t, f, s, 10).Build(ctx); err == nil {
@@ -283,7 +297,7 @@ func TestNoKeys(t *testing.T) {
 		}
 	}
 	for _, f := range All() {
-		for _, text := range append(specs[f.Name], f.Name) {
+		for _, text := range append(tried(f), f.Name) {
 			_, s := parse(t, text)
 			var made []family.Filter
 			if f.New != nil {

@@ -38,11 +38,13 @@ func observedRate(t *testing.T, f Family, s filter.Spec) {
 			built := build(t, f, s, filtertest.Hashes(n, seed))
 			info := built.Info()
 			count := filtertest.Count(built, absent(seed+100))
-			if tail := stat.UpperTail(count, trials, info.FPRPosterior); tail < 1e-6 || tail > 1-1e-6 && 0 < count && count < trials {
-				t.Errorf("n=%d seed=%d %s: observed %d of %d, posterior rate %g (tail %g)", n, seed, info.Spec, count, trials, info.FPRPosterior, tail)
+			p := info.FPRPosterior
+			if tail := stat.UpperTail(count, trials, p); tail < 1e-6 || tail > 1-1e-6 && 0 < count && count < trials {
+				t.Errorf("n=%d seed=%d %s: observed %d of %d, posterior rate %g (tail %g)",
+					n, seed, info.Spec, count, trials, p, tail)
 			}
 			seen += float64(count)
-			want += info.FPRPosterior * trials
+			want += p * trials
 			prior += info.FPRPrior * trials
 		}
 		// 4.5 standard deviations of the trials. The posterior rate varies around the prior one with the load of the
@@ -92,8 +94,9 @@ func TestForecastAtKeys(t *testing.T) {
 // TestCheck has Check refuse what no number of keys makes right, and nothing that some number does.
 func TestCheck(t *testing.T) {
 	for _, f := range All() {
-		for text, want := range map[string]bool{"bytes=64": true, "bytes=1000000": true, "bits_per_key=9": true, "fpr=0.01": true,
-			"fpr=2": false, "nonsense=1": false, "bytes=9,fpr=0.1": false} {
+		for text, want := range map[string]bool{
+			"bytes=64": true, "bytes=1000000": true, "bits_per_key=9": true, "fpr=0.01": true, "fpr=2": false, "nonsense=1": false, "bytes=9,fpr=0.1": false,
+		} {
 			_, s := parse(t, f.Name+"("+text+")")
 			if err := f.Check(s); (err == nil) != want {
 				t.Errorf("%s: %v", s, err)

@@ -163,7 +163,8 @@ func Accept(id uint16, s filter.Spec, hash filter.HashID, words []uint64, maxByt
 	}
 	inflated, err := f.Inflated(s)
 	if err == nil && inflated > maxBytes {
-		err = fmt.Errorf("a trimmed filter that takes %d bytes when it is read, over the limit of %d: %w", inflated, maxBytes, filter.ErrTooLarge)
+		err = fmt.Errorf("a trimmed filter that takes %d bytes when it is read, over the limit of %d: %w",
+			inflated, maxBytes, filter.ErrTooLarge)
 	}
 	return err
 }

@@ -44,8 +44,8 @@ func TestKeepsRate(t *testing.T) {
 }
 
 // TestRates holds the promises of searches: the mean of five seeds. A third of the cases run. Published for partitioned
-// are 0.0098, 1.13e-4 and 1.66e-8 (Table 2). At the sizes of blockpartitioned, a plain blocked filter has 0.0234, 0.0095
-// and 8.4e-4, a standard one 0.0216, 0.0082 and 4.6e-4.
+// are 0.0098, 1.13e-4 and 1.66e-8 (Table 2). At the sizes of blockpartitioned, a plain blocked filter has 0.0234,
+// 0.0095 and 8.4e-4, a standard one 0.0216, 0.0082 and 4.6e-4.
 func TestRates(t *testing.T) {
 	const seeds = 5
 	runs := filtertest.Third(t, *long || testing.Short())
@@ -263,7 +263,8 @@ func TestDecodeCounts(t *testing.T) {
 					t.Fatal(err)
 				}
 				i := got.Info()
-				if i.Keys != e.Keys || i.Late != e.Sections[counts][0] || !(i.FPRPrior >= 0 && i.FPRPrior <= 1 && i.FillSearched <= 1) {
+				if i.Keys != e.Keys || i.Late != e.Sections[counts][0] ||
+					!(i.FPRPrior >= 0 && i.FPRPrior <= 1 && i.FillSearched <= 1) {
 					t.Errorf("%+v", i)
 				}
 				noFalseNegative(t, got, hs)

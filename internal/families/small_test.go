@@ -44,7 +44,9 @@ func filled(t *testing.T, f Family, s filter.Spec, n uint64, r *rand.Rand) (fami
 // that package probe states.
 func TestFewKeys(t *testing.T) {
 	const seeds, trials = 4, 100_000
-	for _, text := range []string{"guava", "guava(strategy=32)", "bitsandblooms", "redisbloom", "spark", "spark(version=2)"} {
+	for _, text := range []string{
+		"guava", "guava(strategy=32)", "bitsandblooms", "redisbloom", "spark", "spark(version=2)",
+	} {
 		f, base := parse(t, text)
 		for _, n := range []uint64{1, 3, 10, 100, 1000} {
 			for _, perKey := range []float64{9.6, 28.8} {

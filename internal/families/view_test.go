@@ -19,15 +19,16 @@ import (
 // hasIn answers a query of a stored filter from its sections.
 type hasIn func(sections [][]byte, h filter.Hash) bool
 
-// views are the specs and numbers of keys that TestView tries. of returns the number of bytes in use of each section and
-// the forms of queries of a built filter with the Spec.
+// views are the specs and numbers of keys that TestView tries. of returns the number of bytes in use of each section
+// and the forms of queries of a built filter with the Spec.
 var views = []struct {
 	specs []string
 	keys  []int
 	of    func(s filter.Spec) (used []uint64, forms []hasIn, err error)
 }{
 	{[]string{
-		"blocked(bits_per_key=10)", "blocked(bits_per_key=1)", "blocked(bits_per_key=8,layout=split)", "blocked(bits_per_key=16)",
+		"blocked(bits_per_key=10)", "blocked(bits_per_key=1)", "blocked(bits_per_key=8,layout=split)",
+		"blocked(bits_per_key=16)",
 		"blocked(bits_per_key=24,k=14)", "blocked(bits_per_key=30,k=32)", "blocked(bits_per_key=12,k=8)",
 	}, []int{0, 1, 20, 3000}, func(s filter.Spec) ([]uint64, []hasIn, error) {
 		v, err := blocked.ViewOf(s)
@@ -75,7 +76,8 @@ var views = []struct {
 		"blockpartitioned(bits_per_key=10,effort=fast)", "blockpartitioned(bits_per_key=2,effort=fast)",
 		"blockpartitioned(bits_per_key=6,effort=fast)", "blockpartitioned(bits_per_key=14,effort=fast)",
 		"blockpartitioned(bits_per_key=24,effort=fast)", "blockpartitioned(bits_per_key=40,effort=fast)",
-		"blockpartitioned(bits_per_key=10,block=1024,effort=fast)", "blockpartitioned(bits_per_key=32,block=1024,effort=fast)",
+		"blockpartitioned(bits_per_key=10,block=1024,effort=fast)",
+		"blockpartitioned(bits_per_key=32,block=1024,effort=fast)",
 	}, []int{0, 1, 20, 3000}, func(s filter.Spec) ([]uint64, []hasIn, error) {
 		v, err := blockpartitioned.ViewOf(s)
 		if err != nil {
