@@ -22,8 +22,8 @@
 //	           ..  the spec in canonical form, then zeros up to a multiple of 64
 //	           ..  the sections, each at a multiple of 64, zeros between them; the last one ends the file
 //
-// A later program may use the other flags and the reserved bytes: a reader refuses a file in which one of them is set as
-// newer than itself. The same content has one encoding.
+// A later program may use the other flags and the reserved bytes: a reader refuses a file in which one of them is set
+// as newer than itself. The same content has one encoding.
 //
 // The last section of a file with exceptions does not belong to the family. It holds keys for which the filter answers
 // false although its bits say true. Package internal/except has their layout. Such a file has one of the hash functions

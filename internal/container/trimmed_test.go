@@ -59,7 +59,8 @@ func TestTrimmed(t *testing.T) {
 
 // TestInflatedOverflow has a spec whose extensions come to 2^64 bytes.
 func TestInflatedOverflow(t *testing.T) {
-	f, s := parseSpec(t, "rankindexed(buckets=1,capacity=1000,cells=40,cells2=8192,chains=64,pool2=281474976710656,remainder=48,trimmed=0,value_bits=15)")
+	f, s := parseSpec(t, "rankindexed(buckets=1,capacity=1000,cells=40,cells2=8192,chains=64,pool2=281474976710656,"+
+		"remainder=48,trimmed=0,value_bits=15)")
 	if n, err := f.Inflated(s); !errors.Is(err, filter.ErrTooLarge) {
 		t.Errorf("%d bytes, %v", n, err)
 	}
@@ -67,11 +68,11 @@ func TestInflatedOverflow(t *testing.T) {
 
 // TestTrimmedLimit has trimmed filters that are small, and become more than Read may take.
 func TestTrimmedLimit(t *testing.T) {
-	forged := func(spec string, sectionsOf []uint64, keys uint64) []byte {
+	forged := func(spec string, words uint64) []byte {
 		f, s := parseSpec(t, spec)
 		var err error
-		h := &header{File: File{Family: f.ID, Hash: filter.XXH3, Encoded: family.Encoded{Spec: s, Keys: keys}}}
-		h.sections, h.dataAt, h.Bytes, err = layout(len(spec), sectionsOf)
+		h := &header{File: File{Family: f.ID, Hash: filter.XXH3, Encoded: family.Encoded{Spec: s}}}
+		h.sections, h.dataAt, h.Bytes, err = layout(len(spec), []uint64{words})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,20 +82,20 @@ func TestTrimmedLimit(t *testing.T) {
 		return append(h.marshal(), make([]byte, h.Bytes-h.dataAt)...)
 	}
 	for name, c := range map[string]struct {
-		spec     string
-		words    uint64 // of the trimmed form
-		maxBytes uint64
-		want     error
+		parameters string
+		words      uint64 // of the trimmed form
+		maxBytes   uint64
+		want       error
 	}{
-		"30 times, within the limit":   {"rankindexed(buckets=4096,capacity=1000,cells=40,chains=64,remainder=47,trimmed=0)", 4096, 1 << 21, nil},
-		"30 times, over the limit":     {"rankindexed(buckets=4096,capacity=1000,cells=40,chains=64,remainder=47,trimmed=0)", 4096, 1 << 20, filter.ErrTooLarge},
-		"the extensions of a bucket":   {"rankindexed(buckets=1,capacity=1000,cells=40,cells2=100,chains=64,pool2=1000000,remainder=47,trimmed=0)", 1, 1 << 28, filter.ErrTooLarge},
-		"beyond all bounds":            {"rankindexed(buckets=1,capacity=1000,cells=40,cells2=8000,chains=64,pool2=281474976710656,remainder=47,trimmed=0)", 1, math.MaxInt64, filter.ErrCorrupt},
-		"a product that is 2^64 bits":  {"rankindexed(buckets=1,capacity=1000,cells=40,cells2=1337,chains=64,pool2=281474976710656,remainder=48,trimmed=0)", 1, math.MaxInt64, filter.ErrCorrupt},
-		"over the limit by its header": {"rankindexed(buckets=1,capacity=1000,cells=40,chains=64,remainder=47,trimmed=0)", 1, 300, filter.ErrTooLarge},
+		"30 times, within the limit":   {"buckets=4096,capacity=1000,cells=40,chains=64,remainder=47", 4096, 1 << 21, nil},
+		"30 times, over the limit":     {"buckets=4096,capacity=1000,cells=40,chains=64,remainder=47", 4096, 1 << 20, filter.ErrTooLarge},
+		"the extensions of a bucket":   {"buckets=1,capacity=1000,cells=40,cells2=100,chains=64,pool2=1000000,remainder=47", 1, 1 << 28, filter.ErrTooLarge},
+		"beyond all bounds":            {"buckets=1,capacity=1000,cells=40,cells2=8000,chains=64,pool2=281474976710656,remainder=47", 1, math.MaxInt64, filter.ErrCorrupt},
+		"a product that is 2^64 bits":  {"buckets=1,capacity=1000,cells=40,cells2=1337,chains=64,pool2=281474976710656,remainder=48", 1, math.MaxInt64, filter.ErrCorrupt},
+		"over the limit by its header": {"buckets=1,capacity=1000,cells=40,chains=64,remainder=47", 1, 300, filter.ErrTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
-			file := forged(c.spec, []uint64{c.words}, 0)
+			file := forged("rankindexed("+c.parameters+",trimmed=0)", c.words)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			got, err := readFilter(bytes.NewReader(file), c.maxBytes, reading{})
