@@ -87,9 +87,8 @@ func NewBuilder(c Config) (*Builder, error) {
 		c.Partitioned = c.Base.partitioned()
 	}
 	// The other half of the memory is for the keys of the levels.
-	return &Builder{config: c, hasher: c.hasher(), stages: stages{report: c.Progress}, keys: hashes.NewSorted(hashes.Config{
-		Memory: c.Memory - c.Memory/2, Dir: c.TempDir, Workers: c.Workers,
-	})}, nil
+	keys := hashes.NewSorted(hashes.Config{Memory: c.Memory - c.Memory/2, Dir: c.TempDir, Workers: c.Workers})
+	return &Builder{config: c, hasher: c.hasher(), stages: stages{report: c.Progress}, keys: keys}, nil
 }
 
 // The lowest 32 bits of Lo of a gathered hash: partition·2, plus memberBit for a member.

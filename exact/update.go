@@ -71,14 +71,8 @@ func (b *Builder) update(ctx context.Context) (*Set, error) {
 // lost returns an error if more members or keys of the universe are lost since the last record than Config.Shrink
 // allows.
 func (c *comparison) lost(last *record) error {
-	keys, err := drift.AllowedShrink(c.config.Shrink, drift.ShrinkOfUniverse)
-	if err != nil {
-		return err
-	}
-	members, err := drift.AllowedShrink(c.config.Shrink, drift.ShrinkOfMembers)
-	if err != nil {
-		return err
-	}
+	keys, _ := drift.AllowedShrink(c.config.Shrink, drift.ShrinkOfUniverse) // NewBuilder has checked Shrink
+	members, _ := drift.AllowedShrink(c.config.Shrink, drift.ShrinkOfMembers)
 	return errors.Join(drift.CheckShrink("members", last.members, c.next.members, members),
 		drift.CheckShrink("keys of the universe", last.universe, c.next.universe, keys))
 }

@@ -105,79 +105,63 @@ func (w *Writer) build(kind families.Family, s filter.Spec) (family.Filter, erro
 	return b.Build(context.Background())
 }
 
-// appendFilter appends the filter block of a built filter to dst. The error wraps filter.ErrConfig, filter.ErrTooLarge or
-// filter.ErrFamily if there is no block for it.
+// appendFilter appends the filter block of a built filter to dst. The error wraps filter.ErrConfig, ErrTooLarge or
+// ErrFamily if there is no block for it.
 func appendFilter(dst []byte, e family.Encoded) ([]byte, error) {
+	r, little := family.Reader(e.Spec), binary.LittleEndian
 	switch e.Spec.Family() {
-	case blocked.Family, blockpartitioned.Family:
-		return appendBlocks(dst, e), nil
+	case blocked.Family:
+		tail := r.Uint("k")
+		if r.Text("layout", "") == string(blocked.Split) {
+			tail |= 1 << 8
+		}
+		dst = appendWords(dst, e.Sections[0], 8*uint64(len(e.Sections[0])))
+		return appendTail(dst, kindBlocked, tail), nil
+
+	case blockpartitioned.Family:
+		dst = appendWords(dst, e.Sections[0], 8*uint64(len(e.Sections[0])))
+		tail := r.Uint("k") | r.Uint("width")<<8 | r.Uint("groups")<<16 | r.Uint("block")/512<<32
+		return appendTail(dst, kindBlockpartitioned, tail), nil
+
 	case partitioned.Family:
-		return appendPartitioned(dst, e)
+		v, err := partitioned.ViewOf(e.Spec)
+		if err != nil {
+			return dst, err
+		}
+		bitmap, shifts := v.Bytes()
+		dst = appendWords(appendWords(dst, e.Sections[0], bitmap), e.Sections[1], shifts)
+		for _, n := range []uint64{v.Bits, v.Groups, v.Shards} {
+			dst = little.AppendUint32(dst, uint32(n))
+		}
+		return appendTail(dst, kindPartitioned, uint64(v.K)|uint64(v.Width)<<8), nil
+
 	case fuse.Family:
-		return appendFuse(dst, e)
+		v, err := fuse.ViewOf(e.Spec)
+		if err != nil {
+			return dst, err
+		}
+		dst = little.AppendUint64(appendWords(dst, e.Sections[0], v.Bytes()), v.Seed)
+		dst = little.AppendUint32(dst, uint32(v.Segments))
+		return appendTail(dst, kindFuse, uint64(bits.TrailingZeros64(v.Segment))|uint64(v.Width)<<8), nil
+
 	case ribbon.Family:
-		return appendRibbon(dst, e)
-	}
-	return dst, filter.ErrFamily
-}
-
-// appendBlocks appends the block of a filter of blocks, whose sizes the tail has.
-func appendBlocks(dst []byte, e family.Encoded) []byte {
-	r := family.Reader(e.Spec)
-	kind, tail := uint64(kindBlocked), r.Uint("k")
-	if e.Spec.Family() == blockpartitioned.Family {
-		kind = kindBlockpartitioned
-		tail |= r.Uint("width")<<8 | r.Uint("groups")<<16 | r.Uint("block")/512<<32
-	} else if r.Text("layout", "") == string(blocked.Split) {
-		tail |= 1 << 8
-	}
-	return appendTail(appendWords(dst, e.Sections[0], 8*uint64(len(e.Sections[0]))), kind, tail)
-}
-
-func appendPartitioned(dst []byte, e family.Encoded) ([]byte, error) {
-	v, err := partitioned.ViewOf(e.Spec)
-	if err != nil {
-		return dst, err
-	}
-	bitmap, shifts := v.Bytes()
-	dst = appendWords(dst, e.Sections[0], bitmap)
-	dst = appendWords(dst, e.Sections[1], shifts)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(v.Bits))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(v.Groups))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(v.Shards))
-	return appendTail(dst, kindPartitioned, uint64(v.K)|uint64(v.Width)<<8), nil
-}
-
-func appendFuse(dst []byte, e family.Encoded) ([]byte, error) {
-	v, err := fuse.ViewOf(e.Spec)
-	if err != nil {
-		return dst, err
-	}
-	dst = appendWords(dst, e.Sections[0], v.Bytes())
-	dst = binary.LittleEndian.AppendUint64(dst, v.Seed)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(v.Segments))
-	return appendTail(dst, kindFuse, uint64(bits.TrailingZeros64(v.Segment))|uint64(v.Width)<<8), nil
-}
-
-func appendRibbon(dst []byte, e family.Encoded) ([]byte, error) {
-	v, err := ribbon.ViewOf(e.Spec)
-	if err != nil {
-		return dst, err
-	}
-	for _, t := range v.Starts[:v.Layers] {
-		if t/64 > math.MaxUint32 {
+		v, err := ribbon.ViewOf(e.Spec)
+		if err != nil {
+			return dst, err
+		}
+		if slices.Max(v.Starts[:]) > 64*math.MaxUint32 {
 			return dst, filter.ErrTooLarge
 		}
+		solution, classes, tail := v.Bytes()
+		dst = appendWords(appendWords(dst, e.Sections[0], solution), e.Sections[1], classes)
+		dst = appendWords(dst, e.Sections[2], tail)
+		for _, start := range v.Starts[:v.Layers] {
+			dst = little.AppendUint32(dst, uint32(start/64))
+		}
+		dst = little.AppendUint64(dst, v.Seed|v.TailSeed<<16|v.Wide<<32)
+		return appendTail(dst, kindRibbon, uint64(v.R)|uint64(v.W/64)<<8|v.Tail<<16|uint64(v.Layers)<<32), nil
 	}
-	solution, classes, tail := v.Bytes()
-	dst = appendWords(dst, e.Sections[0], solution)
-	dst = appendWords(dst, e.Sections[1], classes)
-	dst = appendWords(dst, e.Sections[2], tail)
-	for _, t := range v.Starts[:v.Layers] {
-		dst = binary.LittleEndian.AppendUint32(dst, uint32(t/64))
-	}
-	dst = binary.LittleEndian.AppendUint64(dst, v.Seed|v.TailSeed<<16|v.Wide<<32)
-	return appendTail(dst, kindRibbon, uint64(v.R)|uint64(v.W/64)<<8|v.Tail<<16|uint64(v.Layers)<<32), nil
+	return dst, filter.ErrFamily
 }
 
 // appendWords appends the first size bytes of words.

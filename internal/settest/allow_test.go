@@ -215,7 +215,6 @@ func TestAllowCounts(t *testing.T) {
 	}
 }
 
-// TestAllowReadOnly has every change of a Set with exceptions refused, and the Set as before.
 // TestAllowMillion: a blocklist beside the million most frequent names costs less than a bit a key at a rate of 1%.
 func TestAllowMillion(t *testing.T) {
 	const members, allowed = 133_604, 1_000_000
@@ -226,6 +225,7 @@ func TestAllowMillion(t *testing.T) {
 	}
 }
 
+// TestAllowReadOnly has every change of a Set with exceptions refused, and the Set as before.
 func TestAllowReadOnly(t *testing.T) {
 	ctx, key := context.Background(), []byte("new")
 	for _, spec := range []string{

@@ -16,7 +16,7 @@ import (
 // TestJobsEnd: after Commit and after Close the other methods of a job return an error wrapping ErrClosed and change
 // nothing, whether the Set is sharded or not.
 func TestJobsEnd(t *testing.T) {
-	ctx, all := t.Context(), allKeys(400)
+	ctx, all := t.Context(), settest.AsKeys(settest.Words(400))
 	dir := filepath.Join(t.TempDir(), "set")
 	for name, c := range map[string]bloomery.Config{
 		"one":     {Spec: "rankindexed(capacity=4000,counting=1)"},
@@ -72,10 +72,10 @@ func TestJobsEnd(t *testing.T) {
 func TestAllowerEnds(t *testing.T) {
 	ctx := t.Context()
 	s := settest.Build(t, settest.Words(500), bloomery.Config{Spec: "blocked(bits_per_key=6)"})
-	members := allKeys(500)
+	members := settest.AsKeys(settest.Words(500))
 	make := func() *bloomery.Allower {
 		a, err := s.Allower(bloomery.JobConfig{})
-		settest.Check(t, errors.Join(err, a.AllowMany(allKeys(3000)[500:])))
+		settest.Check(t, errors.Join(err, a.AllowMany(settest.AsKeys(settest.Words(3000))[500:])))
 		return a
 	}
 	ended := func(a *bloomery.Allower) {
@@ -119,7 +119,7 @@ func TestAllowerEnds(t *testing.T) {
 // TestJobsOfReplacedSet: keys of a job are never lost: they go to what the Set holds now, and after its Close there is
 // an error.
 func TestJobsOfReplacedSet(t *testing.T) {
-	ctx, all := t.Context(), allKeys(1000)
+	ctx, all := t.Context(), settest.AsKeys(settest.Words(1000))
 	old := settest.Build(t, settest.Words(100), bloomery.Config{Spec: "rankindexed(capacity=4000)"})
 	file := settest.Must(old.MarshalBinary())
 	jobs := func(s *bloomery.Set) (*bloomery.Addition, *bloomery.Removal, *bloomery.Verifier) {
@@ -152,14 +152,6 @@ func TestJobsOfReplacedSet(t *testing.T) {
 			t.Errorf("job %d of a closed Set: %v", i, err)
 		}
 	}
-}
-
-// allKeys returns words(n) as bytes.
-func allKeys(n int) (all [][]byte) {
-	for _, w := range settest.Words(n) {
-		all = append(all, []byte(w))
-	}
-	return all
 }
 
 // TestLongLines: a line of 1 MiB is a key, with or without an end, and a longer one an error that is not lost.

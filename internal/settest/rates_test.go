@@ -115,7 +115,7 @@ func TestChosenKept(t *testing.T) {
 		keep("Merge", copied, copied.Merge(set))
 		keep("Reset", copied, copied.Reset())
 		if f.Can.Has(family.CanSearch) {
-			better, err := settest.Optimize(t.Context(), opened, slices.Values(bytesOf(settest.Words(200))))
+			better, err := settest.Optimize(t.Context(), opened, slices.Values(settest.AsKeys(settest.Words(200))))
 			keep("Optimize", better, err)
 		}
 		file := settest.Must(set.MarshalBinary())
@@ -152,20 +152,13 @@ func TestChosenKept(t *testing.T) {
 	}
 }
 
-func bytesOf(words []string) (all [][]byte) {
-	for _, w := range words {
-		all = append(all, []byte(w))
-	}
-	return all
-}
-
 // TestMaxFPR: a filter with too high a rate is not built.
 func TestMaxFPR(t *testing.T) {
 	for spec, want := range map[string]error{"standard(bytes=1)": filter.ErrRate, "bitsandblooms(bytes=8)": filter.ErrRate,
 		"standard(fpr=0.01)": nil, "standard(fpr=0.02)": filter.ErrRate, "fuse(width=2)": filter.ErrRate,
 		"partitioned(bits_per_key=2,effort=fast)": filter.ErrRate} {
 		b := settest.Must(bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: spec, MaxFPR: 0.01}))
-		settest.Check(t, b.AddMany(bytesOf(settest.Words(1000))))
+		settest.Check(t, b.AddMany(settest.AsKeys(settest.Words(1000))))
 		set, err := b.Build(t.Context())
 		var rate *engine.RateError
 		if !errors.Is(err, want) || (err == nil) != (set != nil) {
