@@ -290,10 +290,13 @@ func TestLiveDamage(t *testing.T) {
 // outage it answers. Shards are mapped in one run and read in the other.
 func TestShardsPassing(t *testing.T) {
 	keys, absent := settest.Names("member", 2000), settest.Names("absent", 2000)
-	for _, spec := range []string{"counting(m=65536)", "counting(m=4194304)"} {
+	for _, spec := range []string{"counting(bytes=131072)", "counting(bytes=8388608)"} {
 		t.Run(spec, func(t *testing.T) {
 			dir := t.TempDir()
-			settest.WriteShards(t, dir, bloomery.Config{Spec: spec}, 4, keys)
+			c := bloomery.Config{Spec: spec, Shards: 4}
+			if _, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, c); err != nil {
+				t.Fatal(err)
+			}
 			o := outage{errno: syscall.ENOMEM}
 			set := must(bloomery.Open(t.Context(), dir, o.option()))
 			defer set.Close()
@@ -357,7 +360,11 @@ func TestShardsPassing(t *testing.T) {
 // TestShardDamage: a damaged shard is read once, and later queries of it allocate nothing.
 func TestShardDamage(t *testing.T) {
 	dir := t.TempDir()
-	m := settest.WriteShards(t, dir, bloomery.Config{Spec: "standard(m=65536)"}, 1, settest.Names("member", 100))
+	c := bloomery.Config{Spec: "standard(m=65536)", Shards: 1}
+	m, err := settest.BuildShards(t.Context(), slices.Values(settest.Names("member", 100)), dir, c)
+	if err != nil {
+		t.Fatal(err)
+	}
 	path := filepath.Join(dir, m.Shards[0].File)
 	b := settest.ReadAll(t, path)
 	b[len(b)-1] ^= 1

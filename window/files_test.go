@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,9 +67,9 @@ func TestWindowShards(t *testing.T) {
 	file := settest.ReadAll(t, filepath.Join("testdata", "few.window"))
 	for _, spec := range []string{"window(keys=12,ttl=7000000000)", ""} {
 		dir := t.TempDir()
-		settest.WriteShards(t, dir, bloomery.Config{Spec: "standard(k=2,m=640)"}, 2, settest.Names("member", 20))
 		path := filepath.Join(dir, shard.ManifestName)
-		m, err := shard.ReadManifest(bytes.NewReader(settest.ReadAll(t, path)))
+		m, err := settest.BuildShards(t.Context(), slices.Values(settest.Names("member", 20)), dir,
+			bloomery.Config{Spec: "standard(bytes=160)", Shards: 2})
 		settest.Check(t, err)
 		if spec != "" {
 			m.Spec, err = filter.ParseSpec(spec)

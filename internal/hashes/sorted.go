@@ -168,10 +168,7 @@ func (k *Sorted) finish(ctx context.Context) (n uint64, err error) {
 		n += uint64(len(hs))
 		return nil
 	})
-	if err != nil {
-		return 0, err
-	}
-	return n, nil
+	return n, err
 }
 
 // Each calls f once for each part that has hashes, with the hashes of the part in order. part must be monotonic: it

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -34,7 +35,8 @@ func TestTooManyFiles(t *testing.T) {
 	path, dir := filepath.Join(t.TempDir(), "f.bloom"), t.TempDir()
 	settest.Large(t, path, 0)
 	keys := settest.Names("member", 1000)
-	settest.WriteShards(t, dir, bloomery.Config{Spec: "standard(fpr=0.01)"}, 100, keys)
+	c := bloomery.Config{Spec: "standard(fpr=0.01)", Shards: 100}
+	settest.Must(settest.BuildShards(t.Context(), slices.Values(keys), dir, c))
 	l := settest.Must(bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Millisecond)))
 	defer l.Close()
 	few := syscall.Rlimit{Cur: 40, Max: 40}

@@ -5,11 +5,9 @@ package settest
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"maps"
 	"math/rand/v2"
@@ -30,7 +28,6 @@ import (
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/intake"
-	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -318,62 +315,14 @@ func Large(t testing.TB, path string, from uint64) {
 // WriteIntegers builds a sharded set, or with shards 0 a file, and returns its path.
 func WriteIntegers(t testing.TB, spec string, shards int, keys []uint64) string {
 	t.Helper()
-	path, c := filepath.Join(t.TempDir(), fmt.Sprint(shards)), bloomery.Config{Spec: spec}
+	path, c := filepath.Join(t.TempDir(), fmt.Sprint(shards)), bloomery.Config{Spec: spec, Shards: shards}
 	if shards == 0 {
 		Check(t, Build(t, keys, c).Save(t.Context(), path))
 		return path
 	}
-	Check(t, os.Mkdir(path, 0o755))
-	WriteShards(t, path, c, shards, keys)
+	_, err := BuildShards(t.Context(), slices.Values(keys), path, c)
+	Check(t, err)
 	return path
-}
-
-// WriteShards builds a sharded set in dir, one shard after the other, with the library alone.
-func WriteShards[K filter.Key](
-	t testing.TB, dir string, c bloomery.Config, shards int, keys []K,
-) *shard.Manifest {
-	t.Helper()
-	b, err := bloomery.NewBuilder(t.Context(), c)
-	Check(t, err)
-	Check(t, b.Close())
-	h := b.Hasher()
-
-	spec, err := filter.ParseSpec(c.Spec)
-	Check(t, err)
-	m := &shard.Manifest{Spec: spec, FPRChosen: c.FPRChosen, Hash: h.ID(), Seed: h.Seed(), KeyCheck: h.KeyCheck()}
-	parts := make([][]K, shards)
-	for _, k := range keys {
-		i := shard.Route(filter.SumOf(h, k), shards)
-		parts[i] = append(parts[i], k)
-	}
-	for i, part := range parts {
-		set := Build(t, part, c)
-		path := filepath.Join(dir, shardset.Name(i, shards, ""))
-		Check(t, IntoSet(t, set, path))
-
-		info, data := set.Info(), ReadAll(t, path)
-		m.Shards = append(m.Shards, shard.Entry{
-			File: filepath.Base(path), Keys: info.Keys, Bytes: uint64(len(data)), SHA256: sha256.Sum256(data),
-			FPRPrior: shardset.Rate(info.FPRPrior), FPRPosterior: shardset.Rate(info.FPRPosterior),
-		})
-	}
-	WriteManifest(t, dir, m)
-	return m
-}
-
-// IntoSet replaces a file of a sharded set, which Save refuses.
-func IntoSet(t testing.TB, set *bloomery.Set, path string) error {
-	outside := filepath.Join(t.TempDir(), "shard")
-	return errors.Join(set.Save(t.Context(), outside), os.Rename(outside, path))
-}
-
-// WriteManifest writes the manifest of a sharded set.
-func WriteManifest(t testing.TB, dir string, m *shard.Manifest) {
-	t.Helper()
-	Check(t, container.WriteAtomic(t.Context(), filepath.Join(dir, shard.ManifestName), func(w io.Writer) error {
-		_, err := m.WriteTo(w)
-		return err
-	}))
 }
 
 // Shard returns a copy of a shard of a sharded Set in a folder.

@@ -271,7 +271,7 @@ func TestEndAfterCommit(t *testing.T) {
 // most of their keys by chance.
 func TestOptimizeSmallShards(t *testing.T) {
 	dir, keys := t.TempDir(), settest.Names("member", 600)
-	settest.WriteShards(t, dir, bloomery.Config{Spec: "partitioned(bits_per_key=16)"}, 128, keys)
+	writeShards(t, dir, bloomery.Config{Spec: "partitioned(bits_per_key=16)"}, 128, keys)
 	set, err := bloomery.Open(t.Context(), dir)
 	check(t, err)
 	defer set.Close()
@@ -294,7 +294,7 @@ func TestOptimizeSmallShards(t *testing.T) {
 // TestMaxBytesLikeShards: MaxBytes bounds all shards together, also with Like.
 func TestMaxBytesLikeShards(t *testing.T) {
 	dir := t.TempDir()
-	settest.WriteShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 16, settest.Names("member", 1000))
+	writeShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 16, settest.Names("member", 1000))
 	old, err := bloomery.Open(t.Context(), dir)
 	check(t, err)
 	defer old.Close()
@@ -313,7 +313,7 @@ func TestMaxBytesLikeShards(t *testing.T) {
 // it.
 func TestStrayShard(t *testing.T) {
 	dir := t.TempDir()
-	settest.WriteShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 2, settest.Names("member", 100))
+	writeShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 2, settest.Names("member", 100))
 	one := settest.Build(t, settest.Names("member", 10), bloomery.Config{Spec: "blocked(bytes=4096)"})
 	for _, name := range []string{"00000-of-00002.bloom", "00001-of-00003.bloom"} {
 		if err := one.Save(t.Context(), filepath.Join(dir, name)); !errors.Is(err, filter.ErrConfig) {

@@ -26,7 +26,7 @@ import (
 func sharded(tb testing.TB, spec string, shards int, keys []string) (dir string, m *shard.Manifest) {
 	tb.Helper()
 	dir = tb.TempDir()
-	return dir, settest.WriteShards(tb, dir, bloomery.Config{Spec: spec, Seed: 7}, shards, keys)
+	return dir, writeShards(tb, dir, bloomery.Config{Spec: spec, Seed: 7}, shards, keys)
 }
 
 // holds opens a set and asks for keys.
@@ -333,7 +333,7 @@ func TestShardedMismatch(t *testing.T) {
 	more, _ := sharded(t, "standard(bytes=4096)", 5, settest.Names("a", 100))
 	size, _ := sharded(t, "standard(bytes=2048)", 4, settest.Names("a", 100))
 	seed := t.TempDir()
-	settest.WriteShards(t, seed, bloomery.Config{Spec: "standard(bytes=4096)", Seed: 8}, 4, settest.Names("a", 100))
+	writeShards(t, seed, bloomery.Config{Spec: "standard(bytes=4096)", Seed: 8}, 4, settest.Names("a", 100))
 	one, err := bloomery.New(bloomery.Config{Spec: "standard(bytes=4096)", Seed: 7})
 	check(t, err)
 	file := settest.Save(t, one)
@@ -356,7 +356,7 @@ func TestShardedMismatch(t *testing.T) {
 	m.Shards[3] = with.Shards[3]
 	data := settest.ReadAll(t, filepath.Join(larger, with.Shards[3].File))
 	check(t, os.WriteFile(filepath.Join(mixed, m.Shards[3].File), data, 0o666))
-	settest.WriteManifest(t, mixed, m)
+	writeManifest(t, mixed, m)
 	set := holds(t, fpr, settest.Names("a", 1000))
 	if err := set.Merge(holds(t, mixed, nil)); !errors.Is(err, filter.ErrMismatch) || set.Len() != 1000 {
 		t.Errorf("geometry: %v, %d keys", err, set.Len())
@@ -547,7 +547,7 @@ func TestShardedFailingSteps(t *testing.T) {
 	// A manifest that another process replaced.
 	l := lockDir(t, dir)
 	check(t, l.AddString("x"))
-	settest.WriteManifest(t, dir, l.Manifest())
+	writeManifest(t, dir, l.Manifest())
 	if err := l.Commit(t.Context()); !errors.Is(err, filter.ErrChanged) {
 		t.Errorf("a manifest that changed: %v", err)
 	}

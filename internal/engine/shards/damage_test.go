@@ -46,7 +46,7 @@ func TestSpoiledManifest(t *testing.T) {
 		{"keyed", bloomery.Config{Spec: "blocked(bytes=4096)", Secret: &filter.Secret{1, 2}}},
 	} {
 		dir, keys := t.TempDir(), settest.Names("member", 2000)
-		settest.WriteShards(t, dir, c.config, 5, keys)
+		writeShards(t, dir, c.config, 5, keys)
 		asked := append(keys, settest.Names("absent", 2000)...)
 		var options []bloomery.Option
 		if c.config.Secret != nil {

@@ -106,7 +106,7 @@ func TestPatchFolder(t *testing.T) {
 func TestFileOfSet(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	keys := settest.Names("member", 1000)
-	m := settest.WriteShards(t, dir, bloomery.Config{Spec: "counting(m=65536)"}, 4, keys)
+	m := writeShards(t, dir, bloomery.Config{Spec: "counting(m=65536)"}, 4, keys)
 	path, manifest := filepath.Join(dir, m.Shards[1].File), filepath.Join(dir, shard.ManifestName)
 	link := filepath.Join(t.TempDir(), "link.bloom")
 	before, text := settest.ReadAll(t, path), settest.ReadAll(t, manifest)

@@ -17,7 +17,7 @@ import (
 func TestShardedFewFiles(t *testing.T) {
 	keys := settest.Names("key", 2000)
 	dir := t.TempDir()
-	settest.WriteShards(t, dir, bloomery.Config{Spec: "standard(fpr=0.01)"}, 200, keys)
+	writeShards(t, dir, bloomery.Config{Spec: "standard(fpr=0.01)"}, 200, keys)
 	var was syscall.Rlimit
 	check(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was))
 	defer func() {

@@ -39,7 +39,7 @@ func TestSharded(t *testing.T) {
 		t.Run(fmt.Sprintf("%s/%d", c.spec, c.shards), func(t *testing.T) {
 			dir := t.TempDir()
 			keys := settest.Names("member", c.keys)
-			m := settest.WriteShards(t, dir, bloomery.Config{Spec: c.spec, Seed: seedOf(c.spec)}, c.shards, keys)
+			m := writeShards(t, dir, bloomery.Config{Spec: c.spec, Seed: seedOf(c.spec)}, c.shards, keys)
 			set, err := bloomery.Open(t.Context(), dir)
 			check(t, err)
 			defer set.Close()
@@ -94,7 +94,7 @@ func seedOf(spec string) uint64 {
 func TestShardedValues(t *testing.T) {
 	keys := append(settest.Names("a", 3000), settest.Names("a", 1000)...)
 	dir := t.TempDir()
-	settest.WriteShards(t, dir, bloomery.Config{Spec: "rankindexed(counting=1,fpr=0.0001)"}, 8, keys)
+	writeShards(t, dir, bloomery.Config{Spec: "rankindexed(counting=1,fpr=0.0001)"}, 8, keys)
 	set, err := bloomery.Open(t.Context(), filepath.Join(dir, shard.ManifestName))
 	check(t, err)
 	defer set.Close()
@@ -119,7 +119,7 @@ func TestShardedValues(t *testing.T) {
 func TestShardedConcurrent(t *testing.T) {
 	keys := settest.Names("member", 20000)
 	dir := t.TempDir()
-	settest.WriteShards(t, dir, bloomery.Config{Spec: "blocked(fpr=0.01)"}, 64, keys)
+	writeShards(t, dir, bloomery.Config{Spec: "blocked(fpr=0.01)"}, 64, keys)
 	set, err := bloomery.Open(t.Context(), dir)
 	check(t, err)
 	defer set.Close()
@@ -153,7 +153,7 @@ func TestShardedConcurrent(t *testing.T) {
 func TestShardedSecret(t *testing.T) {
 	secret := filter.NewSecret()
 	dir := t.TempDir()
-	settest.WriteShards(t, dir, bloomery.Config{Spec: "blocked(fpr=0.01)", Secret: secret}, 4, settest.Names("member",
+	writeShards(t, dir, bloomery.Config{Spec: "blocked(fpr=0.01)", Secret: secret}, 4, settest.Names("member",
 		1000))
 	if _, err := bloomery.Open(t.Context(), dir); !errors.Is(err, filter.ErrNoSecret) {
 		t.Errorf("without a secret: %v", err)
@@ -205,7 +205,7 @@ var damages = []damage{
 	{"another seed", func(t *testing.T, dir string, m *shard.Manifest) error {
 		other := t.TempDir()
 		c := bloomery.Config{Spec: m.Spec.String(), Seed: m.Seed + 1}
-		settest.WriteShards(t, other, c, len(m.Shards), settest.Names("member", 4000))
+		writeShards(t, other, c, len(m.Shards), settest.Names("member", 4000))
 		return os.WriteFile(filepath.Join(dir, m.Shards[2].File), settest.ReadAll(t, filepath.Join(other,
 			m.Shards[2].File)), 0o666)
 	}, []error{shard.ErrForeign, shard.ErrChanged}, true},
@@ -215,14 +215,14 @@ var damages = []damage{
 		if err != nil {
 			return err
 		}
-		return settest.IntoSet(t, set, filepath.Join(dir, m.Shards[2].File))
+		return intoSet(t, set, filepath.Join(dir, m.Shards[2].File))
 	}, []error{shard.ErrChanged}, false},
 	{"another family", func(t *testing.T, dir string, m *shard.Manifest) error {
 		set, err := bloomery.New(bloomery.Config{Spec: "standard(bytes=4096)", Seed: m.Seed})
 		if err != nil {
 			return err
 		}
-		return settest.IntoSet(t, set, filepath.Join(dir, m.Shards[2].File))
+		return intoSet(t, set, filepath.Join(dir, m.Shards[2].File))
 	}, []error{shard.ErrForeign, shard.ErrChanged}, true},
 	{"a folder", func(_ *testing.T, dir string, m *shard.Manifest) error {
 		path := filepath.Join(dir, m.Shards[2].File)
@@ -245,7 +245,7 @@ func TestShardedDamage(t *testing.T) {
 	for _, d := range damages {
 		t.Run(d.name, func(t *testing.T) {
 			dir := t.TempDir()
-			m := settest.WriteShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 5, keys)
+			m := writeShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 5, keys)
 			check(t, d.do(t, dir, m))
 			expect := func(err error) {
 				t.Helper()
@@ -309,14 +309,14 @@ func TestShardedFolders(t *testing.T) {
 		t.Errorf("empty: %v", err)
 	}
 	unfinished := t.TempDir()
-	m := settest.WriteShards(t, unfinished, bloomery.Config{Spec: "blocked(fpr=0.01)"}, 3, settest.Names("a", 100))
+	m := writeShards(t, unfinished, bloomery.Config{Spec: "blocked(fpr=0.01)"}, 3, settest.Names("a", 100))
 	check(t, os.Remove(filepath.Join(unfinished, shard.ManifestName)))
 	_, err = bloomery.Open(t.Context(), unfinished)
 	if !errors.Is(err, filter.ErrNoManifest) || !strings.Contains(err.Error(), "un it again") {
 		t.Errorf("unfinished: %v", err)
 	}
 	only := t.TempDir()
-	settest.WriteManifest(t, only, m)
+	writeManifest(t, only, m)
 	var s *shard.Error
 	_, err = bloomery.Open(t.Context(), only)
 	if !errors.As(err, &s) || !errors.Is(err, fs.ErrNotExist) || errors.Is(err, filter.ErrNoManifest) {
@@ -324,7 +324,7 @@ func TestShardedFolders(t *testing.T) {
 	}
 	raw := t.TempDir()
 	m.Spec, m.Hash = family.NewSpec("bitsandblooms"), filter.Murmur3Twice
-	settest.WriteManifest(t, raw, m)
+	writeManifest(t, raw, m)
 	_, err = bloomery.Open(t.Context(), raw)
 	if !errors.Is(err, shard.ErrManifest) || !strings.Contains(err.Error(), "raw keys") {
 		t.Errorf("raw keys: %v", err)
@@ -340,7 +340,7 @@ func TestShardedFolders(t *testing.T) {
 // TestShardedMaxBytes limits the sum of all shards, and the sum of trimmed shards in memory.
 func TestShardedMaxBytes(t *testing.T) {
 	dir := t.TempDir()
-	m := settest.WriteShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 5, settest.Names("a", 100))
+	m := writeShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 5, settest.Names("a", 100))
 	if _, err := bloomery.Open(t.Context(), dir, bloomery.WithMaxBytes(m.Bytes()-1)); !errors.Is(err, filter.ErrTooLarge) {
 		t.Errorf("one byte less: %v", err)
 	}
@@ -367,7 +367,7 @@ func TestShardedInPlace(t *testing.T) {
 				"emptied":     func(path string, _ []byte) error { return os.Truncate(path, 0) },
 			} {
 				dir := t.TempDir()
-				m := settest.WriteShards(t, dir, bloomery.Config{Spec: spec}, 4, keys)
+				m := writeShards(t, dir, bloomery.Config{Spec: spec}, 4, keys)
 				set, err := bloomery.Open(t.Context(), dir)
 				check(t, err)
 				got := make([]bool, len(keys))
@@ -398,13 +398,13 @@ func TestShardedInPlace(t *testing.T) {
 // TestShardedLive follows a set whose manifest is replaced, by a damaged one too.
 func TestShardedLive(t *testing.T) {
 	dir := t.TempDir()
-	m := settest.WriteShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 4, settest.Names("a", 100))
+	m := writeShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 4, settest.Names("a", 100))
 	live, err := bloomery.OpenLive(t.Context(), filepath.Join(dir, shard.ManifestName), bloomery.WithInterval(time.Hour))
 	check(t, err)
 	defer live.Close()
 	m.Shards[0].SHA256[0]++
 	m.Shards[0].Keys++
-	settest.WriteManifest(t, dir, m)
+	writeManifest(t, dir, m)
 	var s *shard.Error
 	if err := live.Reload(t.Context()); !errors.As(err, &s) || !errors.Is(live.Err(), shard.ErrForeign) {
 		t.Errorf("%v", err)
@@ -412,7 +412,7 @@ func TestShardedLive(t *testing.T) {
 	if !live.ContainsString("a-1") {
 		t.Error("the old set is gone")
 	}
-	settest.WriteShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 4, settest.Names("b", 100))
+	writeShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 4, settest.Names("b", 100))
 	if err := live.Reload(t.Context()); err != nil || live.Err() != nil || !live.ContainsString("b-1") {
 		t.Errorf("%v, %v", err, live.Err())
 	}

@@ -90,7 +90,7 @@ func (v vectorSet) build(t *testing.T, dir string, keys []filtertest.VectorKey) 
 		old := m.Shards[1].File
 		m.Shards[1].File = shardset.Name(1, len(m.Shards), v.suffix)
 		check(t, os.Rename(filepath.Join(dir, old), filepath.Join(dir, m.Shards[1].File)))
-		settest.WriteManifest(t, dir, m)
+		writeManifest(t, dir, m)
 	}
 	// Only the files of the set: no lock file, no file that was replaced.
 	names := []string{shard.ManifestName}
