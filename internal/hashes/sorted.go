@@ -168,7 +168,10 @@ func (k *Sorted) finish(ctx context.Context) (n uint64, err error) {
 		n += uint64(len(hs))
 		return nil
 	})
-	return n, err
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
 }
 
 // Each calls f once for each part that has hashes, with the hashes of the part in order. part must be monotonic: it
