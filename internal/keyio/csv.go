@@ -167,19 +167,15 @@ func columnOf(input string, names []string, name string, number int) (int, error
 	return column, nil
 }
 
-// quoteNames lists at most 30 names of at most 60 bytes for an error.
+// quoteNames lists at most 30 names for an error, each cut to 60 characters.
 func quoteNames(names []string) string {
-	const maxNames, maxName = 30, 60
+	const most = 30
 	var quoted []string
-	for i, name := range names {
-		if i == maxNames {
-			quoted = append(quoted, fmt.Sprintf("and %d more", len(names)-i))
-			break
-		}
-		if len(name) > maxName {
-			name = name[:maxName] + "..."
-		}
-		quoted = append(quoted, fmt.Sprintf("%q", name))
+	for _, name := range names[:min(len(names), most)] {
+		quoted = append(quoted, fmt.Sprintf("%.60q", name))
+	}
+	if len(names) > most {
+		quoted = append(quoted, fmt.Sprintf("and %d more", len(names)-most))
 	}
 	return strings.Join(quoted, ", ")
 }
