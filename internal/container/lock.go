@@ -144,7 +144,7 @@ func lock(
 			return f, was, nil
 		}
 		_ = f.Close()
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // open creates it again, or says so
+		if err := ignore(err, fs.ErrNotExist); err != nil { // open creates the file again, or says that it is missing
 			return nil, nil, err
 		}
 
@@ -161,9 +161,4 @@ func lock(
 }
 
 // Unlock closes a file of Lock.
-func Unlock(f *os.File) error {
-	if err := f.Close(); !errors.Is(err, os.ErrClosed) {
-		return err
-	}
-	return nil
-}
+func Unlock(f *os.File) error { return ignore(f.Close(), os.ErrClosed) }

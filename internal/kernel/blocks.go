@@ -69,7 +69,7 @@ const (
 
 // NewLine returns the kernel for blocks of 512 bits, 8 words each, with k probes per key, at least 1. It keeps words.
 func NewLine(words []uint64, k int) Blocks {
-	b := Blocks{words: words, blocks: uint64(len(words) / 8), k: uint64(k)}
+	b := Blocks{words: words, blocks: uint64(len(words) / 8), k: uint64(k), ones: ones}
 	b.last, b.full = lineLanes((k-1)%LineProbes+1), lineLanes(LineProbes)
 	switch {
 	case !Vector:
@@ -78,26 +78,20 @@ func NewLine(words []uint64, k int) Blocks {
 	default:
 		b.how = byLong
 	}
-	b.setOnes()
 	return b
 }
 
 // NewSplit returns the kernel for blocks of 256 bits, 4 words each, in the layout of Parquet. It keeps words.
 func NewSplit(words []uint64) Blocks {
-	b := Blocks{words: words, blocks: uint64(len(words) / 4)}
-	b.setOnes()
-	b.last = [2][8]uint32{SplitSalts, b.ones}
+	b := Blocks{words: words, blocks: uint64(len(words) / 4), last: [2][8]uint32{SplitSalts, ones}, ones: ones}
 	if Vector {
 		b.how = bySplit
 	}
 	return b
 }
 
-func (b *Blocks) setOnes() {
-	for l := range b.ones {
-		b.ones[l] = 1
-	}
-}
+// ones has a one in each lane.
+var ones = [8]uint32{1, 1, 1, 1, 1, 1, 1, 1}
 
 // lineLanes returns, for eight lanes, which two bytes of a hash hold the nine bits of a probe, lowest byte first, and
 // the bit at which they start there. Probe i has the nine bits from bit 61-9·i on, cyclically. Lanes from k on repeat
