@@ -242,7 +242,7 @@ func TestWorkName(t *testing.T) {
 // homes lists the files of the root that may name a home of the engine: those that make, open or lock a Set. All others
 // know engine.Engine only, so that no method of Set asks which form it has.
 var homes = map[string][]string{
-	"internal/engine/one":    {"builder.go", "combine.go", "file.go", "marshal.go", "set.go"},
+	"internal/engine/one":    {"bloomery.go", "builder.go", "combine.go", "file.go", "set.go"},
 	"internal/engine/shards": {"combine.go", "file.go"},
 }
 
