@@ -54,8 +54,7 @@ func (b *Blocks) HasMany(dst []bool, hs []filter.Hash) bool {
 	dst = dst[:len(hs)]
 	for len(hs) > 0 {
 		n, further := rounds(len(hs))
-		first := (*uint64)(unsafe.Pointer(unsafe.SliceData(hs)))
-		blocksHasMany((*[26]uint64)(unsafe.Pointer(b)), unsafe.SliceData(dst), first, n, further)
+		blocksHasMany((*[26]uint64)(unsafe.Pointer(b)), unsafe.SliceData(dst), firstWord(hs), n, further)
 		dst, hs = dst[n:], hs[n:]
 	}
 	return true
@@ -72,10 +71,9 @@ func (b *Blocks) HasAt(dst []bool, hs []filter.Hash, at []unsafe.Pointer) bool {
 	dst, at = dst[:len(hs)], at[:len(hs)]
 	for len(hs) > 0 {
 		n, further := rounds(len(hs))
-		first := (*uint64)(unsafe.Pointer(unsafe.SliceData(hs)))
 		block := (*uint64)(unsafe.Pointer(unsafe.SliceData(at)))
 		further /= uint64(unsafe.Sizeof(hs[0]) / unsafe.Sizeof(at[0]))
-		blocksHasAt((*[26]uint64)(unsafe.Pointer(b)), unsafe.SliceData(dst), first, block, n, further)
+		blocksHasAt((*[26]uint64)(unsafe.Pointer(b)), unsafe.SliceData(dst), firstWord(hs), block, n, further)
 		dst, hs, at = dst[n:], hs[n:], at[n:]
 	}
 	return true
@@ -89,11 +87,10 @@ func (b *Blocks) AddMany(hs []filter.Hash) bool {
 
 	for len(hs) > 0 {
 		n, further := rounds(len(hs))
-		first := (*uint64)(unsafe.Pointer(unsafe.SliceData(hs)))
 		if b.how == bySplit {
-			blocksAddSplit((*[26]uint64)(unsafe.Pointer(b)), first, n, further)
+			blocksAddSplit((*[26]uint64)(unsafe.Pointer(b)), firstWord(hs), n, further)
 		} else {
-			blocksAddLine((*[26]uint64)(unsafe.Pointer(b)), first, n, further)
+			blocksAddLine((*[26]uint64)(unsafe.Pointer(b)), firstWord(hs), n, further)
 		}
 		hs = hs[n:]
 	}
@@ -187,9 +184,12 @@ func (f *Fuse) HasMany(dst []bool, hs []filter.Hash, width uint) bool {
 	if !probes || width != 8 && width != 16 {
 		return false
 	}
-	each(dst, hs, func(to *bool, first *uint64, n uint64) {
-		fuseHasMany((*[6]uint64)(unsafe.Pointer(f)), to, first, n, uint64(width))
-	})
+	dst = dst[:len(hs)]
+	for len(hs) > 0 {
+		n := min(len(hs), 1024) // the scheduler cannot interrupt a call
+		fuseHasMany((*[6]uint64)(unsafe.Pointer(f)), unsafe.SliceData(dst), firstWord(hs), uint64(n), uint64(width))
+		dst, hs = dst[n:], hs[n:]
+	}
 	return true
 }
 
@@ -205,8 +205,7 @@ func (b *Bits) HasMany(dst []bool, hs []filter.Hash) bool {
 	dst = dst[:len(hs)]
 	for len(hs) > 0 {
 		n := min(len(hs), group)
-		to, first := unsafe.SliceData(dst), (*uint64)(unsafe.Pointer(unsafe.SliceData(hs)))
-		bitsHasMany((*[5]uint64)(unsafe.Pointer(b)), to, first, uint64(n), &room[0])
+		bitsHasMany((*[5]uint64)(unsafe.Pointer(b)), unsafe.SliceData(dst), firstWord(hs), uint64(n), &room[0])
 		dst, hs = dst[n:], hs[n:]
 	}
 	return true
@@ -216,7 +215,7 @@ func (b *Bits) HasMany(dst []bool, hs []filter.Hash) bool {
 func (b *Bits) AddMany(hs []filter.Hash) bool {
 	for probes && len(hs) > 0 {
 		n := min(len(hs), 1024)
-		bitsAddMany((*[5]uint64)(unsafe.Pointer(b)), (*uint64)(unsafe.Pointer(unsafe.SliceData(hs))), uint64(n))
+		bitsAddMany((*[5]uint64)(unsafe.Pointer(b)), firstWord(hs), uint64(n))
 		hs = hs[n:]
 	}
 	return probes
@@ -275,16 +274,8 @@ func (p *Peel) Fill(words []uint64, width uint) bool {
 	return true
 }
 
-// each calls f with parts of a batch, which the scheduler cannot interrupt.
-func each(dst []bool, hs []filter.Hash, f func(to *bool, first *uint64, n uint64)) {
-	const most = 1024
-	dst = dst[:len(hs)]
-	for len(hs) > 0 {
-		n := min(len(hs), most)
-		f(unsafe.SliceData(dst), (*uint64)(unsafe.Pointer(unsafe.SliceData(hs))), uint64(n))
-		dst, hs = dst[n:], hs[n:]
-	}
-}
+// firstWord returns the address of the words of hashes.
+func firstWord(hs []filter.Hash) *uint64 { return (*uint64)(unsafe.Pointer(unsafe.SliceData(hs))) }
 
 // hasGo answers for ask if the filter is probed in Go.
 //
@@ -403,9 +394,8 @@ func (r *Ribbon) HasMany(dst []bool, hs []filter.Hash, bumped []uint16, cold boo
 		if !cold {
 			further = 0
 		}
-		first := (*uint64)(unsafe.Pointer(unsafe.SliceData(hs[done:])))
 		list := bumped[len(got):]
-		k := ribbonHasMany((*[37]uint64)(unsafe.Pointer(r)), unsafe.SliceData(dst[done:]), first, n, further,
+		k := ribbonHasMany((*[37]uint64)(unsafe.Pointer(r)), unsafe.SliceData(dst[done:]), firstWord(hs[done:]), n, further,
 			unsafe.SliceData(list))
 		for i, left := range list[:k] {
 			list[i] = uint16(done + int(n) - int(left))
