@@ -51,7 +51,6 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
-	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/intake"
@@ -107,7 +106,7 @@ func New(c Config) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := made(one.NewForm(f, h, c.Concurrent))
+	set, err := newSet(f, h, c.Concurrent)
 	if err == nil {
 		set.choose(cmp.Or(c.FPRChosen, engine.ChosenFPR(set.inner(), kind, spec, c.Keys)))
 	}

@@ -217,7 +217,7 @@ func (b *oneBuild) finishOne(ctx context.Context) (*Set, error) {
 	if err != nil {
 		return nil, b.noRoom(err)
 	}
-	set, err := made(one.NewForm(f, b.in.Hasher(), b.config.Concurrent))
+	set, err := newSet(f, b.in.Hasher(), b.config.Concurrent)
 	if err != nil {
 		return nil, err
 	}

@@ -216,11 +216,13 @@ func (s *Set) WriteTo(w io.Writer) (int64, error) {
 }
 
 // MarshalBinary returns the set in the file format.
-func (s *Set) MarshalBinary() (b []byte, err error) {
+func (s *Set) MarshalBinary() ([]byte, error) {
 	f, err := s.inner().Encode()
 	if err != nil {
 		return nil, err
 	}
+
+	var b []byte
 	err = s.inner().Guarded(func() (err error) {
 		b, err = container.Marshal(f)
 		return err

@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -30,6 +31,12 @@ type Set struct {
 
 	shared   bool // engine.Facts.Shared
 	changing bool // a change runs; only for one writer
+}
+
+// newSet returns a Set of a filter, which it takes over, and the hasher of its keys. It is in the form for many writers
+// if concurrent is true.
+func newSet(f family.Filter, h filter.Hasher, concurrent bool) (*Set, error) {
+	return made(one.NewForm(f, h, concurrent))
 }
 
 // setOf returns a Set that stands on e.

@@ -29,8 +29,9 @@ func (f *Filter[K]) WriteTo(w io.Writer) (int64, error) {
 }
 
 // MarshalBinary returns what Save would write. Read reads it.
-func (f *Filter[K]) MarshalBinary() (b []byte, err error) {
-	err = f.ring.saveTo(func(file *container.File) (err error) {
+func (f *Filter[K]) MarshalBinary() ([]byte, error) {
+	var b []byte
+	err := f.ring.saveTo(func(file *container.File) (err error) {
 		b, err = container.Marshal(file)
 		return err
 	})
