@@ -11,7 +11,7 @@ import (
 func TestLabels(t *testing.T) {
 	c := Curve{Name: "points", Dots: true}
 	for i := range 20 {
-		c.AddPoint(8 + float64(i%5)/10, float64(i))
+		c.AddPoint(8+float64(i%5)/10, float64(i))
 		c.Bars = append(c.Bars, [2]float64{float64(i) * 0.9, float64(i) * 1.1})
 		c.Labels = append(c.Labels, fmt.Sprintf("label-%d.", i))
 	}

@@ -54,7 +54,7 @@ func (c *Curve) Add(x float64, v Interval) { c.AddRatio(x, v, 1) }
 // AddRatio appends a value and its interval, both divided by the predicted value, at x.
 func (c *Curve) AddRatio(x float64, v Interval, predicted float64) {
 	value, low, high := v.Interval()
-	c.AddPoint(x, value / predicted)
+	c.AddPoint(x, value/predicted)
 	c.Bars = append(c.Bars, [2]float64{low / predicted, high / predicted})
 }
 

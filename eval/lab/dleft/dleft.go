@@ -33,14 +33,13 @@ const (
 	maxRemainder  = 32
 )
 
-// Filter is a d-left fingerprint table. Any number of goroutines may read it at once; Add and Remove need exclusive
-// use.
+// Filter is a d-left fingerprint table. Any number of goroutines may read it at once; Add needs exclusive use.
 type Filter struct {
 	buckets   uint64   // buckets per subtable
 	remainder uint     // bits per remainder
 	counter   uint     // bits per counter, 0 or counterBits
 	words     []uint64 // cells of remainder+counter bits, bucket by bucket, subtable 0 first
-	keys      uint64   // additions less removals
+	keys      uint64   // additions
 }
 
 // New returns an empty filter for that many keys, at least 1, whose remainders have the fewest bits that keep the
@@ -93,7 +92,7 @@ func (f *Filter) cell(i uint64) (remainder, n uint64) {
 	return v & f.remainders(), v>>f.remainder + 1
 }
 
-// setCell stores a remainder with n copies; n = 0 empties the cell.
+// setCell stores a remainder with n copies; n = 0 empties the cell, which only tests do.
 func (f *Filter) setCell(i, remainder, n uint64) {
 	v := uint64(0)
 	if n > 0 {
@@ -143,27 +142,6 @@ func (f *Filter) Add(h filter.Hash) error {
 
 	f.setCell(best, p.remainder, 1)
 	f.keys++
-	return nil
-}
-
-// Remove undoes one Add of h. It returns an error wrapping filter.ErrNotFound and changes nothing if no cell of the
-// key's buckets holds its remainder. Remove only what was added.
-func (f *Filter) Remove(h filter.Hash) error {
-	p := f.placeOf(h)
-	found, copiesFound := uint64(0), uint64(0) // the cell with the fewest copies, so that copies stay in few cells
-	for _, first := range p.first {
-		for i := first; i < first+cells; i++ {
-			if r, n := f.cell(i); r == p.remainder && (copiesFound == 0 || n < copiesFound) {
-				found, copiesFound = i, n
-			}
-		}
-	}
-	if copiesFound == 0 {
-		return filter.ErrNotFound
-	}
-
-	f.setCell(found, p.remainder, copiesFound-1)
-	f.keys--
 	return nil
 }
 

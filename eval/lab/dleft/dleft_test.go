@@ -147,3 +147,24 @@ func TestObservedRate(t *testing.T) {
 		}
 	}
 }
+
+// Remove undoes one Add of h. It returns an error wrapping filter.ErrNotFound and changes nothing if no cell of the
+// key's buckets holds its remainder. Remove only what was added.
+func (f *Filter) Remove(h filter.Hash) error {
+	p := f.placeOf(h)
+	found, copiesFound := uint64(0), uint64(0) // the cell with the fewest copies, so that copies stay in few cells
+	for _, first := range p.first {
+		for i := first; i < first+cells; i++ {
+			if r, n := f.cell(i); r == p.remainder && (copiesFound == 0 || n < copiesFound) {
+				found, copiesFound = i, n
+			}
+		}
+	}
+	if copiesFound == 0 {
+		return filter.ErrNotFound
+	}
+
+	f.setCell(found, p.remainder, copiesFound-1)
+	f.keys--
+	return nil
+}

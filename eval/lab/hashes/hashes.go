@@ -31,28 +31,11 @@ var table = experiment.Experiment{
 
 const hashKeys = 10_000
 
-// keySet has keys of one length in one slice.
-type keySet struct {
-	bytes  []byte
-	length int
-}
-
-func (s keySet) len() int         { return len(s.bytes) / s.length }
-func (s keySet) key(i int) []byte { return s.bytes[i*s.length : (i+1)*s.length : (i+1)*s.length] }
-
-func (s keySet) all() [][]byte {
-	keys := make([][]byte, s.len())
-	for i := range keys {
-		keys[i] = s.key(i)
-	}
-	return keys
-}
-
 // classicHashing is a way to hash. draw draws the functions of a filter with m bits and k probes, and returns the
 // positions of the keys. It is nil for the hashing of package standard.
 type classicHashing struct {
 	name string
-	draw func(r *rand.Rand, keys keySet, m uint64, k int) paper.Positions
+	draw func(r *rand.Rand, keys [][]byte, m uint64, k int) paper.Positions
 }
 
 // Groups and functions of the filters with CRC + RS, as in Table 2 of partitioned hashing.
@@ -65,40 +48,42 @@ const (
 func classicHashings(seed uint64) []classicHashing {
 	return []classicHashing{
 		// Every key is hashed once, so that new random numbers are a random function.
-		{"random", func(r *rand.Rand, _ keySet, m uint64, _ int) paper.Positions {
+		{"random", func(r *rand.Rand, _ [][]byte, m uint64, _ int) paper.Positions {
 			return func(int, int) uint64 { return r.Uint64N(m) }
 		}},
 		{"product", nil}, // uses package standard: see measureHashing
-		{"double, odd", func(r *rand.Rand, keys keySet, m uint64, _ int) paper.Positions {
+		{"double, odd", func(r *rand.Rand, keys [][]byte, m uint64, _ int) paper.Positions {
 			return double(filter.NewHasher(r.Uint64()), keys, m, 1)
 		}},
-		{"double, any", func(r *rand.Rand, keys keySet, m uint64, _ int) paper.Positions {
+		{"double, any", func(r *rand.Rand, keys [][]byte, m uint64, _ int) paper.Positions {
 			return double(filter.NewHasher(r.Uint64()), keys, m, 0)
 		}},
-		{"CRC", func(_ *rand.Rand, keys keySet, m uint64, k int) paper.Positions {
-			_, bit := paper.CRCFunctions(keys.all(), 1, k, m)
+		{"CRC", func(_ *rand.Rand, keys [][]byte, m uint64, k int) paper.Positions {
+			_, bit := paper.CRCFunctions(keys, 1, k, m)
 			return bit
 		}},
-		{"CRC + RS", func(_ *rand.Rand, keys keySet, m uint64, k int) paper.Positions {
-			group, bit := paper.CRCFunctions(keys.all(), crcGroups, crcPool, m)
+		{"CRC + RS", func(_ *rand.Rand, keys [][]byte, m uint64, k int) paper.Positions {
+			group, bit := paper.CRCFunctions(keys, crcGroups, crcPool, m)
 			chosen := distinctFunctions(rand.New(rand.NewPCG(seed, math.MaxUint64)), crcGroups, k, crcPool)
 			return func(i, j int) uint64 { return bit(i, chosen[group(i)][j]) }
 		}},
-		{"MD5 slices", func(_ *rand.Rand, keys keySet, m uint64, _ int) paper.Positions {
-			p := paper.MD5Positions{Block: make([]byte, 1+keys.length), M: uint32(m)}
+		{"MD5 slices", func(_ *rand.Rand, keys [][]byte, m uint64, _ int) paper.Positions {
+			p := paper.MD5Positions{Block: make([]byte, 1+len(keys[0])), M: uint32(m)}
 			return func(i, j int) uint64 {
-				copy(p.Block[1:], keys.key(i))
+				copy(p.Block[1:], keys[i])
 				return p.At(j)
 			}
 		}},
-		{"2-wise", func(r *rand.Rand, keys keySet, m uint64, k int) paper.Positions {
-			return paper.Polynomials(paper.DrawUniversals(r, k, 1), m,
-				func(i int) uint64 { return paper.Number(keys.key(i)) })
-		}},
-		{"3-wise", func(r *rand.Rand, keys keySet, m uint64, k int) paper.Positions {
-			return paper.Polynomials(paper.DrawUniversals(r, k, 2), m,
-				func(i int) uint64 { return paper.Number(keys.key(i)) })
-		}},
+		{"2-wise", universal(1)},
+		{"3-wise", universal(2)},
+	}
+}
+
+// universal returns the hashing by k functions of Saha's slides of a degree.
+func universal(degree int) func(r *rand.Rand, keys [][]byte, m uint64, k int) paper.Positions {
+	return func(r *rand.Rand, keys [][]byte, m uint64, k int) paper.Positions {
+		number := func(i int) uint64 { return paper.Number(keys[i]) }
+		return paper.Polynomials(paper.DrawUniversals(r, k, degree), m, number)
 	}
 }
 
@@ -116,11 +101,11 @@ func distinctFunctions(r *rand.Rand, groups, k, h int) [][]int {
 }
 
 // double returns the positions of double hashing: position j is a1 + j·a2 mod m. odd is ORed into a2.
-func double(h filter.Hasher, keys keySet, m, odd uint64) paper.Positions {
+func double(h filter.Hasher, keys [][]byte, m, odd uint64) paper.Positions {
 	var at, by uint64
 	return func(i, j int) uint64 {
 		if j == 0 {
-			sum := h.Sum(keys.key(i))
+			sum := h.Sum(keys[i])
 			at, by = sum.Lo%m, sum.Hi%m|odd
 			return at
 		}
@@ -134,7 +119,7 @@ var hashSettings = []struct {
 	name string
 	m    uint64
 	k    int
-	keys func(r *rand.Rand, n int) keySet
+	keys func(r *rand.Rand, n int) [][]byte
 
 	absent int // absent keys to query: more at low rates
 }{
@@ -145,20 +130,20 @@ var hashSettings = []struct {
 }
 
 // randomKeys returns random strings of 16 bytes.
-func randomKeys(r *rand.Rand, n int) keySet {
-	s := keySet{bytes: make([]byte, 16*n), length: 16}
-	experiment.FillRandom(r, s.bytes)
-	return s
+func randomKeys(r *rand.Rand, n int) [][]byte {
+	all := make([]byte, 16*n)
+	experiment.FillRandom(r, all)
+	return slices.Collect(slices.Chunk(all, 16))
 }
 
 // sequentialKeys returns consecutive decimal numbers of 9 digits.
-func sequentialKeys(r *rand.Rand, n int) keySet {
-	s := keySet{bytes: make([]byte, 0, 9*n), length: 9}
+func sequentialKeys(r *rand.Rand, n int) [][]byte {
+	all := make([]byte, 0, 9*n)
 	first := 100_000_000 + r.IntN(800_000_000)
 	for i := range n {
-		s.bytes = strconv.AppendInt(s.bytes, int64(first+i), 10)
+		all = strconv.AppendInt(all, int64(first+i), 10)
 	}
-	return s
+	return slices.Collect(slices.Chunk(all, 9))
 }
 
 func runHashes(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -198,10 +183,8 @@ func runHashes(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		values := experiment.Columns(trials)
 		curve := figure.Curve{Name: set.name, Dots: true}
 		for i, h := range all {
-			fill, rate := figure.Mean(fmt.Sprintf("%s: %s, fill", set.name, h.name), values[2*i]), figure.Mean(
-				fmt.Sprintf("%s: %s, p_o", set.name, h.name),
-				values[2*i+1],
-			)
+			fill := figure.Mean(fmt.Sprintf("%s: %s, fill", set.name, h.name), values[2*i])
+			rate := figure.Mean(fmt.Sprintf("%s: %s, p_o", set.name, h.name), values[2*i+1])
 			result.Add(fill.Noted("formula %.5f%s", filled, beside(fill, filled, c.Trials)),
 				rate.Noted("p_b %.4g%s", before, beside(rate, before, c.Trials)))
 			x := float64(i+1) + 0.13*(float64(s)-1.5) // side by side
@@ -247,9 +230,9 @@ func beside(r figure.Row, formula float64, trials int) string {
 
 // measureHashing adds the first hashKeys keys to a filter and queries the others. It returns the fill and the observed
 // rate.
-func measureHashing(h classicHashing, r *rand.Rand, keys keySet, m uint64, k int) (fill, rate float64, err error) {
+func measureHashing(h classicHashing, r *rand.Rand, keys [][]byte, m uint64, k int) (fill, rate float64, err error) {
 	if h.draw != nil {
-		fill, rate = paper.ObservedBits(h.draw(r, keys, m, k), hashKeys, keys.len()-hashKeys, m, k)
+		fill, rate = paper.ObservedBits(h.draw(r, keys, m, k), hashKeys, len(keys)-hashKeys, m, k)
 		return fill, rate, nil
 	}
 	f, err := standard.New(standard.Config{Bits: m, K: k})
@@ -257,9 +240,9 @@ func measureHashing(h classicHashing, r *rand.Rand, keys keySet, m uint64, k int
 		return 0, 0, err
 	}
 	hasher := filter.NewHasher(r.Uint64())
-	hs := make([]filter.Hash, keys.len())
+	hs := make([]filter.Hash, len(keys))
 	for i := range hs {
-		hs[i] = hasher.Sum(keys.key(i))
+		hs[i] = hasher.Sum(keys[i])
 	}
 	rate, err = experiment.Observed(f, hs, hashKeys)
 	return f.Info().Fill, rate, err

@@ -89,9 +89,9 @@ func TestCRCAndRS(t *testing.T) {
 	keys := sequentialKeys(rand.New(rand.NewPCG(1, 2)), n)
 	one, two := h.draw(rand.New(rand.NewPCG(3, 4)), keys, m, k), h.draw(rand.New(rand.NewPCG(5, 6)), keys, m, k)
 	chosen := distinctFunctions(rand.New(rand.NewPCG(seed, math.MaxUint64)), crcGroups, k, crcPool)
-	_, bit := paper.CRCFunctions(keys.all(), 1, crcPool, m)
+	_, bit := paper.CRCFunctions(keys, 1, crcPool, m)
 	for i := range n {
-		group := chosen[paper.RSHash(keys.key(i))%crcGroups]
+		group := chosen[paper.RSHash(keys[i])%crcGroups]
 		for j := range k {
 			if got, want := one(i, j), bit(i, group[j]); got != want || two(i, j) != want {
 				t.Fatalf("position %d of key %d: %d and %d, want %d", j, i, got, two(i, j), want)

@@ -2,6 +2,7 @@ package paper
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
@@ -12,7 +13,7 @@ import (
 // one by one, each time the one that sets the fewest new bits. Then passes remove the choice of each group and choose
 // again, until a pass changes nothing. The search by shifts of internal/family/partitioned replaces it.
 //
-// Search is the specification. SearchFast gives the same result in less time; a test compares the two.
+// Search computes this in less time than the paper describes; a test compares the two.
 type Greedy struct {
 	Keys      int
 	Groups    int // g
@@ -38,16 +39,6 @@ type GreedyChoice struct {
 	Functions [][]int   // of each group
 	Fills     []float64 // after the first choice and after each pass
 	Set       []bool    // the bits
-}
-
-// Search runs the algorithm for at most that many passes after the first choice, in Keys·Functions·K steps a pass. It
-// returns the error of ctx if that ends.
-func (r Greedy) Search(ctx context.Context, passes int) (GreedyChoice, error) {
-	members, _ := r.members()
-	counts := make([]int, r.Bits)
-	choose := func(keys []int) []int { return r.choose(counts, keys) }
-	remove := func(keys []int, j int) { r.count(counts, keys, j, -1) }
-	return r.search(ctx, passes, members, counts, choose, remove)
 }
 
 // members returns the keys of each group and the size of the largest group.
@@ -94,41 +85,6 @@ func (r Greedy) search(
 	return c, nil
 }
 
-// choose chooses K functions for the keys of a group, one after the other, counts their bits and returns them.
-func (r Greedy) choose(counts []int, keys []int) (chosen []int) {
-	taken := make([]bool, r.Functions)
-	for range r.K {
-		best, fewest := -1, 0
-		for j := range r.Functions {
-			if taken[j] {
-				continue
-			}
-			fresh := 0
-			for _, key := range keys {
-				b := r.Bit(key, j)
-				if counts[b] == 0 {
-					fresh++
-				}
-				counts[b]++
-			}
-			r.count(counts, keys, j, -1)
-			if best < 0 || fresh < fewest {
-				best, fewest = j, fresh
-			}
-		}
-		taken[best] = true
-		chosen = append(chosen, best)
-		r.count(counts, keys, best, 1)
-	}
-	return chosen
-}
-
-func (r Greedy) count(counts []int, keys []int, j, by int) {
-	for _, key := range keys {
-		counts[r.Bit(key, j)] += by
-	}
-}
-
 func fillOf(counts []int) float64 {
 	set := 0
 	for _, n := range counts {
@@ -137,6 +93,106 @@ func fillOf(counts []int) float64 {
 		}
 	}
 	return float64(set) / float64(len(counts))
+}
+
+// Search runs the algorithm for at most that many passes after the first choice, in Keys·Functions steps a pass for any
+// K. It returns the error of ctx if that ends.
+//
+// It computes every position of a group once a pass and records which functions hit it. When a function is chosen, its new bits are subtracted from
+// the scores of the others, so that no function is scored twice. It needs 4 bytes for each function of each key of the
+// largest group; with 2^32 or more of them it returns an error wrapping filter.ErrTooLarge.
+func (r Greedy) Search(ctx context.Context, passes int) (GreedyChoice, error) {
+	members, largest := r.members()
+	if uint64(largest)*uint64(r.Functions) >= math.MaxUint32 {
+		return GreedyChoice{}, fmt.Errorf("%d keys in a group and %d functions: %w", largest, r.Functions,
+			filter.ErrTooLarge)
+	}
+	s := scores{
+		Greedy: r,
+		counts: make([]int, r.Bits),
+		free:   make([]uint8, r.Bits),
+		head:   make([]uint32, r.Bits),
+		next:   make([]uint32, largest*r.Functions),
+		fresh:  make([]int32, r.Functions),
+		taken:  make([]bool, r.Functions),
+	}
+	for i := range s.free {
+		s.free[i] = 1
+	}
+	return r.search(ctx, passes, members, s.counts, s.choose, s.remove)
+}
+
+// scores is the state of Search. A visit is a key under a function, with the number function·keys + key + 1. The
+// visits to a bit are a linked list: head[bit] is the last one, next[visit-1] the one before, and 0 ends the list.
+type scores struct {
+	Greedy
+	counts     []int
+	free       []uint8 // 1 where counts has 0
+	head, next []uint32
+	fresh      []int32 // of each function: the number of new bits that it would set
+	taken      []bool
+}
+
+// choose chooses K functions for the keys of a group and counts their bits.
+func (s *scores) choose(keys []int) (chosen []int) {
+	s.score(keys)
+	clear(s.taken)
+	for range s.K {
+		best := -1
+		for j, f := range s.fresh {
+			if !s.taken[j] && (best < 0 || f < s.fresh[best]) {
+				best = j
+			}
+		}
+		s.taken[best] = true
+		chosen = append(chosen, best)
+		s.take(keys, best)
+	}
+	return chosen
+}
+
+// score records the visits of a group and counts the new bits of every function.
+func (s *scores) score(keys []int) {
+	clear(s.head)
+	visit := uint32(0)
+	for j := range s.Functions {
+		before, fresh := visit, int32(0)
+		for _, key := range keys {
+			b := s.Bit(key, j)
+			visit++
+			last := s.head[b]
+			if last > before {
+				continue // another key hit this bit under the same function
+			}
+			s.next[visit-1], s.head[b] = last, visit
+			fresh += int32(s.free[b])
+		}
+		s.fresh[j] = fresh
+	}
+}
+
+// take counts the bits of a function, and subtracts the new ones from the scores of all functions that hit them.
+func (s *scores) take(keys []int, j int) {
+	for _, key := range keys {
+		b := s.Bit(key, j)
+		if s.counts[b] == 0 {
+			s.free[b] = 0
+			for v := s.head[b]; v != 0; v = s.next[v-1] {
+				s.fresh[(v-1)/uint32(len(keys))]--
+			}
+		}
+		s.counts[b]++
+	}
+}
+
+// remove removes the bits of a function.
+func (s *scores) remove(keys []int, j int) {
+	for _, key := range keys {
+		b := s.Bit(key, j)
+		if s.counts[b]--; s.counts[b] == 0 {
+			s.free[b] = 1
+		}
+	}
 }
 
 // RandomFunctions returns h0 and the h_j of random hashing, for keys with the given hashes.

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"math"
@@ -46,7 +47,7 @@ func TestGreedy(t *testing.T) {
 		t.Fatalf("%d bits are left", r.Bits)
 	}
 	r.Group, r.Bit = RandomFunctions(hs, g, r.Bits)
-	c, err := r.Search(t.Context(), 20)
+	c, err := r.searchSlowly(t.Context(), 20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func TestGreedy(t *testing.T) {
 	}
 }
 
-// TestGreedyFast compares SearchFast with Search: with few bits, so that functions collide, groups without keys, more
+// TestGreedyFast compares Search with searchSlowly: with few bits, so that functions collide, groups without keys, more
 // passes than change anything, and K = H.
 func TestGreedyFast(t *testing.T) {
 	for i, r := range []Greedy{
@@ -88,8 +89,8 @@ func TestGreedyFast(t *testing.T) {
 	} {
 		r.Group, r.Bit = RandomFunctions(filtertest.Hashes(r.Keys, uint64(i)), r.Groups, r.Bits)
 		for _, passes := range []int{0, 1, 30} {
-			plain, err := r.Search(t.Context(), passes)
-			fast, err2 := r.SearchFast(t.Context(), passes)
+			plain, err := r.searchSlowly(t.Context(), passes)
+			fast, err2 := r.Search(t.Context(), passes)
 			if err != nil || err2 != nil {
 				t.Fatal(err, err2)
 			}
@@ -99,7 +100,7 @@ func TestGreedyFast(t *testing.T) {
 		}
 	}
 	r := Greedy{Keys: 4, Groups: 1, Functions: 1 << 30, K: 1, Bits: 9, Group: func(int) int { return 0 }}
-	if _, err := r.SearchFast(t.Context(), 1); !errors.Is(err, filter.ErrTooLarge) {
+	if _, err := r.Search(t.Context(), 1); !errors.Is(err, filter.ErrTooLarge) {
 		t.Errorf("2^32 visits: %v", err)
 	}
 }
@@ -109,7 +110,7 @@ func TestGreedyFast(t *testing.T) {
 func TestGreedyStop(t *testing.T) {
 	r := Greedy{Keys: 300, Groups: 10, Functions: 40, K: 5, Bits: 2000}
 	r.Group, r.Bit = RandomFunctions(filtertest.Hashes(r.Keys, 6), r.Groups, r.Bits)
-	whole, err := r.Search(t.Context(), 30)
+	whole, err := r.searchSlowly(t.Context(), 30)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +119,7 @@ func TestGreedyStop(t *testing.T) {
 		t.Fatalf("%d passes", most)
 	}
 	for _, passes := range []int{1, 2, most} {
-		want, err := r.Search(t.Context(), passes)
+		want, err := r.searchSlowly(t.Context(), passes)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,8 +128,8 @@ func TestGreedyStop(t *testing.T) {
 			asked++
 			return len(fills)-1 == passes
 		}
-		plain, err := stopped.Search(t.Context(), 30)
-		fast, err2 := stopped.SearchFast(t.Context(), 30)
+		plain, err := stopped.searchSlowly(t.Context(), 30)
+		fast, err2 := stopped.Search(t.Context(), 30)
 		if err != nil || err2 != nil {
 			t.Fatal(err, err2)
 		}
@@ -140,11 +141,11 @@ func TestGreedyStop(t *testing.T) {
 		}
 	}
 	r.Stop = func([]float64) bool { return true }
-	if c, err := r.SearchFast(t.Context(), 30); err != nil || len(c.Fills) != 2 {
+	if c, err := r.Search(t.Context(), 30); err != nil || len(c.Fills) != 2 {
 		t.Errorf("stopped at once: fills %v, %v", c.Fills, err)
 	}
 	r.Stop = func([]float64) bool { return false }
-	if c, err := r.SearchFast(t.Context(), 30); err != nil || !reflect.DeepEqual(c, whole) {
+	if c, err := r.Search(t.Context(), 30); err != nil || !reflect.DeepEqual(c, whole) {
 		t.Errorf("never stopped: fills %v, want %v, %v", c.Fills, whole.Fills, err)
 	}
 }
@@ -160,7 +161,7 @@ func TestGreedyPublished(t *testing.T) {
 	r := Greedy{Keys: n, Groups: g, Functions: h, K: k, Bits: GreedyBits(m, g, k, h)}
 	r.Group, r.Bit = RandomFunctions(hs, g, r.Bits)
 	start := time.Now()
-	c, err := r.SearchFast(t.Context(), 100)
+	c, err := r.Search(t.Context(), 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,5 +173,49 @@ func TestGreedyPublished(t *testing.T) {
 		ours, time.Since(start), float64(took)/float64(time.Since(start)))
 	if math.Abs(rate/0.0098-1) > 0.03 {
 		t.Errorf("rate %.4f, published 0.0098", rate)
+	}
+}
+
+// searchSlowly runs the algorithm as the paper describes it, in Keys·Functions·K steps a pass.
+func (r Greedy) searchSlowly(ctx context.Context, passes int) (GreedyChoice, error) {
+	members, _ := r.members()
+	counts := make([]int, r.Bits)
+	choose := func(keys []int) []int { return r.choose(counts, keys) }
+	remove := func(keys []int, j int) { r.count(counts, keys, j, -1) }
+	return r.search(ctx, passes, members, counts, choose, remove)
+}
+
+// choose chooses K functions for the keys of a group, one after the other, counts their bits and returns them.
+func (r Greedy) choose(counts []int, keys []int) (chosen []int) {
+	taken := make([]bool, r.Functions)
+	for range r.K {
+		best, fewest := -1, 0
+		for j := range r.Functions {
+			if taken[j] {
+				continue
+			}
+			fresh := 0
+			for _, key := range keys {
+				b := r.Bit(key, j)
+				if counts[b] == 0 {
+					fresh++
+				}
+				counts[b]++
+			}
+			r.count(counts, keys, j, -1)
+			if best < 0 || fresh < fewest {
+				best, fewest = j, fresh
+			}
+		}
+		taken[best] = true
+		chosen = append(chosen, best)
+		r.count(counts, keys, best, 1)
+	}
+	return chosen
+}
+
+func (r Greedy) count(counts []int, keys []int, j, by int) {
+	for _, key := range keys {
+		counts[r.Bit(key, j)] += by
 	}
 }

@@ -62,7 +62,7 @@ func (p published) searchUntil(ctx context.Context, with functions, stop func(fi
 	r := paper.Greedy{
 		Keys: p.n, Groups: p.g, Functions: p.h, K: p.k, Bits: p.bits(), Group: with.group, Bit: with.bit, Stop: stop,
 	}
-	c, err := r.SearchFast(ctx, mostPasses)
+	c, err := r.Search(ctx, mostPasses)
 	return found{p, c}, err
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family/standard"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -43,40 +44,16 @@ func runFindk(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	if c.Quick {
 		absent = 100_000
 	}
-	formula := figure.Curve{Name: "formula"}
-	for i, published := range printedFull {
-		rate := probe.FPR(tableKeys, tableBits, i+1)
-		formula.AddPoint(float64(i+1), rate)
-		result.Add(figure.Exact(fmt.Sprintf("k = %d, formula", i+1), rate).Against(published, halfDigit))
-	}
-	rates, err := experiment.Each(ctx, c.Work(float64(c.Trials)), 1, c.Trials,
-		func(ctx context.Context, trial int) ([]float64, error) {
-			hs := c.Hashes(tableKeys+absent, trial)
-			var rates []float64
-			for k := range printedFull {
-				f, err := emptyFilter(k + 1)
-				if err != nil {
-					return nil, err
-				}
-				rate, err := experiment.Observed(f, hs, tableKeys)
-				if err != nil {
-					return nil, err
-				}
-				rates = append(rates, rate)
-			}
-			return rates, ctx.Err()
+	formula, measured, ratio, err := byProbes(ctx, c, &result, tableKeys+absent, printedFull,
+		func(k int) float64 { return probe.FPR(tableKeys, tableBits, k) },
+		func(f *standard.Filter, hs []filter.Hash) (float64, error) {
+			return experiment.Observed(f, hs, tableKeys)
 		})
 	if err != nil {
 		return result, err
 	}
-	measured := figure.Curve{Name: "standard filter, measured (95% interval)", Dots: true}
-	ratio := figure.Curve{Name: measured.Name, Dots: true}
-	for i, v := range experiment.Columns(rates) {
-		r := figure.Mean(fmt.Sprintf("k = %d, standard filter", i+1), v)
-		result.Add(r.Noted("not in the notes; the formula gives %.5f", formula.Points[i][1]))
-		measured.Add(float64(i+1), r)
-		ratio.AddRatio(float64(i+1), r, formula.Points[i][1])
-	}
+	formula.Name, measured.Name = "formula", "standard filter, measured (95% interval)"
+	ratio.Name = measured.Name
 	result.Add(figure.Exact("best k", float64(probe.OptimalK(tableKeys, tableBits))).Against(7, 0),
 		figure.Exact("rate of the worked example, 80,000,000 keys in 800,000,000 bits, k = 7",
 			probe.FPR(80e6, 800e6, 7)).
@@ -103,44 +80,16 @@ var findinck = experiment.Experiment{
 
 func runFindinck(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	result := c.Begin(200)
-	formula := figure.Curve{Name: "while it fills, formula"}
-	full := figure.Curve{Name: "full, formula (findk)"}
-	for i, published := range printedFilling {
-		rate := fillingFPR(tableKeys, tableBits, i+1)
-		formula.AddPoint(float64(i+1), rate)
-		full.AddPoint(float64(i+1), probe.FPR(tableKeys, tableBits, i+1))
-		result.Add(figure.Exact(fmt.Sprintf("k = %d, formula", i+1), rate).Against(published, halfDigit))
-	}
-	rates, err := experiment.Each(ctx, c.Work(float64(c.Trials)), 1, c.Trials,
-		func(ctx context.Context, trial int) ([]float64, error) {
-			hs := c.Hashes(tableKeys, trial)
-			var rates []float64
-			for k := range printedFilling {
-				f, err := emptyFilter(k + 1)
-				if err != nil {
-					return nil, err
-				}
-				yes := 0
-				for _, h := range hs { // each is queried before it is added
-					if f.Has(h) {
-						yes++
-					}
-					_ = f.Add(h) // is always nil
-				}
-				rates = append(rates, float64(yes)/tableKeys)
-			}
-			return rates, ctx.Err()
-		})
+	formula, measured, ratio, err := byProbes(ctx, c, &result, tableKeys, printedFilling,
+		func(k int) float64 { return fillingFPR(tableKeys, tableBits, k) }, observedFilling)
 	if err != nil {
 		return result, err
 	}
-	measured := figure.Curve{Name: "while it fills, standard filter (95% interval)", Dots: true}
-	ratio := figure.Curve{Name: measured.Name, Dots: true}
-	for i, v := range experiment.Columns(rates) {
-		r := figure.Mean(fmt.Sprintf("k = %d, standard filter", i+1), v)
-		result.Add(r.Noted("not in the notes; the formula gives %.5f", formula.Points[i][1]))
-		measured.Add(float64(i+1), r)
-		ratio.AddRatio(float64(i+1), r, formula.Points[i][1])
+	formula.Name, measured.Name = "while it fills, formula", "while it fills, standard filter (95% interval)"
+	ratio.Name = measured.Name
+	full := figure.Curve{Name: "full, formula (findk)"}
+	for k := range printedFilling {
+		full.AddPoint(float64(k+1), probe.FPR(tableKeys, tableBits, k+1))
 	}
 	filling := figure.Plot{
 		Name: "plank-filling", Title: "Rate while a filter fills, m = 800,000", X: "keys in the filter",
@@ -164,9 +113,55 @@ func runFindinck(ctx context.Context, c experiment.Config) (figure.Result, error
 	return result, nil
 }
 
-// emptyFilter returns an empty filter of the size of the table.
-func emptyFilter(k int) (*standard.Filter, error) {
-	return standard.New(standard.Config{Bits: tableBits, K: k})
+// byProbes compares the printed rates for k = 1, 2, ... with a formula, and the formula with our standard filter. observe
+// returns the rate of an empty filter of the size of the table with the keys of a trial. The curves have no names.
+func byProbes(
+	ctx context.Context, c experiment.Config, result *figure.Result, keys int, printed []float64,
+	rate func(k int) float64, observe func(f *standard.Filter, hs []filter.Hash) (float64, error),
+) (formula, measured, ratio figure.Curve, err error) {
+	for i, published := range printed {
+		formula.AddPoint(float64(i+1), rate(i+1))
+		result.Add(figure.Exact(fmt.Sprintf("k = %d, formula", i+1), rate(i+1)).Against(published, halfDigit))
+	}
+	one := func(ctx context.Context, trial int) ([]float64, error) {
+		hs := c.Hashes(keys, trial)
+		rates := make([]float64, len(printed))
+		for i := range rates {
+			f, err := standard.New(standard.Config{Bits: tableBits, K: i + 1})
+			if err != nil {
+				return nil, err
+			}
+			if rates[i], err = observe(f, hs); err != nil {
+				return nil, err
+			}
+		}
+		return rates, ctx.Err()
+	}
+	rates, err := experiment.Each(ctx, c.Work(float64(c.Trials)), 1, c.Trials, one)
+	if err != nil {
+		return formula, measured, ratio, err
+	}
+
+	measured.Dots, ratio.Dots = true, true
+	for i, v := range experiment.Columns(rates) {
+		r := figure.Mean(fmt.Sprintf("k = %d, standard filter", i+1), v)
+		result.Add(r.Noted("not in the notes; the formula gives %.5f", formula.Points[i][1]))
+		measured.Add(float64(i+1), r)
+		ratio.AddRatio(float64(i+1), r, formula.Points[i][1])
+	}
+	return formula, measured, ratio, nil
+}
+
+// observedFilling queries each key before it is added.
+func observedFilling(f *standard.Filter, hs []filter.Hash) (float64, error) {
+	yes := 0
+	for _, h := range hs {
+		if f.Has(h) {
+			yes++
+		}
+		_ = f.Add(h) // is always nil
+	}
+	return float64(yes) / float64(len(hs)), nil
 }
 
 // fillingFPR returns the mean of the rates with 0, 1, ..., n-1 keys: the rate of n keys that are queried before they

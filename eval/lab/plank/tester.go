@@ -67,25 +67,15 @@ func runTester(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		X: "k", Y: "false positives a new block", LogY: true,
 	}
 	full, filling := figure.Curve{Name: "full filter (findk)"}, figure.Curve{Name: "while it fills (findinck)"}
-	published, ours := figure.Curve{
-		Name: "one run of the notes",
-		Dots: true,
-	}, figure.Curve{
-		Name: fmt.Sprintf("ours, %d runs (95%% interval)", c.Trials),
-		Dots: true,
-	}
+	published := figure.Curve{Name: "one run of the notes", Dots: true}
+	ours := figure.Curve{Name: fmt.Sprintf("ours, %d runs (95%% interval)", c.Trials), Dots: true}
 	ratio := figure.Plot{
 		Name:  "plank-tester-ratio",
 		Title: fmt.Sprintf("BF-tester, %d events, %d bits: false positives against theory", sim.events, sim.m),
 		X:     "k", Y: "found / expected",
 	}
-	theirs, mine := figure.Curve{
-		Name: "one run of the notes (95% interval)",
-		Dots: true,
-	}, figure.Curve{
-		Name: ours.Name,
-		Dots: true,
-	}
+	theirs := figure.Curve{Name: "one run of the notes (95% interval)", Dots: true}
+	mine := figure.Curve{Name: ours.Name, Dots: true}
 	n := uint64(math.Round(blocks.Measured))
 	for i, v := range all[1:] {
 		k := i + 1

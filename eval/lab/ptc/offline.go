@@ -11,18 +11,12 @@ import (
 
 // offlineRows is Table 3, without the rows of the standard filter, which Table 1 has.
 var offlineRows = []publishedRow{
-	{
-		choice{8, 2, 7, 10},
-		1.505e-2,
-	}, {choice{8, 2, 8, 15}, 1.485e-2}, {choice{8, 3, 8, 30}, 1.237e-2}, {choice{8, 3, 8, 40}, 1.222e-2},
-	{
-		choice{16, 2, 14, 10},
-		2.259e-4,
-	}, {choice{16, 2, 14, 15}, 2.223e-4}, {choice{16, 3, 15, 30}, 1.604e-4}, {choice{16, 3, 15, 40}, 1.582e-4},
-	{
-		choice{32, 2, 26, 10},
-		6.260e-8,
-	}, {choice{32, 2, 26, 15}, 6.143e-8}, {choice{32, 3, 27, 30}, 3.579e-8}, {choice{32, 3, 27, 40}, 3.525e-8},
+	{choice{8, 2, 7, 10}, 1.505e-2}, {choice{8, 2, 8, 15}, 1.485e-2},
+	{choice{8, 3, 8, 30}, 1.237e-2}, {choice{8, 3, 8, 40}, 1.222e-2},
+	{choice{16, 2, 14, 10}, 2.259e-4}, {choice{16, 2, 14, 15}, 2.223e-4},
+	{choice{16, 3, 15, 30}, 1.604e-4}, {choice{16, 3, 15, 40}, 1.582e-4},
+	{choice{32, 2, 26, 10}, 6.260e-8}, {choice{32, 2, 26, 15}, 6.143e-8},
+	{choice{32, 3, 27, 30}, 3.579e-8}, {choice{32, 3, 27, 40}, 3.525e-8},
 }
 
 // beyond has the settings for the search with noise: the settings of the best rows of Table 3, and more choices.
@@ -64,7 +58,7 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	best := map[float64]float64{} // the lowest rate of Table 3 by bits a key
 	for _, hashing := range []twochoice.Hashing{twochoice.Independent, twochoice.Double} {
 		for _, p := range offlineRows {
-			fills, err := searches(ctx, c, w, p.choice, n, c.Trials, hashing, true)
+			fills, err := p.choice.offline(ctx, c, w, n, c.Trials, hashing, true)
 			if err != nil {
 				return result, err
 			}
@@ -76,11 +70,7 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 						p.coincide(figure.Mean("", fills).Measured, n)))
 				continue
 			}
-			r := figure.Mean(label, rates)
-			if !c.Quick {
-				r = r.Against(p.rate, p.tolerance())
-			}
-			result.Add(r)
+			result.Add(p.mean(c, label, rates))
 			best[p.bits] = p.rate
 			if x, ok := ranges[p.choice]; ok {
 				result.Add(extremes(c, p.String(), rates, x)...)
@@ -88,18 +78,18 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		}
 	}
 	for _, p := range larger { // "similar results were obtained with experiments with 100,000 elements"
-		fills, err := searches(ctx, c, w, p.choice, 10*n, few, twochoice.Independent, true)
+		fills, err := p.choice.offline(ctx, c, w, 10*n, few, twochoice.Independent, true)
 		if err != nil {
 			return result, err
 		}
-		r := figure.Mean(fmt.Sprintf("%s, %d rounds, n = %d", p, p.rounds, 10*n), p.rates(fills))
+		r := p.mean(c, fmt.Sprintf("%s, %d rounds, n = %d", p, p.rounds, 10*n), p.rates(fills))
 		if !c.Quick {
-			r = r.Against(p.rate, p.tolerance()).Noted("the text: \"similar results\"; %d trials", few)
+			r = r.Noted("the text: \"similar results\"; %d trials", few)
 		}
 		result.Add(r)
 	}
 	for _, x := range beyond {
-		fills, err := searches(ctx, c, w, x, n, more, twochoice.Independent, false)
+		fills, err := x.offline(ctx, c, w, n, more, twochoice.Independent, false)
 		if err != nil {
 			return result, err
 		}
@@ -121,7 +111,7 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		line := figure.Curve{Name: name}
 		for _, rounds := range lengths {
 			x := choice{8, curve.c, curve.k, rounds}
-			fills, err := searches(ctx, c, w, x, n, few, twochoice.Independent, curve.greedy)
+			fills, err := x.offline(ctx, c, w, n, few, twochoice.Independent, curve.greedy)
 			if err != nil {
 				return result, err
 			}
@@ -140,26 +130,4 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			"docs/twochoice.md.",
 	}
 	return result, nil
-}
-
-// cost returns the approximate time of a trial, in any unit.
-func (x choice) cost(n int) float64 { return float64(n) * float64(x.rounds) * float64((x.c+2)*x.k) }
-
-// searches returns the shares of ones at the end of several searches.
-func searches(
-	ctx context.Context,
-	c experiment.Config,
-	w *experiment.Work,
-	x choice,
-	n, trials int,
-	hashing twochoice.Hashing,
-	greedy bool,
-) ([]float64, error) {
-	return experiment.Each(ctx, w, x.cost(n), trials, func(ctx context.Context, trial int) (float64, error) {
-		f, err := x.offline(ctx, c.Hashes(n, trial), hashing, greedy)
-		if err != nil {
-			return 0, err
-		}
-		return f.Info().Fill, nil
-	})
 }

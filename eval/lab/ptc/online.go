@@ -20,6 +20,9 @@ var onlineRows = []publishedRow{
 	{choice{32, 1, 22, 1}, 2.106e-7}, {choice{32, 2, 24, 1}, 1.285e-7}, {choice{32, 3, 25, 1}, 9.980e-8},
 }
 
+// otherRows has the rates in the text for other k than the best.
+var otherRows = []publishedRow{{choice{16, 2, 12, 1}, 3.954e-4}, {choice{16, 2, 14, 1}, 4.035e-4}}
+
 // table1 reproduces the online table, and the values in the text for other k and for the spread of trials.
 var table1 = experiment.Experiment{
 	Name: "ptc-table1", Source: Paper + ", Table 1 and section 3.1",
@@ -32,24 +35,15 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	if c.Quick {
 		n = 2000
 	}
-	settings := append(slices.Clone(onlineRows), publishedRow{choice{16, 2, 12, 1}, 3.954e-4},
-		publishedRow{choice{16, 2, 14, 1}, 4.035e-4})
+	settings := slices.Concat(onlineRows, otherRows)
 	w := c.Work(float64(len(settings)+2) * float64(c.Trials))
 	for i, p := range settings {
-		rates, err := experiment.Each(ctx, w, 1, c.Trials, func(_ context.Context, trial int) (float64, error) {
-			f, err := p.online(c.Hashes(n, trial), twochoice.Independent)
-			if err != nil {
-				return 0, err
-			}
-			return p.choice.rate(f.Info().Fill), nil
-		})
+		rates, err := p.online(ctx, c, w, 1, n, c.Trials, twochoice.Independent,
+			func(f experiment.Growing, _ int) float64 { return p.choice.rate(f.Info().Fill) })
 		if err != nil {
 			return result, err
 		}
-		r := figure.Mean(p.String(), rates)
-		if !c.Quick {
-			r = r.Against(p.rate, p.tolerance())
-		}
+		r := p.mean(c, p.String(), rates)
 		if i >= len(onlineRows) {
 			r = r.Noted("in the text: another k than the best")
 		}
@@ -96,20 +90,15 @@ func extremes(c experiment.Config, label string, rates []float64, want [2]float6
 	}
 	mean, sigma := stat.MeanStdDev(rates, nil)
 	n := float64(len(rates))
-	half := 1.96 * sigma * math.Sqrt(
-		1/n+extremeOf1000*extremeOf1000/(2*(n-1)),
-	) // of the mean and of sigma, both estimated
+	// of the mean and of sigma, both estimated
+	half := 1.96 * sigma * math.Sqrt(1/n+extremeOf1000*extremeOf1000/(2*(n-1)))
 	for i, e := range []struct {
 		name    string
 		z, seen float64
 	}{{"lowest", -extremeOf1000, slices.Min(rates)}, {"highest", extremeOf1000, slices.Max(rates)}} {
 		v := mean + e.z*sigma
-		r := figure.Row{
-			Label:    fmt.Sprintf("%s, %s of 1000 trials expected", label, e.name),
-			Measured: v,
-			Low:      max(0, v-half),
-			High:     v + half,
-		}
+		r := figure.Row{Measured: v, Low: max(0, v-half), High: v + half}
+		r.Label = fmt.Sprintf("%s, %s of 1000 trials expected", label, e.name)
 		r = r.Noted("mean %+.2f σ, both of our %d trials, as if they were normal; %s of ours: %.4g", e.z, len(rates),
 			e.name, e.seen)
 		if !c.Quick && len(rates) >= extremeTrials {
@@ -118,13 +107,8 @@ func extremes(c experiment.Config, label string, rates []float64, want [2]float6
 			if !*r.Agrees {
 				z := math.Abs(want[i]-mean) / sigma
 				farther := -math.Expm1(1000 * math.Log1p(-math.Erfc(z/math.Sqrt2)/2))
-				r.Note += fmt.Sprintf(
-					"; the published one lies %.2f σ from our mean, and a %s of 1000 is farther with a probability "+
-						"of %.2g",
-					z,
-					e.name,
-					farther,
-				)
+				r.Note += fmt.Sprintf("; the published one lies %.2f σ from our mean, and a %s of 1000 is farther with "+
+					"a probability of %.2g", z, e.name, farther)
 			}
 		}
 		rows = append(rows, r)
@@ -137,20 +121,15 @@ func large(ctx context.Context, c experiment.Config, w *experiment.Work, n int) 
 	settings := []publishedRow{onlineRows[1], onlineRows[5], onlineRows[8]}
 	trials := min(c.Trials, 10)
 	for _, p := range settings {
-		rates, err := experiment.Each(ctx, w, float64(c.Trials)/float64(trials*len(settings)), trials,
-			func(_ context.Context, trial int) (float64, error) {
-				f, err := p.online(c.Hashes(n, trial), twochoice.Independent)
-				if err != nil {
-					return 0, err
-				}
-				return f.Info().FPRPosterior, nil
-			})
+		by := float64(c.Trials) / float64(trials*len(settings))
+		rates, err := p.online(ctx, c, w, by, n, trials, twochoice.Independent,
+			func(f experiment.Growing, _ int) float64 { return f.Info().FPRPosterior })
 		if err != nil {
 			return nil, err
 		}
-		r := figure.Mean(fmt.Sprintf("%s, n = %d", p, n), rates)
+		r := p.mean(c, fmt.Sprintf("%s, n = %d", p, n), rates)
 		if !c.Quick {
-			r = r.Against(p.rate, p.tolerance()).Noted("the text: \"nearly identical\"; %d trials", trials)
+			r = r.Noted("the text: \"nearly identical\"; %d trials", trials)
 		}
 		rows = append(rows, r)
 	}
@@ -163,18 +142,14 @@ func probes(ctx context.Context, c experiment.Config, w *experiment.Work, n int)
 	trials := min(c.Trials, 20)
 	share := float64(c.Trials) / float64(trials*len(settings))
 	for _, x := range settings {
-		means, err := experiment.Each(ctx, w, share, trials, func(_ context.Context, trial int) (float64, error) {
-			f, err := x.online(c.Hashes(n, trial), twochoice.Independent)
-			if err != nil {
-				return 0, err
-			}
+		probes := func(f experiment.Growing, trial int) float64 {
 			sum := 0
-			absent := c.Hashes(n, trial+1<<30)
-			for _, h := range absent {
+			for _, h := range c.Hashes(n, trial+1<<30) {
 				sum += f.(*twochoice.Filter).Probes(h)
 			}
-			return float64(sum) / float64(len(absent)), nil
-		})
+			return float64(sum) / float64(n)
+		}
+		means, err := x.online(ctx, c, w, share, n, trials, twochoice.Independent, probes)
 		if err != nil {
 			return nil, err
 		}
@@ -200,8 +175,7 @@ func ratePlot(c experiment.Config, n int, rows []figure.Row) figure.Plot {
 		plot.Curves = append(plot.Curves, curve)
 	}
 	ours, theirs := figure.Curve{Name: "measured", Dots: true}, figure.Curve{Name: "published", Dots: true}
-	for _, p := range append(slices.Clone(onlineRows), publishedRow{choice{16, 2, 12, 1}, 3.954e-4},
-		publishedRow{choice{16, 2, 14, 1}, 4.035e-4}) {
+	for _, p := range slices.Concat(onlineRows, otherRows) {
 		for _, r := range rows {
 			if p.bits == 16 && r.Label == p.String() {
 				ours.AddPoint(float64(p.k), r.Measured)
@@ -229,16 +203,9 @@ func runTable2(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		choice
 		observed, predicted float64
 	}{
-		{
-			choice{8, 2, 7, 1},
-			0.5296,
-			0.5296,
-		}, {choice{8, 3, 7, 1}, 0.5020, 0.5019}, {choice{16, 2, 13, 1}, 0.5187, 0.5187},
-		{
-			choice{16, 3, 13, 1},
-			0.4994,
-			0.4994,
-		}, {choice{32, 2, 24, 1}, 0.5016, 0.5016}, {choice{32, 3, 25, 1}, 0.5022, 0.5022},
+		{choice{8, 2, 7, 1}, 0.5296, 0.5296}, {choice{8, 3, 7, 1}, 0.5020, 0.5019},
+		{choice{16, 2, 13, 1}, 0.5187, 0.5187}, {choice{16, 3, 13, 1}, 0.4994, 0.4994},
+		{choice{32, 2, 24, 1}, 0.5016, 0.5016}, {choice{32, 3, 25, 1}, 0.5022, 0.5022},
 	}
 	const tolerance = 0.0002
 	w := c.Work(float64(2 * len(table) * c.Trials))
@@ -246,13 +213,7 @@ func runTable2(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		result.Add(figure.Exact(p.String()+", by the equation", twochoice.Fill(p.bits, p.k, p.c)).
 			Against(p.predicted, tolerance))
 		for _, hashing := range []twochoice.Hashing{twochoice.Independent, twochoice.Double} {
-			fills, err := experiment.Each(ctx, w, 1, c.Trials, func(_ context.Context, trial int) (float64, error) {
-				f, err := p.online(c.Hashes(n, trial), hashing)
-				if err != nil {
-					return 0, err
-				}
-				return f.Info().Fill, nil
-			})
+			fills, err := p.online(ctx, c, w, 1, n, c.Trials, hashing, fillOf)
 			if err != nil {
 				return result, err
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/eval/lab/experiment"
+	"github.com/bloomery/bloomery/eval/lab/figure"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/standard"
@@ -43,28 +44,46 @@ func (x choice) empty(n int, hashing twochoice.Hashing) (experiment.Growing, err
 	)
 }
 
-// online adds keys to an empty filter one by one.
-func (x choice) online(hs []filter.Hash, hashing twochoice.Hashing) (experiment.Growing, error) {
-	f, err := x.empty(len(hs), hashing)
-	if err != nil {
-		return nil, err
-	}
-	return f, experiment.AddAll(f, hs)
+// online adds the keys of each trial to an empty filter one by one and returns what of returns for it. Each trial is by
+// units of w.
+func (x choice) online(
+	ctx context.Context, c experiment.Config, w *experiment.Work, by float64, n, trials int,
+	hashing twochoice.Hashing, of func(f experiment.Growing, trial int) float64,
+) ([]float64, error) {
+	return experiment.Each(ctx, w, by, trials, func(_ context.Context, trial int) (float64, error) {
+		f, err := x.empty(n, hashing)
+		if err != nil {
+			return 0, err
+		}
+		if err := experiment.AddAll(f, c.Hashes(n, trial)); err != nil {
+			return 0, err
+		}
+		return of(f, trial), nil
+	})
 }
 
-// offline builds a filter by search.
+// fillOf returns the share of ones.
+func fillOf(f experiment.Growing, _ int) float64 { return f.Info().Fill }
+
+// offline builds a filter by search for each trial and returns its share of ones.
 func (x choice) offline(
-	ctx context.Context,
-	hs []filter.Hash,
-	hashing twochoice.Hashing,
-	greedy bool,
-) (family.Filter, error) {
-	b, err := twochoice.NewBuilder(twochoice.Config{
-		Size: family.Sizing{BitsPerKey: x.bits}, Choices: x.c, K: x.k, Hashing: hashing, Shards: 1,
-		Greedy: greedy, Effort: filter.Effort{Passes: x.rounds}, Workers: 1,
+	ctx context.Context, c experiment.Config, w *experiment.Work, n, trials int, hashing twochoice.Hashing, greedy bool,
+) ([]float64, error) {
+	return experiment.Each(ctx, w, x.cost(n), trials, func(ctx context.Context, trial int) (float64, error) {
+		b, err := twochoice.NewBuilder(twochoice.Config{
+			Size: family.Sizing{BitsPerKey: x.bits}, Choices: x.c, K: x.k, Hashing: hashing, Shards: 1,
+			Greedy: greedy, Effort: filter.Effort{Passes: x.rounds}, Workers: 1,
+		})
+		f, err := experiment.Build(ctx, b, err, c.Hashes(n, trial))
+		if err != nil {
+			return 0, err
+		}
+		return f.Info().Fill, nil
 	})
-	return experiment.Build(ctx, b, err, hs)
 }
+
+// cost returns the approximate time of a trial, in any unit.
+func (x choice) cost(n int) float64 { return float64(n) * float64(x.rounds) * float64((x.c+2)*x.k) }
 
 // rate returns what the paper calls the observed rate, computed from the share of ones.
 func (x choice) rate(fill float64) float64 { return twochoice.FPR(fill, x.k, x.c) }
@@ -98,4 +117,13 @@ func (p publishedRow) tolerance() float64 {
 		return 0.03 * p.rate
 	}
 	return 0.015 * p.rate
+}
+
+// mean returns the row of the rates and, unless quick, compares it with the published one.
+func (p publishedRow) mean(c experiment.Config, label string, rates []float64) figure.Row {
+	r := figure.Mean(label, rates)
+	if !c.Quick {
+		r = r.Against(p.rate, p.tolerance())
+	}
+	return r
 }

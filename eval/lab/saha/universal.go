@@ -38,20 +38,23 @@ var universalFamilies = []universalFamily{
 		return func(int, int) uint64 { return r.Uint64N(universalBits) }
 	}},
 	{"2-wise", func(r *rand.Rand, keys []uint64) paper.Positions {
-		return paper.Polynomials(paper.DrawUniversals(r, universalK, 1), universalBits,
-			func(i int) uint64 { return keys[i] })
+		return positions(paper.DrawUniversals(r, universalK, 1), keys)
 	}},
 	{"3-wise", func(r *rand.Rand, keys []uint64) paper.Positions {
-		return paper.Polynomials(paper.DrawUniversals(r, universalK, 2), universalBits,
-			func(i int) uint64 { return keys[i] })
+		return positions(paper.DrawUniversals(r, universalK, 2), keys)
 	}},
 	{"2-wise, one a for all k", func(r *rand.Rand, keys []uint64) paper.Positions {
 		fs := paper.DrawUniversals(r, universalK, 1)
 		for _, f := range fs {
 			f[0] = fs[0][0]
 		}
-		return paper.Polynomials(fs, universalBits, func(i int) uint64 { return keys[i] })
+		return positions(fs, keys)
 	}},
+}
+
+// positions returns the positions of keys under the functions.
+func positions(fs []paper.Universal, keys []uint64) paper.Positions {
+	return paper.Polynomials(fs, universalBits, func(i int) uint64 { return keys[i] })
 }
 
 // universalKeySets are the sets of keys, all below p. Keys from universalKeys on are absent.
@@ -62,14 +65,8 @@ var universalKeySets = []struct {
 	{"random keys", "random", func(r *rand.Rand) func(int) uint64 {
 		return func(int) uint64 { return r.Uint64N(paper.Mersenne) }
 	}},
-	{"consecutive integers, absent ones go on", "consecutive", func(r *rand.Rand) func(int) uint64 {
-		start := r.Uint64N(paper.Mersenne / 2)
-		return func(i int) uint64 { return start + uint64(i) }
-	}},
-	{"multiples of 4096, absent ones go on", "multiples", func(r *rand.Rand) func(int) uint64 {
-		start := r.Uint64N(paper.Mersenne / 2)
-		return func(i int) uint64 { return start + 4096*uint64(i) }
-	}},
+	{"consecutive integers, absent ones go on", "consecutive", multiplesOf(1)},
+	{"multiples of 4096, absent ones go on", "multiples", multiplesOf(4096)},
 	{"every fourth integer, absent ones between them", "between", func(r *rand.Rand) func(int) uint64 {
 		start := r.Uint64N(paper.Mersenne / 2)
 		return func(i int) uint64 {
@@ -80,6 +77,14 @@ var universalKeySets = []struct {
 			return start + 4*uint64(i/3) + 1 + uint64(i%3)
 		}
 	}},
+}
+
+// multiplesOf returns keys at equal distances, from a random one on.
+func multiplesOf(step uint64) func(r *rand.Rand) func(int) uint64 {
+	return func(r *rand.Rand) func(int) uint64 {
+		start := r.Uint64N(paper.Mersenne / 2)
+		return func(i int) uint64 { return start + step*uint64(i) }
+	}
 }
 
 func runUniversal(ctx context.Context, c experiment.Config) (figure.Result, error) {
