@@ -89,6 +89,9 @@ func (a *app) buildCommand() *cobra.Command {
 	shardsFlag(c, &f.shards,
 		"write a sharded set to the folder -o DIR: number of shards, or auto for one per 4 million keys")
 	complete(c, "shards", "auto")
+	for _, name := range fixedByLike {
+		c.MarkFlagsMutuallyExclusive("like", name)
+	}
 	return c
 }
 

@@ -47,6 +47,7 @@ func (a *app) reportShards(dir string, m *shard.Manifest, start time.Time) error
 	return a.reportBuilt(dir, "", fmt.Sprintf("%d shards, ", len(m.Shards)), r, start)
 }
 
+// fixedByLike are the flags for what --like takes from the older filter.
 var fixedByLike = []string{
 	"family", "fpr", "bits-per-key", "bytes", "capacity", "counting", "value-bits", "effort", "budget", "seed", "hash",
 	"needs", "for", "shards",
@@ -54,12 +55,6 @@ var fixedByLike = []string{
 
 // buildLike builds a filter like another one: with its geometry, hash function and chosen rate, and without a search.
 func (a *app) buildLike(c *cobra.Command, f *buildFlags, paths []string) (err error) {
-	for _, name := range fixedByLike {
-		if c.Flags().Changed(name) {
-			return fmt.Errorf("--like %s: the new filter has size, hash function, chosen rate and shards of that one; "+
-				"leave out --%s", f.like, name)
-		}
-	}
 	if f.like == stdio {
 		return errors.New("--like -: keys may come from standard input; name a file")
 	}

@@ -141,9 +141,9 @@ func readChain(ctx context.Context, path string) (c clubcard.Certificate, err er
 		return c, err
 	}
 	if c, err = parseChain(data); err != nil {
-		err = fmt.Errorf("%s: %w", path, err)
+		return c, fmt.Errorf("%s: %w", path, err)
 	}
-	return c, err
+	return c, nil
 }
 
 func parseChain(data []byte) (c clubcard.Certificate, err error) {

@@ -30,17 +30,11 @@ Families: ` + strings.Join(families.Having(family.CanMerge), ", ") + ".",
   bloomery merge -o all.bloom monday.bloom tuesday.bloom`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			set, err := a.combine(args, output, bloomery.MergeFiles, (*bloomery.Set).Merge)
+			set, err := a.combine(c.Context(), args, output, most, bloomery.MergeFiles, (*bloomery.Set).Merge)
 			if err != nil {
 				return err
 			}
 			defer set.Close()
-			if err := checkRate(set, most); err != nil {
-				return fmt.Errorf("%s: %w", output, err)
-			}
-			if err := a.save(c.Context(), set, output); err != nil {
-				return err
-			}
 			return a.printKeys(set, output)
 		},
 	}
@@ -66,14 +60,11 @@ at the rates of the others. The number of keys is the smallest of theirs, an upp
   bloomery intersect -o both.bloom monday.bloom tuesday.bloom`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			set, err := a.combine(args, output, bloomery.IntersectFiles, (*bloomery.Set).Intersect)
+			set, err := a.combine(c.Context(), args, output, 0, bloomery.IntersectFiles, (*bloomery.Set).Intersect)
 			if err != nil {
 				return err
 			}
 			defer set.Close()
-			if err := a.save(c.Context(), set, output); err != nil {
-				return err
-			}
 			r, err := written(set, output)
 			if err != nil {
 				return err
@@ -85,12 +76,14 @@ at the rates of the others. The number of keys is the smallest of theirs, an upp
 	return c
 }
 
-// combine applies files to the filter files, and do to their set and the one of standard input if a path is "-". Both
-// must not depend on the order of the filters. It returns an error before the work if the output cannot be written.
+// combine writes the result of files for the filter files, and of do with the filter of standard input if a path is "-".
+// Both must not depend on the order of the filters. It returns an error before the work if the output cannot be written,
+// and writes nothing if the rate exceeds most, unless that is 0.
 func (a *app) combine(
-	paths []string, output string, files func(context.Context, []string, ...bloomery.Option) (*bloomery.Set, error),
+	ctx context.Context, paths []string, output string, most float64,
+	files func(context.Context, []string, ...bloomery.Option) (*bloomery.Set, error),
 	do func(s, other *bloomery.Set) error,
-) (*bloomery.Set, error) {
+) (set *bloomery.Set, err error) {
 	if err := a.mayWrite(output, paths...); err != nil {
 		return nil, err
 	}
@@ -99,10 +92,7 @@ func (a *app) combine(
 	for _, path := range paths {
 		if path != stdio {
 			names = append(names, path)
-			continue
-		}
-		var err error
-		if in, err = a.open(stdio); err != nil {
+		} else if in, err = a.open(stdio); err != nil {
 			return nil, err
 		}
 	}
@@ -111,13 +101,25 @@ func (a *app) combine(
 	if err != nil {
 		return nil, err
 	}
-	set, err := files(a.ctx, names, bloomery.WithSecret(secret))
-	if err != nil || in == nil {
-		return set, err
+	if set, err = files(ctx, names, bloomery.WithSecret(secret)); err != nil {
+		return nil, err
 	}
-	if err := do(set, in); err != nil {
+	if in != nil {
+		if err = do(set, in); err != nil {
+			err = fmt.Errorf("standard input and %s: %w", strings.Join(names, ", "), err)
+		}
+	}
+	if err == nil {
+		if err = checkRate(set, most); err != nil {
+			err = fmt.Errorf("%s: %w", output, err)
+		}
+	}
+	if err == nil {
+		err = a.save(ctx, set, output)
+	}
+	if err != nil {
 		_ = set.Close()
-		return nil, fmt.Errorf("standard input and %s: %w", strings.Join(names, ", "), err)
+		return nil, err
 	}
 	return set, nil
 }

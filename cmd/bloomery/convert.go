@@ -67,16 +67,14 @@ have filters.`,
   redis-cli --pipe < seen.resp && redis-cli RENAME seen.new seen`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if c.Flags().Changed("redis-key") && f.redisKey == "" { // an unset shell variable must not select another form
-				return errors.New("--redis-key: name a key")
-			}
 			f.column.grouped = c.Flags().Changed("row-group")
 			return a.convert(c.Context(), args[0], f)
 		},
 	}
 	c.Flags().StringVar(&f.from, "from", "", "format of the file to read")
 	c.Flags().StringVar(&f.to, "to", "", "format of the file to write")
-	c.Flags().StringVar(&f.redisKey, "redis-key", "", "write commands that load the filter under this key, which must be new")
+	const redisHelp = "write commands that load the filter under this `key`, which must be new"
+	c.Flags().Func("redis-key", redisHelp, named(&f.redisKey, "key"))
 	c.Flags().StringVar(&f.column.name, "column", "", "read the filter of this column of a Parquet file")
 	c.Flags().IntVar(&f.column.group, "row-group", 0, "read it from this row group, counted from 0")
 	outputFlag(c, &f.output)

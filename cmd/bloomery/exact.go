@@ -24,15 +24,7 @@ func (a *app) exactCommand() *cobra.Command {
 		Long: `An exact set answers without error for every key of a universe that is known when it is built: revoked
 among all issued certificates, blocked among all known domains, bots among all accounts seen. It takes a little more
 than the information in the choice: 12.1, 8.6 or 5.14 bits a member if 0.1%, 1% or 10% of the universe are members.
-
-  build    makes the file from two lists: the members, and the universe, which has all of them too
-  check    prints the members among keys
-  verify   asks for every key of the universe
-  info     describes a file
-  update   appends the changes since then to a file
-
-For a key outside of the universe the answer means nothing: it is yes at the rate outside_rate of exact info. Ask for
-keys of the universe only.
+For a key outside of the universe the answer means nothing: it is yes at the rate outside_rate of exact info.
 
 If the density of members differs, by issuer or by day, give the column that says which: --partition-column. Each
 partition then gets levels of its own kind, and the file is smaller.`,

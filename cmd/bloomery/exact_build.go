@@ -178,14 +178,10 @@ func (a *app) printUpdated(path string, i exact.Info) error {
 	if u.Bytes == 0 {
 		return a.report(r, "%s: nothing has changed", path)
 	}
-	updates := "1 update"
-	if i.Updates > 1 {
-		updates = fmt.Sprintf("%d updates", i.Updates)
-	}
 	due := ""
 	if i.BuildDue != "" {
 		due = "\nbloomery: a full build is due, by exact build: " + i.BuildDue
 	}
-	return a.report(r, "%s: %d added, %d removed of %d keys by an update of %s, method %s; %s with %s%s",
-		path, u.Added, u.Removed, i.Universe, bytesText(u.Bytes), method, bytesText(i.Bytes), updates, due)
+	return a.report(r, "%s: %d added, %d removed of %d keys by an update of %s, method %s; %s, updates: %d%s",
+		path, u.Added, u.Removed, i.Universe, bytesText(u.Bytes), method, bytesText(i.Bytes), i.Updates, due)
 }

@@ -64,8 +64,8 @@ var hints = []struct {
 	{filter.ErrSecret, "The file of --secret-file holds another secret: name the file with the right one."},
 	{syscall.ENOSPC, "Free some space. Write to another disk: -o FILE. Keep the state on another disk: --state FILE. " +
 		"Put temporary files on another disk: --temp-dir DIR. Make fewer of them: --memory SIZE."},
-	{filter.ErrMismatch, `Filters can be merged if their specs and seeds are the same: build them with the same --family, size,
-  --capacity and --seed.`},
+	{filter.ErrMismatch, `Filters can be merged and compared if their specs and seeds are the same: build them with the same
+  --family, size, --capacity and --seed.`},
 	{steps.ErrMissing, "Run what is missing; bloomery shard status DIR lists it."},
 	{filter.ErrExceptions, "Run bloomery build --allow with all keys and the list."},
 	{filter.ErrValues, "Nothing was written. Give each key one value."},
@@ -133,16 +133,12 @@ func adviseBuild(err error, s filter.Spec, where string) error {
 		return err
 	}
 	const room = "if there are more keys than that, make room for them: --capacity N"
-	switch {
-	case family.Given(s, "expansion"):
-		return cli.Advise(err,
-			where+"Leave out expansion=0, so that the chain grows as it fills; or make room: --capacity N.")
-	case family.Given(s, "counting"):
+	if family.Given(s, "counting") {
 		return cli.Advise(err, where+`A key that comes hundreds of times fills its bucket, however large the filter:
   leave out --counting, and each key is added once; `+room+".")
 	}
 	return cli.Advise(err, where+`Where duplicates are not dropped, a key takes room each time that it comes: --counting;
-  `+room+", or give a spec without sizes.")
+  `+room+", or give a spec without sizes or expansion=0.")
 }
 
 // adviseAdd names the file in the error of a change, and adds a hint if the filter is full.

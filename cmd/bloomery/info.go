@@ -11,7 +11,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
@@ -48,53 +47,34 @@ Of a filter of package window, whose keys expire, the numbers are those at the t
 	}
 }
 
-// fileReport is one file in the report of info about several. It has a report or an error.
-type fileReport struct {
-	path string
-	*report
-	err error
-}
-
-func (f fileReport) MarshalJSON() ([]byte, error) {
-	o := object{{"file", f.path}}
-	if f.err != nil {
-		return append(o, object{{"error", f.err.Error()}}...).MarshalJSON()
-	}
-	return append(o, f.json()...).MarshalJSON()
-}
-
 // infoTable describes several files, one a line. A file that cannot be read does not hide the others: its error comes
 // at the end.
 func (a *app) infoTable(paths []string) error {
-	files := make([]fileReport, len(paths))
-	var failed []error
-	for i, path := range paths {
-		files[i].path = path
+	var all []object
+	var lines strings.Builder
+	var failed error
+	fmt.Fprintln(&lines, "FILE\tFAMILY\tKEYS\tSIZE\tBITS/KEY\tLOAD\tFALSE POSITIVES")
+	for _, path := range paths {
+		file := object{{"file", path}}
 		r, err := a.describe(path)
 		if err != nil {
-			files[i].err = err
-			failed = append(failed, err)
+			failed = errors.Join(failed, err)
+			all = append(all, append(file, object{{"error", err.Error()}}...))
+			fmt.Fprintf(&lines, "%s\terror\t-\t-\t-\t-\t-\n", path)
 			continue
 		}
-		files[i].report = &r
+
 		a.warnRate(path, r.Info)
-	}
-	err := a.table(files, func(w io.Writer) {
-		fmt.Fprintln(w, "FILE\tFAMILY\tKEYS\tSIZE\tBITS/KEY\tLOAD\tFALSE POSITIVES")
-		for _, f := range files {
-			if f.report == nil {
-				fmt.Fprintf(w, "%s\terror\t-\t-\t-\t-\t-\n", f.path)
-				continue
-			}
-			load := "-"
-			if f.Capacity > 0 {
-				load = fmt.Sprintf("%.1f%%", 100*f.load())
-			}
-			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%.5g\t%s\t%.3g\n",
-				f.path, f.Spec.Family(), f.Keys, bytesText(f.file.Bytes), f.BitsPerKey(), load, f.FPRPosterior)
+		all = append(all, append(file, r.json()...))
+		load := "-"
+		if r.Capacity > 0 {
+			load = fmt.Sprintf("%.1f%%", 100*r.load())
 		}
-	})
-	return errors.Join(append([]error{err}, failed...)...)
+		fmt.Fprintf(&lines, "%s\t%s\t%d\t%s\t%.5g\t%s\t%.3g\n",
+			path, r.Spec.Family(), r.Keys, bytesText(r.file.Bytes), r.BitsPerKey(), load, r.FPRPosterior)
+	}
+	err := a.table(all, func(w io.Writer) { _, _ = io.WriteString(w, lines.String()) })
+	return errors.Join(err, failed)
 }
 
 func (r report) write(w io.Writer) {
@@ -199,30 +179,32 @@ func (a *app) estimate(paths []string) (err error) {
 		}
 		defer sets[i].Close()
 	}
+
+	var e bloomery.Overlap
+	report := object{{"files", paths}}
 	if len(sets) == 1 {
-		e, err := sets[0].EstimateInterval()
-		if err := errors.Join(err, sets[0].Err()); err != nil {
-			return err
-		}
-		return a.table(object{{"files", paths}, {"a", estimateJSON(e)}}, func(w io.Writer) {
-			fmt.Fprintf(w, "%s\t%s\n", paths[0], estimateText(e))
-		})
+		e.A, err = sets[0].EstimateInterval()
+		report = append(report, object{{"a", estimateJSON(e.A)}}...)
+	} else {
+		e, err = sets[0].EstimateOverlap(sets[1])
+		report = append(report, object{{"a", estimateJSON(e.A)}, {"b", estimateJSON(e.B)},
+			{"union", estimateJSON(e.Union)}, {"intersection", estimateJSON(e.Intersection)}}...)
 	}
-	e, err := sets[0].EstimateOverlap(sets[1])
 	if errors.Is(err, filter.ErrMismatch) {
-		return cli.Advise(fmt.Errorf("%s and %s: %w", paths[0], paths[1], err),
-			`Filters can be compared if their specs and seeds are the same: build them with the same
-  --family, size, --capacity and --seed.`)
+		return fmt.Errorf("%s: %w", strings.Join(paths, " and "), err)
 	}
-	if err := errors.Join(err, sets[0].Err(), sets[1].Err()); err != nil {
+	for _, set := range sets {
+		err = errors.Join(err, set.Err())
+	}
+	if err != nil {
 		return err
 	}
-	return a.table(object{
-		{"files", paths}, {"a", estimateJSON(e.A)}, {"b", estimateJSON(e.B)},
-		{"union", estimateJSON(e.Union)}, {"intersection", estimateJSON(e.Intersection)},
-	}, func(w io.Writer) {
-		fmt.Fprintf(w, "%s\t%s\n%s\t%s\n", paths[0], estimateText(e.A), paths[1], estimateText(e.B))
-		fmt.Fprintf(w, "union\t%s\nintersection\t%s\n", estimateText(e.Union), estimateText(e.Intersection))
+	return a.table(report, func(w io.Writer) {
+		fmt.Fprintf(w, "%s\t%s\n", paths[0], estimateText(e.A))
+		if len(sets) > 1 {
+			fmt.Fprintf(w, "%s\t%s\nunion\t%s\nintersection\t%s\n", paths[1], estimateText(e.B), estimateText(e.Union),
+				estimateText(e.Intersection))
+		}
 	})
 }
 

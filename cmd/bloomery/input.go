@@ -49,15 +49,11 @@ func (f *inputFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.keep, "keep-empty", false, "empty lines are keys too")
 	c.Flags().BoolVarP(&f.null, "null", "0", false,
 		"keys end in a NUL byte, as find -print0 writes them, in the input and the output; same as --input-format null")
-	c.Flags().Func("max-key-bytes", "longest key in `bytes`, up to 1GiB (default 1MiB); a row may be 1 MiB longer",
-		func(s string) error {
-			n, err := parseBytes("--max-key-bytes", s)
-			if err != nil || n > 1<<30 {
-				return errors.New("want 1 byte to 1GiB, such as 64KiB or 10MB")
-			}
-			f.maxKey = int(n)
-			return nil
-		})
+	const maxKeyHelp = "longest key in `bytes`, up to 1GiB (default 1MiB); a row may be 1 MiB longer"
+	parse(c, &f.maxKey, "max-key-bytes", maxKeyHelp, func(flag, text string) (int, error) {
+		n, err := parseBytes(flag, text)
+		return int(min(n, math.MaxInt32)), err // keyio says what is too much
+	})
 	complete(c, "input-format", "lines", "csv", "tsv", "null", "hex")
 }
 
@@ -109,6 +105,8 @@ func flagged(err error) error {
 		flag = "input-format"
 	case "second":
 		flag = "column" // of partitions, values or times
+	case "max_key":
+		flag = "max-key-bytes"
 	}
 	return fmt.Errorf("--%s %v: %s", flag, wrong.Value, wrong.Reason)
 }

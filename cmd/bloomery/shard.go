@@ -22,13 +22,8 @@ func (a *app) shardCommand() *cobra.Command {
 		Use:   "shard",
 		Short: "Build a sharded set in steps, on any number of machines",
 		Long: `Build a sharded set in steps that a scheduler of your own runs: make, Kubernetes Jobs, ssh. The machines
-share the folder DIR and the input. The set is the one of bloomery build --shards, byte for byte.
-
-  plan     divides the input into ranges, and writes the plan to DIR; once
-  range    hashes the keys of ranges into run files; in parallel
-  build    builds the filters of shards in a working folder, after all ranges; in parallel
-  finish   moves all shards into place, writes the manifest, and removes the working files; once
-  status   says what is missing
+share the folder DIR and the input. The set is the one of bloomery build --shards, byte for byte. Run plan once, range
+and then build in parallel, and finish once; status says what is missing.
 
 Every step may be killed and run again at any moment: what is finished is checked and kept, and the result has the same
 bytes. Two attempts at the same step may run at the same time. Only finish changes the set in DIR, so a late worker of a
