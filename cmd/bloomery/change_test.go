@@ -79,38 +79,3 @@ func TestChangesWait(t *testing.T) {
 		}
 	}
 }
-
-// TestCountAnswersLive asks key by key: the next one comes only after the answer.
-func TestCountAnswersLive(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f.bloom")
-	mustRun(t, "a\nb\na\n", "build", "-o", path, "--family", "rankindexed", "--counting")
-	stdin, keys := io.Pipe()
-	answers, stdout := io.Pipe()
-	go func() {
-		run(t.Context(), []string{"count", path}, stdin, stdout, io.Discard)
-		stdout.Close()
-	}()
-	for key, want := range map[string]string{"a\n": "2\ta\n", "b\n": "1\tb\n"} {
-		if _, err := io.WriteString(keys, key); err != nil {
-			t.Fatal(err)
-		}
-		got := make([]byte, len(want))
-		if _, err := io.ReadFull(answers, got); err != nil || string(got) != want {
-			t.Errorf("asked for %q, got %q, %v", key, got, err)
-		}
-	}
-	keys.Close()
-}
-
-// TestCountSaturated adds a key until its counters are at their maximum: the count is then printed as a lower bound.
-func TestCountSaturated(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f.bloom")
-	mustRun(t, strings.Repeat("often\n", 40)+"twice\ntwice\n", "build", "-o", path, "--family", "counting")
-	if code, out := runOn(t, "often\ntwice\n", "count", path); code != exitOK || out != ">=15\toften\n2\ttwice\n" {
-		t.Errorf("exit code %d, %q", code, out)
-	}
-	want := `{"key":"often","count":15,"saturated":true}` + "\n" + `{"key":"twice","count":2}` + "\n"
-	if code, out := runOn(t, "often\ntwice\n", "count", "--json", path); code != exitOK || out != want {
-		t.Errorf("exit code %d, %q", code, out)
-	}
-}

@@ -227,15 +227,21 @@ func runExample(t *testing.T, bin, dir, line string) {
 	}
 }
 
-// runLine runs a line and returns its output. It interrupts it after a time, unless that is 0.
-func runLine(t *testing.T, bin, dir, line string, interrupt time.Duration) (string, error) {
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-	defer cancel()
+// shell returns a shell that runs a line in dir with the programs in bin, and is killed with all it started when ctx ends.
+func shell(ctx context.Context, t *testing.T, bin, dir, line string) *exec.Cmd {
 	c := exec.CommandContext(ctx, filepath.Join(bin, "sh"), "-c", line)
 	c.Dir = dir
 	c.Env = []string{"PATH=" + bin, "HOME=" + dir, "TMPDIR=" + t.TempDir()}
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	return c
+}
+
+// runLine runs a line and returns its output. It interrupts it after a time, unless that is 0.
+func runLine(t *testing.T, bin, dir, line string, interrupt time.Duration) (string, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	c := shell(ctx, t, bin, dir, line)
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
 	must(t, c.Start())

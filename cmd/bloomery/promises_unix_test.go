@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -37,13 +36,8 @@ func ask(t *testing.T, bin, dir, line string) outcome {
 	defer cancel()
 
 	var stdout, stderr bytes.Buffer
-	c := exec.CommandContext(ctx, filepath.Join(bin, "sh"), "-c", line)
-	c.Dir = dir
-	c.Env = []string{"PATH=" + bin, "HOME=" + dir, "TMPDIR=" + t.TempDir()}
+	c := shell(ctx, t, bin, dir, line)
 	c.Stdout, c.Stderr = &stdout, &stderr
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
-
 	err := c.Run()
 	var exit *exec.ExitError
 	switch {
@@ -61,7 +55,7 @@ func ask(t *testing.T, bin, dir, line string) outcome {
 var redirected = regexp.MustCompile(` > \S+$`)
 
 // searches are lines that run for seconds, and write as others do.
-var searches = regexp.MustCompile(`--effort max|twochoice|--family partitioned|^bloomery optimize .* --keep-shifts`)
+var searches = regexp.MustCompile(`--effort max|--family partitioned`)
 
 // outputOption is a flag with the name of an output.
 var outputOption = regexp.MustCompile(`( -o| --out| --plot) \S+`)
