@@ -25,8 +25,6 @@ names lists with all keys that will ever be asked for, the members too: a member
 and nothing is written. Duplicates count once, and the order of keys does not matter: the same keys give the same bytes.
 
 With --partition-column both lists are csv or tsv and have that column. The same key in two partitions is two keys.
-Keys of any bytes come as lines of hexadecimal digits, --input-format hex: an integer as the 16 digits of its eight
-bytes, little endian.
 
 The file takes about log2(U/R) + 1.9 bits a member for R members in a universe of U keys, if R is a small part of U.
 Keys outside of the universe get an answer that means nothing; exact info says how often it is yes.
