@@ -81,27 +81,19 @@ func (f *exactFlags) check() error {
 	return nil
 }
 
-// readLists passes the keys of both lists to functions. partitions is nil if the flags name no column for them.
+// readLists passes the keys of both lists to functions. partitions is empty if the flags name no column for them.
 func (a *app) readLists(
 	ctx context.Context, f *exactFlags, verb string, members, universe func(keys [][]byte, partitions ...[]byte) error,
 ) error {
 	list := func(name string, paths []string, add func(keys [][]byte, partitions ...[]byte) error) error {
 		return a.pass(ctx, f.in, paths, verb+name, func(b *keyio.Batch) error {
-			return add(b.Keys, f.in.partitions(b)...)
+			return add(b.Keys, b.Second...)
 		}, nil)
 	}
 	if err := list("members", f.members, members); err != nil {
 		return err
 	}
 	return list("universe", f.universe, universe)
-}
-
-// partitions returns the partitions of the keys of a batch, nil if the flags name no column for them.
-func (f *inputFlags) partitions(b *keyio.Batch) [][]byte {
-	if f.second == "" {
-		return nil
-	}
-	return b.Second
 }
 
 // openExact opens an exact set, or reads a pipe or for "-" standard input, which may have at most exact.DefaultMaxBytes

@@ -121,7 +121,7 @@ A set with partitions needs --partition-column. A partition that the universe di
 			if err := f.in.fitsPartitions(set, args[0]); err != nil {
 				return err
 			}
-			ask := func(hits []bool, b *keyio.Batch) { set.ContainsMany(hits, b.Keys, f.in.partitions(b)...) }
+			ask := func(hits []bool, b *keyio.Batch) { set.ContainsMany(hits, b.Keys, b.Second...) }
 			return a.check(c.Context(), ask, func() error { return nil }, f, args[1:])
 		},
 	}

@@ -92,7 +92,7 @@ func (a *app) makeExact(
 	if errors.As(err, &outside) && !slices.ContainsFunc(f.members, once) {
 		// The lists are read again to name members. If that fails, the error names none.
 		_ = a.pass(ctx, f.in, f.members, "naming keys", nil, func(b *keyio.Batch) error {
-			outside.Name(b.Keys, f.in.partitions(b)...)
+			outside.Name(b.Keys, b.Second...)
 			return nil
 		})
 	}

@@ -22,11 +22,7 @@ import (
 
 // Exit codes. exitNo: check, count, get: no match; clubcard check: not "not revoked"; remove: key not found; verify:
 // rate not kept; exact verify: wrong answers; plan: impossible; publish --check: expired.
-const (
-	exitOK    = cli.ExitOK
-	exitNo    = cli.ExitNo
-	exitError = cli.ExitError
-)
+const exitOK, exitNo, exitError = cli.ExitOK, cli.ExitNo, cli.ExitError
 
 // errNo ends a command with exitNo and without a message.
 var errNo = cli.ErrNo
@@ -65,7 +61,13 @@ one of its files. Commands that change a filter then write only the shards that 
   bloomery check blocked.bloom visitors.txt
   bloomery verify blocked.bloom --members blocklist.txt --random 1000000`,
 	}
-	a.versionFlag(root)
+	version := root.Flags().Bool("version", false, "print version, file format and platform") // as the command does
+	root.RunE = func(c *cobra.Command, _ []string) error {
+		if *version {
+			return a.printVersion()
+		}
+		return c.Help()
+	}
 	root.SetIn(a.stdin)
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "report as JSON, errors too: a line on stderr with the fields error and hint")
@@ -134,17 +136,6 @@ func (a *app) versionCommand() *cobra.Command {
 		Example: "  bloomery version --json\n  bloomery --version",
 		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return a.printVersion() },
-	}
-}
-
-// versionFlag adds --version to the program, which then does the same as the command version.
-func (a *app) versionFlag(root *cobra.Command) {
-	show := root.Flags().Bool("version", false, "print version, file format and platform")
-	root.RunE = func(c *cobra.Command, _ []string) error {
-		if *show {
-			return a.printVersion()
-		}
-		return c.Help()
 	}
 }
 
