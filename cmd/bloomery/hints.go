@@ -64,8 +64,8 @@ var hints = []struct {
 	{filter.ErrSecret, "The file of --secret-file holds another secret: name the file with the right one."},
 	{syscall.ENOSPC, "Free some space. Write to another disk: -o FILE. Keep the state on another disk: --state FILE. " +
 		"Put temporary files on another disk: --temp-dir DIR. Make fewer of them: --memory SIZE."},
-	{filter.ErrMismatch, `Filters can be merged and compared if their specs and seeds are the same: build them with the same
-  --family, size, --capacity and --seed.`},
+	{filter.ErrMismatch, `Filters can be merged and compared if their specs and seeds are the same: build them with the
+  same --family, size, --capacity and --seed.`},
 	{steps.ErrMissing, "Run what is missing; bloomery shard status DIR lists it."},
 	{filter.ErrExceptions, "Run bloomery build --allow with all keys and the list."},
 	{filter.ErrValues, "Nothing was written. Give each key one value."},

@@ -52,7 +52,10 @@ func (f *inputFlags) register(c *cobra.Command) {
 	const maxKeyHelp = "longest key in `bytes`, up to 1GiB (default 1MiB); a row may be 1 MiB longer"
 	parse(c, &f.maxKey, "max-key-bytes", maxKeyHelp, func(flag, text string) (int, error) {
 		n, err := parseBytes(flag, text)
-		return int(min(n, math.MaxInt32)), err // keyio says what is too much
+		if err == nil && n > 1<<30 {
+			err = fmt.Errorf("%s %s: want at most 1GiB", flag, text)
+		}
+		return int(n), err
 	})
 	complete(c, "input-format", "lines", "csv", "tsv", "null", "hex")
 }
@@ -105,8 +108,6 @@ func flagged(err error) error {
 		flag = "input-format"
 	case "second":
 		flag = "column" // of partitions, values or times
-	case "max_key":
-		flag = "max-key-bytes"
 	}
 	return fmt.Errorf("--%s %v: %s", flag, wrong.Value, wrong.Reason)
 }
