@@ -161,7 +161,7 @@ func TestDedupAhead(t *testing.T) {
 	}
 }
 
-// TestDedupClocks runs commands with 200 states whose clocks are anywhere: each ends. The limit is far above the time
+// TestDedupClocks runs commands with 100 states whose clocks are anywhere: each ends. The limit is far above the time
 // that they take.
 func TestDedupClocks(t *testing.T) {
 	const ttl, limit = 50 * time.Millisecond, 30 * time.Second
@@ -172,7 +172,7 @@ func TestDedupClocks(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 1))
 	laps := []int64{0, 1, 7, 8, 1<<29 - 1, 1 << 29, 1 << 31, 1<<32 - 1, 1 << 32}
-	for i := range 200 {
+	for i := range 100 {
 		now, clock := time.Now().UnixNano(), file.Sections[3][1:]
 		near := now - rng.Int64N(int64(ttl))
 		clock[0], clock[1], clock[2] = uint64(near-laps[rng.IntN(len(laps))]*int64(ttl)/7), uint64(near), 0
