@@ -37,35 +37,28 @@ func randomUniverse(keys int, seed uint64) universe {
 
 // divided builds sets of keys in partitions whose densities differ, and the same keys without partitions.
 func divided(ctx context.Context, c experiment.Config, work *experiment.Work, keys int, result *figure.Result) error {
-	type pair struct {
-		over, alone, bits, entropy float64 // over the entropy of the partitions; bits a member
-		wrong                      int
-	}
-	one := func(ctx context.Context, i int) (p pair, err error) {
+	one := func(ctx context.Context, i int) ([]float64, error) {
 		u := randomUniverse(keys, c.Seed+uint64(i))
 		with, err := u.build(ctx, true)
 		if err != nil {
-			return p, err
+			return nil, err
 		}
 		without, err := u.build(ctx, false)
-		if err != nil {
-			return p, err
-		}
-		bound, members := u.entropy(), float64(with.info.Members)
-		return pair{
+		bound := u.entropy()
+		return []float64{
 			float64(with.info.Bits) / bound, float64(without.info.Bits) / bound, with.info.BitsPerMember,
-			bound / members, with.wrong + without.wrong,
-		}, nil
+			bound / float64(with.info.Members), float64(with.wrong + without.wrong),
+		}, err
 	}
 	built, err := experiment.Each(ctx, work, float64(keys), c.Trials, one)
 	if err != nil {
 		return err
 	}
-	var over, alone, bits, bound []float64
-	wrong := 0
-	for _, p := range built {
-		over, alone, bits = append(over, p.over), append(alone, p.alone), append(bits, p.bits)
-		bound, wrong = append(bound, p.entropy), wrong+p.wrong
+	columns := experiment.Columns(built)
+	over, alone, bits, bound := columns[0], columns[1], columns[2], columns[3] // over the entropy; bits a member
+	wrong := 0.
+	for _, n := range columns[4] {
+		wrong += n
 	}
 	label := fmt.Sprintf("%d keys in %d partitions: ", keys, partitions)
 	worst := figure.Exact(label+"bits over their entropy, worst", slices.Max(over))
@@ -75,7 +68,7 @@ func divided(ctx context.Context, c experiment.Config, work *experiment.Work, ke
 	result.Add(figure.Mean(label+"bits over their entropy", over), worst,
 		figure.Mean(label+"bits over their entropy, without partitions", alone),
 		figure.Mean(label+"bits a member", bits), figure.Mean(label+"entropy a member", bound),
-		experiment.AtMost(figure.Exact(label+"wrong answers", float64(wrong)), 0))
+		experiment.AtMost(figure.Exact(label+"wrong answers", wrong), 0))
 	with, without := figure.Curve{Name: "partitions", Dots: true}, figure.Curve{Name: "no partitions", Dots: true}
 	for i := range over {
 		with.AddPoint(bound[i], over[i])

@@ -46,7 +46,7 @@ func updates(ctx context.Context, c experiment.Config, work *experiment.Work, ke
 	bound := entropy(float64(members), float64(half)) + entropy(float64(keys-members), float64(half))
 	label := fmt.Sprintf("%d keys, %g%% members, %d changes a day: ", keys, 100*updateMembers, 2*half)
 	result.Add(figure.Mean(label+"bytes a day", bytes).Noted("%.2f%% of the whole file of %d bytes",
-		100*mean(bytes)/float64(whole.Bytes), whole.Bytes),
+		100*figure.Mean("", bytes).Measured/float64(whole.Bytes), whole.Bytes),
 		figure.Mean(label+"bits a change", bits), figure.Exact(label+"entropy a change, bits", bound/float64(2*half)),
 		experiment.AtMost(figure.Exact(label+fmt.Sprintf("wrong answers on day %d", days),
 			float64(wrongAnswers(set, c.Seed, keys, days*half, days*half+members))), 0))
@@ -82,5 +82,3 @@ func wrongAnswers(set *exact.Set, seed uint64, keys, from, to int) (wrong int) {
 	}
 	return wrong
 }
-
-func mean(v []float64) float64 { return figure.Mean("", v).Measured }

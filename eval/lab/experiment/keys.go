@@ -65,6 +65,15 @@ func Observed(f Growing, hs []filter.Hash, n int) (rate float64, err error) {
 	return float64(Count(f, hs[n:])) / float64(len(hs)-n), nil
 }
 
+// Values returns what of returns for each item.
+func Values[T any](items []T, of func(item T) float64) []float64 {
+	v := make([]float64, len(items))
+	for i, item := range items {
+		v[i] = of(item)
+	}
+	return v
+}
+
 // Columns transposes a table with a row for each trial. There must be at least one trial.
 func Columns(trials [][]float64) [][]float64 {
 	out := make([][]float64, len(trials[0]))

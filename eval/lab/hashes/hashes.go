@@ -207,9 +207,7 @@ func runHashes(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			fmt.Sprintf(
 				"CRC + RS: as in partitioned hashing, but without a search: RS chooses one of %d groups for a key, "+
 					"each with k functions of its own out of %d, drawn once for all trials. Keys of two groups share "+
-					"almost no function, and the effect of CRC is not visible.",
-				crcGroups,
-				crcPool,
+					"almost no function, and the effect of CRC is not visible.", crcGroups, crcPool,
 			),
 		"MD5 slices: Plank's. 2-wise and 3-wise: Saha's, k functions drawn independently, keys read as numbers " +
 			"modulo 2^61-1. On a sequence the 2-wise family is right only in the mean: its draws differ widely " +

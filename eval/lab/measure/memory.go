@@ -37,11 +37,7 @@ func heldByBuild(ctx context.Context, kind filter.Spec, keys uint64) (float64, e
 			spec = kind.With("fpr", 0.01) // 12 bits a key are too few for counters and values
 		}
 	}
-	present := make([]uint64, keys)
-	r := rand.New(rand.NewPCG(1, keys))
-	for i := range present {
-		present[i] = r.Uint64()
-	}
+	present := Random(rand.New(rand.NewPCG(1, keys)), keys)
 	runtime.GC()
 	defer debug.SetGCPercent(debug.SetGCPercent(2))
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}

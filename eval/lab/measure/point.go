@@ -48,10 +48,7 @@ func measure(
 	h := filter.NewHasher(7)
 	r := rand.New(rand.NewPCG(1, keys))
 	p := families.CostPoint{Keys: keys, FPR: fpr, Present: math.Inf(1), Absent: math.Inf(1), Build: math.Inf(1)}
-	present := make([]uint64, keys)
-	for i := range present {
-		present[i] = r.Uint64()
-	}
+	present := Random(r, keys)
 	var f family.Filter
 	times := 1
 	if builds {
@@ -71,10 +68,7 @@ func measure(
 	// caches.
 	asked, absent := make([][]uint64, repeats), make([][]uint64, repeats)
 	for i := range repeats {
-		asked[i], absent[i] = make([]uint64, Queries), make([]uint64, Queries)
-		for j := range Queries {
-			asked[i][j], absent[i][j] = present[r.Uint64N(keys)], r.Uint64()
-		}
+		asked[i], absent[i] = Questions(r, present)
 	}
 	for i := range repeats {
 		start := time.Now()
@@ -87,6 +81,24 @@ func measure(
 		p.Absent = min(p.Absent, float64(time.Since(start).Nanoseconds())/Queries)
 	}
 	return p, nil
+}
+
+// Random returns n random keys.
+func Random(r *rand.Rand, n uint64) []uint64 {
+	keys := make([]uint64, n)
+	for i := range keys {
+		keys[i] = r.Uint64()
+	}
+	return keys
+}
+
+// Questions returns Queries present keys, drawn from keys, and as many absent ones.
+func Questions(r *rand.Rand, keys []uint64) (present, absent []uint64) {
+	present, absent = make([]uint64, Queries), make([]uint64, Queries)
+	for i := range present {
+		present[i], absent[i] = keys[r.IntN(len(keys))], r.Uint64()
+	}
+	return present, absent
 }
 
 // Build builds a filter of integer keys as bloomery.Build does, hashing included.

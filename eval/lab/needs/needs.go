@@ -190,15 +190,9 @@ func newSpeed(ctx context.Context) (*speed, error) {
 	if err != nil || !ok {
 		return nil, fmt.Errorf("no reference for speed: %w", err)
 	}
-	s := &speed{h: filter.NewHasher(1), table: point.Absent, absent: make([]uint64, 50_000)}
 	r := rand.New(rand.NewPCG(2, keys))
-	present := make([]uint64, keys)
-	for i := range present {
-		present[i] = r.Uint64()
-	}
-	for i := range s.absent {
-		s.absent[i] = r.Uint64()
-	}
+	present := measure.Random(r, keys)
+	s := &speed{h: filter.NewHasher(1), table: point.Absent, absent: measure.Random(r, 50_000)}
 	s.f, err = measure.Build(ctx, kind, spec.With("fpr", rate), present, s.h)
 	return s, err
 }
@@ -217,10 +211,7 @@ func buildChoice(ctx context.Context, n plan.Needs, choice plan.Choice, seed uin
 		return nil, err
 	}
 	r := rand.New(rand.NewPCG(seed, 1))
-	keys := make([]uint64, n.Keys+n.Later)
-	for i := range keys {
-		keys[i] = r.Uint64()
-	}
+	keys := measure.Random(r, n.Keys+n.Later)
 	b := &builtChoice{choice: choice, h: filter.NewHasher(seed)}
 	if b.f, err = measure.Build(ctx, kind, choice.Spec, keys[:n.Keys], b.h); err != nil {
 		return nil, fmt.Errorf("%s: %w", choice.Spec, err)
@@ -232,10 +223,7 @@ func buildChoice(ctx context.Context, n plan.Needs, choice plan.Choice, seed uin
 	}
 	info := b.f.Info()
 	b.bits, b.rate = float64(info.Bits), info.FPRPosterior
-	b.present, b.absent = make([]uint64, measure.Queries), make([]uint64, measure.Queries)
-	for i := range b.present {
-		b.present[i], b.absent[i] = keys[r.IntN(len(keys))], r.Uint64()
-	}
+	b.present, b.absent = measure.Questions(r, keys)
 	return b, nil
 }
 
@@ -266,67 +254,64 @@ func (b *builtChoice) holds(n plan.Needs) bool {
 }
 
 func needRows(all []needed) []figure.Row {
-	var bits, query, raw, others []float64
-	var impossible, rates, sizes, near, nearRaw, best float64
+	possible := slices.DeleteFunc(slices.Clone(all), func(x needed) bool { return x.impossible })
+	near := func(ratio float64) bool { return ratio <= queryNear && ratio >= 1/queryNear }
+	nearRaw := 0.
+	counts := map[string]float64{}
 	var off []string
-	for _, x := range all {
-		if x.impossible {
-			impossible++
-			continue
-		}
-		bits, query, raw, others = append(bits, x.bits), append(query, x.query), append(raw, x.raw), append(others,
-			x.others)
-		if x.raw <= queryNear && x.raw >= 1/queryNear {
+	for _, x := range possible {
+		if near(x.raw) {
 			nearRaw++
 		}
-		ok := map[string]bool{
-			"rate": x.rateHolds, "size": math.Abs(x.bits-1) <= sizeNear,
-			"time": x.query <= queryNear && x.query >= 1/queryNear, "beaten": x.others >= 1-beaten,
-		}
-		for what, count := range map[string]*float64{"rate": &rates, "size": &sizes, "time": &near, "beaten": &best} {
-			if ok[what] {
-				*count++
+		for _, check := range []struct {
+			what string
+			ok   bool
+		}{
+			{"rate", x.rateHolds}, {"size", math.Abs(x.bits-1) <= sizeNear}, {"time", near(x.query)},
+			{"beaten", x.others >= 1-beaten},
+		} {
+			if check.ok {
+				counts[check.what]++
 				continue
 			}
 			note := fmt.Sprintf(
 				"%s: %d keys, %d later, fpr %.3g, %.3g bits a key, for %s: %s, bits %.3f, time %.2f of the forecast",
-				what,
-				x.n.Keys,
-				x.n.Later,
-				x.n.FPR,
-				x.n.BitsPerKey,
-				x.n.For,
-				x.first.Spec,
-				x.bits,
-				x.query,
+				check.what, x.n.Keys, x.n.Later, x.n.FPR, x.n.BitsPerKey, x.n.For, x.first.Spec, x.bits, x.query,
 			)
-			if what == "beaten" {
+			if check.what == "beaten" {
 				note += fmt.Sprintf(", %s at %.2f", x.better, x.others)
 			}
 			off = append(off, note)
 		}
 	}
-	possible := float64(len(bits))
-	share := func(label string, count float64, note string, args ...any) figure.Row {
-		return figure.Exact(label, count/max(possible, 1)).Against(1, 0).Noted(note, args...)
+	share := func(label string, count float64) figure.Row {
+		return figure.Exact(label, count/float64(max(len(possible), 1)))
 	}
 	rows := []figure.Row{
-		figure.Exact("needs that some filter meets", possible).
-			Noted("%.0f of %d are impossible combinations, such as values with union, and reported as such", impossible,
-				len(all)),
-		share("share whose rate holds", rates, "of 200,000 absent keys"),
-		share("share whose size is within 1% of the forecast", sizes, "the bits of all arrays"),
-		share("share whose query takes 1/1.5 to 1.5 times the forecast", near,
-			"the median of 5 turns, at the speed of the machine of the forecasts: a small standard filter is "+
+		figure.Exact("needs that some filter meets", float64(len(possible))).
+			Noted("%d of %d are impossible combinations, such as values with union, and reported as such",
+				len(all)-len(possible), len(all)),
+		share("share whose rate holds", counts["rate"]).Against(1, 0).Noted("of 200,000 absent keys"),
+		share("share whose size is within 1% of the forecast", counts["size"]).Against(1, 0).
+			Noted("the bits of all arrays"),
+		share("share whose query takes 1/1.5 to 1.5 times the forecast", counts["time"]).Against(1, 0).
+			Noted("the median of 5 turns, at the speed of the machine of the forecasts: a small standard filter is " +
 				"measured before and after each"),
-		figure.Exact("the same as the clock says", nearRaw/max(possible, 1)).
+		share("the same as the clock says", nearRaw).
 			Noted("the least of the 5 turns: a shared machine has several speeds"),
-		share("share that no other choice beats by more than 10%", best, "on the objective: bits, rate or time"),
+		share("share that no other choice beats by more than 10%", counts["beaten"]).Against(1, 0).
+			Noted("on the objective: bits, rate or time"),
 	}
-	if len(bits) > 0 {
-		rows = append(rows, meanRatio("bits, measured over forecast", bits),
-			meanRatio("time of a query, measured over forecast", query), meanRatio("the same as the clock says", raw),
-			meanRatio("best of the others over the first", others))
+	if len(possible) > 0 {
+		ratio := func(label string, of func(x needed) float64) {
+			r := figure.Mean(label, experiment.Values(possible, of))
+			r.Low = max(r.Low, 0)
+			rows = append(rows, r)
+		}
+		ratio("bits, measured over forecast", func(x needed) float64 { return x.bits })
+		ratio("time of a query, measured over forecast", func(x needed) float64 { return x.query })
+		ratio("the same as the clock says", func(x needed) float64 { return x.raw })
+		ratio("best of the others over the first", func(x needed) float64 { return x.others })
 	}
 	for i, note := range off {
 		rows = append(rows, figure.Exact(fmt.Sprintf("off %d", i+1), 1).Noted("%s", note))
@@ -334,27 +319,17 @@ func needRows(all []needed) []figure.Row {
 	return rows
 }
 
-// meanRatio is figure.Mean of ratios, whose interval does not go below 0.
-func meanRatio(label string, ratios []float64) figure.Row {
-	r := figure.Mean(label, ratios)
-	r.Low = max(r.Low, 0)
-	return r
-}
-
 func needPlots(all []needed) []figure.Plot {
-	points := map[plan.Objective]*figure.Curve{
-		plan.Smallest: {Name: "smallest", Dots: true},
-		plan.Fastest:  {Name: "fastest", Dots: true},
-	}
+	smallest, fastest := figure.Curve{Name: "smallest", Dots: true}, figure.Curve{Name: "fastest", Dots: true}
 	for _, x := range all {
 		if x.impossible {
 			continue
 		}
-		objective := x.n.For
-		if objective == "" {
-			objective = plan.Smallest
+		curve := &smallest
+		if x.n.For == plan.Fastest {
+			curve = &fastest
 		}
-		points[objective].AddPoint(x.first.NsQuery, x.query*x.first.NsQuery)
+		curve.AddPoint(x.first.NsQuery, x.query*x.first.NsQuery)
 	}
 	level := figure.Curve{Name: "as forecast"}
 	for _, v := range []float64{3, 10, 30, 100} {
@@ -363,6 +338,6 @@ func needPlots(all []needed) []figure.Plot {
 	return []figure.Plot{{
 		Name: "plan-needs", Title: "Time of a query of the filter that the plan puts first", X: "forecast, ns",
 		Y: "measured, ns", LogX: true, LogY: true,
-		Curves: []figure.Curve{*points[plan.Smallest], *points[plan.Fastest], level},
+		Curves: []figure.Curve{smallest, fastest, level},
 	}}
 }

@@ -96,17 +96,12 @@ func run(ctx context.Context, c experiment.Config) (figure.Result, error) {
 				"a doorkeeper as in examples/cdn, with a rate of %g in each of its two generations when full. Every request, hit "+
 				"or not, is looked up in both and added to the younger one; when that is full, the older one is "+
 				"dropped. The memory of the filter is the number of objects in a generation, as a multiple of those "+
-				"in the cache.",
-			agerFPR,
+				"in the cache.", agerFPR,
 		),
 		fmt.Sprintf(
 			"Bytes written: sizes are synthetic, for the trace too. They follow a Pareto law of power %g between %g "+
 				"kB and %g MB, mean %.1f kB, independent of popularity, so that a few large objects dominate the "+
-				"bytes of a trial.",
-			traffic.SizePower,
-			traffic.SizeMin/1e3,
-			traffic.SizeMax/1e6,
-			traffic.SizeMean/1e3,
+				"bytes of a trial.", traffic.SizePower, traffic.SizeMin/1e3, traffic.SizeMax/1e6, traffic.SizeMean/1e3,
 		),
 		"Zipf: requests for object i of an infinite catalogue in proportion to (9+i)^(-4/3), so that 3/4 of the "+
 			"objects come once. Plank's traffic: 3/4 of the requests are for an object that comes once (94% of the "+

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
 )
 
@@ -35,11 +36,7 @@ func newPictures() *pictures {
 // add adds the curves of a source and returns its rows.
 func (p *pictures) add(source requestSource, trials []trialCounts) (rows []figure.Row) {
 	over := func(label string, of func(t trialCounts) float64) figure.Row {
-		var v []float64
-		for _, t := range trials {
-			v = append(v, of(t))
-		}
-		return figure.Mean(source.name+label, v)
+		return figure.Mean(source.name+label, experiment.Values(trials, of))
 	}
 	rows = append(rows,
 		over(": objects a request", func(t trialCounts) float64 { return t.objects / t.requests }),
@@ -103,8 +100,7 @@ func (p *pictures) claim() string {
 			"numbers. Its traffic is not available, so that no row is compared with this. Results nearest to one "+
 			"half in a cache of %g%%: %s. With a shorter memory fewer writes remain, since an object that returns "+
 			"after it was forgotten is rejected again. With a longer memory more remain, since only objects that "+
-			"come once are rejected; in Plank's traffic these are most writes.",
-		100*filterMemories[0].size,
+			"come once are rejected; in Plank's traffic these are most writes.", 100*filterMemories[0].size,
 		strings.Join(nearest, ", "),
 	)
 }

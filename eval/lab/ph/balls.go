@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
@@ -24,14 +25,8 @@ func runBalls(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	if c.Quick {
 		sets = 2000
 	}
-	recurrence, linear, simulated := figure.Curve{
-		Name: "recurrence",
-	}, figure.Curve{
-		Name: "linear approximation",
-	}, figure.Curve{
-		Name: "simulation",
-		Dots: true,
-	}
+	recurrence, linear := figure.Curve{Name: "recurrence"}, figure.Curve{Name: "linear approximation"}
+	simulated := figure.Curve{Name: "simulation", Dots: true}
 	for t := 1; t <= most; t++ {
 		recurrence.AddPoint(float64(t), paper.BinsFill(n, m, t))
 		linear.AddPoint(float64(t), paper.BinsFillLinear(n, m, t))
@@ -66,10 +61,7 @@ func runBalls(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	if err != nil {
 		return result, err
 	}
-	least := n
-	for _, y := range best {
-		least = min(least, y)
-	}
+	least := slices.Min(best)
 	law := paper.NewBits(m, 0, n)
 	atRandom := figure.Exact(fmt.Sprintf("fill, t = 1, best of %d", sets), float64(least)/m)
 	if !c.Quick {

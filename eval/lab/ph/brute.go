@@ -59,14 +59,8 @@ func runTail(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		figure.Exact("probability of 4089 ones or fewer, by the exact law", upTo(law, bruteBest)),
 		figure.Exact("bound of Theorem 1 on it", paper.OnesTail(bruteKeys, bruteK, far)).Noted("for both tails"),
 	}
-	simulated, chain, bound := figure.Curve{
-		Name: "simulation",
-		Dots: true,
-	}, figure.Curve{
-		Name: "exact law",
-	}, figure.Curve{
-		Name: "bound of Theorem 1",
-	}
+	simulated := figure.Curve{Name: "simulation", Dots: true}
+	chain, bound := figure.Curve{Name: "exact law"}, figure.Curve{Name: "bound of Theorem 1"}
 	p, q := 0.0, 0.0
 	for y := range below {
 		p, q = p+law[y], q+below[y]

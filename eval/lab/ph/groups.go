@@ -35,14 +35,8 @@ func runGrowth(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		if err != nil {
 			return result, err
 		}
-		ours, published, sim := figure.Curve{
-			Name: "theory, throws meet",
-		}, figure.Curve{
-			Name: "theory as published",
-		}, figure.Curve{
-			Name: "simulation",
-			Dots: true,
-		}
+		ours, published := figure.Curve{Name: "theory, throws meet"}, figure.Curve{Name: "theory as published"}
+		sim := figure.Curve{Name: "simulation", Dots: true}
 		ends := make([]float64, len(runs))
 		for j := 1; j <= g; j++ {
 			n, x := j*bruteKeys/g, float64(j)
@@ -61,9 +55,8 @@ func runGrowth(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			figure.Exact(fmt.Sprintf("fill, g = %d, theory as published", g), published.Points[g-1][1]).
 				Noted("from f_0 = 0"))
 		result.Plots = append(result.Plots, figure.Plot{
-			Name: fmt.Sprintf("ph-fig5-g%d",
-				g), Title: fmt.Sprintf("Fill after each group, n = %d, m = %d, k = %d, g = %d, t = %d", bruteKeys, bruteBits,
-				bruteK, g, t),
+			Name: fmt.Sprintf("ph-fig5-g%d", g), Title: fmt.Sprintf(
+				"Fill after each group, n = %d, m = %d, k = %d, g = %d, t = %d", bruteKeys, bruteBits, bruteK, g, t),
 			X: "group", Y: "fill", Curves: []figure.Curve{ours, sim, published},
 		})
 	}
@@ -155,12 +148,10 @@ func (gr grid) run(ctx context.Context, c experiment.Config, plot figure.Plot) (
 		plot.Curves = append(plot.Curves, theory)
 		for _, x := range gr.dots {
 			g, t := gr.at(v, x)
-			rates, err := experiment.Each(ctx, w, float64(t), c.Trials,
-				func(_ context.Context, i int) (float64, error) {
-					fills := fewest(bruteKeys, bruteBits, bruteK, g, t,
-						rand.NewPCG(c.Seed, uint64(i)<<32|uint64(g<<16|t)))
-					return math.Pow(fills[g-1], bruteK), nil
-				})
+			rates, err := experiment.Each(ctx, w, float64(t), c.Trials, func(_ context.Context, i int) (float64, error) {
+				source := rand.NewPCG(c.Seed, uint64(i)<<32|uint64(g<<16|t))
+				return math.Pow(fewest(bruteKeys, bruteBits, bruteK, g, t, source)[g-1], bruteK), nil
+			})
 			if err != nil {
 				return result, err
 			}

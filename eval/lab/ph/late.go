@@ -30,25 +30,22 @@ func runLate(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		Name: "ph-late", Title: fmt.Sprintf("Keys that come after the search, 8 bits for each of n = %d in the end", n),
 		X: "% of the keys that came late", Y: "false positive rate", LogY: true,
 	}
+	searched := func(later uint64) (family.Builder, error) {
+		return partitioned.NewBuilder(partitioned.Config{Size: size, Later: later, Workers: 1})
+	}
+	inBlocks := func(later uint64) (family.Builder, error) {
+		return blockpartitioned.NewBuilder(blockpartitioned.Config{Size: size, Later: later, Workers: 1})
+	}
 	families := []struct {
 		name string
+		told bool // the number of later keys
 		make func(later uint64) (family.Builder, error)
 	}{
-		{"standard", func(uint64) (family.Builder, error) {
+		{"standard", false, func(uint64) (family.Builder, error) {
 			return standard.NewBuilder(standard.Config{Keys: uint64(n), Size: size})
 		}},
-		{"partitioned", func(uint64) (family.Builder, error) {
-			return partitioned.NewBuilder(partitioned.Config{Size: size, Workers: 1})
-		}},
-		{"partitioned, told", func(later uint64) (family.Builder, error) {
-			return partitioned.NewBuilder(partitioned.Config{Size: size, Later: later, Workers: 1})
-		}},
-		{"blockpartitioned", func(uint64) (family.Builder, error) {
-			return blockpartitioned.NewBuilder(blockpartitioned.Config{Size: size, Workers: 1})
-		}},
-		{"blockpartitioned, told", func(later uint64) (family.Builder, error) {
-			return blockpartitioned.NewBuilder(blockpartitioned.Config{Size: size, Later: later, Workers: 1})
-		}},
+		{"partitioned", false, searched}, {"partitioned, told", true, searched},
+		{"blockpartitioned", false, inBlocks}, {"blockpartitioned, told", true, inBlocks},
 	}
 	const step, most = 5, 50
 	lates := most/step + 1
@@ -57,7 +54,11 @@ func runLate(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			kind, late, trial := i/c.Trials/lates, i/c.Trials%lates*step, i%c.Trials
 			hs := c.Hashes(n, trial)
 			early := n - n*late/100
-			b, err := families[kind].make(uint64(n - early))
+			later := uint64(n - early)
+			if !families[kind].told {
+				later = 0
+			}
+			b, err := families[kind].make(later)
 			built, err := experiment.Build(ctx, b, err, hs[:early])
 			if err != nil {
 				return 0, err

@@ -130,23 +130,17 @@ func runPackets(ctx context.Context, c experiment.Config, name string, per, k in
 	result.Notes = []string{
 		fmt.Sprintf(
 			"The paper gives the figure only as curves and does not say what varies. Here it is the groups, which "+
-				"matter most by its section 6.1, with H = %d. The rows are ours.",
-			h,
+				"matter most by its section 6.1, with H = %d. The rows are ours.", h,
 		),
 		fmt.Sprintf(
 			"The trace of the paper, ten days of FTP at a laboratory, is not available. The packets come from %s: "+
-				"%d distinct payloads, of which %d are keys and %d are absent.",
-			from,
-			len(all),
-			n,
-			len(all)-n,
+				"%d distinct payloads, of which %d are keys and %d are absent.", from, len(all), n, len(all)-n,
 		),
 		fmt.Sprintf(
 			"There are too few payloads for rare events, so p_o is also measured on %d altered ones a trial: absent "+
 				"payloads with four adjacent bytes replaced by random ones. CRC-32 is a bijection of four such "+
 				"bytes, so that checksums of altered payloads are uniform: they test the filter and RS, but not CRC "+
-				"on real packets.",
-			absent,
+				"on real packets.", absent,
 		),
 		untilSettled,
 	}
@@ -155,10 +149,7 @@ func runPackets(ctx context.Context, c experiment.Config, name string, per, k in
 			result.Notes,
 			fmt.Sprintf(
 				"p_a lies in %s of random keys, in %s of real payloads and in %s of altered ones. One in twenty 95%% "+
-					"intervals is expected to miss it.",
-				random,
-				real,
-				altered,
+					"intervals is expected to miss it.", random, real, altered,
 			),
 		)
 	} else {

@@ -51,10 +51,7 @@ func runAnneal(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		if err != nil {
 			return result, err
 		}
-		var ends []float64
-		for _, t := range trials {
-			ends = append(ends, t[len(t)-1])
-		}
+		ends := experiment.Values(trials, func(t []float64) float64 { return t[len(t)-1] })
 		curve := figure.Curve{Name: fmt.Sprintf("%d passes", passes)}
 		for p, r := range trials[0] {
 			curve.AddPoint(float64(p+1), r)

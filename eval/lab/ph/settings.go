@@ -34,10 +34,8 @@ func runFunctions(ctx context.Context, c experiment.Config) (figure.Result, erro
 	}
 	s.lowest = func(cells []cell) []figure.Row {
 		best, tried := lowest(cells), fmt.Sprintf("of H = %s with each g = %s", numbers(s.xs), numbers(s.curves))
-		functions, groups := figure.Exact("H of the lowest p_a here", float64(best.h)).
-			Noted("%s", tried),
-			figure.Exact("g of the lowest p_a here", float64(best.g)).
-				Noted("%s", tried)
+		functions := figure.Exact("H of the lowest p_a here", float64(best.h)).Noted("%s", tried)
+		groups := figure.Exact("g of the lowest p_a here", float64(best.g)).Noted("%s", tried)
 		if !c.Quick {
 			functions = functions.Against(publishedH, 0)
 			if best.h > publishedH {
@@ -48,17 +46,9 @@ func runFunctions(ctx context.Context, c experiment.Config) (figure.Result, erro
 		}
 		return []figure.Row{functions, groups}
 	}
-	return s.run(
-		ctx,
-		c,
-		figure.Plot{
-			Name:  "ph-fig10",
-			Title: "Rate and number of hash functions",
-			X:     "hash functions H",
-			Y:     "p_a",
-			LogX:  true,
-		},
-	)
+	return s.run(ctx, c, figure.Plot{
+		Name: "ph-fig10", Title: "Rate and number of hash functions", X: "hash functions H", Y: "p_a", LogX: true,
+	})
 }
 
 func runGroups(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -109,13 +99,8 @@ func lowest(cells []cell) cell {
 }
 
 // only returns the cells for whose filters of returns true.
-func only(cells []cell, of func(published) bool) (some []cell) {
-	for _, c := range cells {
-		if of(c.published) {
-			some = append(some, c)
-		}
-	}
-	return some
+func only(cells []cell, of func(published) bool) []cell {
+	return slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return !of(c.published) })
 }
 
 // numbers formats integers as "1, 2, 3".

@@ -51,23 +51,14 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	}
 	for _, t := range bySize {
 		p := published{n: n, m: t.per * n, g: t.g / share, h: h, k: t.k}
-		type trial struct {
-			greedy, inShort, inLong side
-			settled, passes         int
-			digits                  float64 // the rate when three digits of the fill are settled
-		}
 		trials, err := experiment.Each(ctx, w, 1, c.Trials, func(ctx context.Context, i int) (t trial, err error) {
 			hs := c.Hashes(n, i)
-			var f found
-			if t.greedy, err = timed(func() (float64, error) {
-				f, err = p.searchUntil(ctx, p.random(hs), nil)
-				if err != nil {
-					return 0, err
-				}
-				return f.rate(), nil
-			}); err != nil {
+			start := time.Now()
+			f, err := p.searchUntil(ctx, p.random(hs), nil)
+			if err != nil {
 				return t, err
 			}
+			t.greedy = side{f.rate(), time.Since(start)}
 			t.settled, t.passes = f.settled(), len(f.Fills)-1
 			t.digits = f.rateAfter(t.settled)
 			if t.inShort, err = p.ours(ctx, hs, short); err != nil {
@@ -79,55 +70,53 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		if err != nil {
 			return result, err
 		}
-		var greedy, inShort, inLong sides
-		var digits []float64
-		var settled, passes []int
-		for _, t := range trials {
-			greedy, inShort, inLong = append(greedy, t.greedy), append(inShort, t.inShort), append(inLong, t.inLong)
-			digits, settled, passes = append(digits, t.digits), append(settled, t.settled), append(passes, t.passes)
+		rates := func(of func(t trial) side) []float64 {
+			return experiment.Values(trials, func(t trial) float64 { return of(t).rate })
+		}
+		took := func(of func(t trial) side) time.Duration {
+			mean, _, _ := figure.MeanInterval(experiment.Values(trials, func(t trial) float64 { return float64(of(t).took) }))
+			return time.Duration(mean)
+		}
+		passes := func(of func(t trial) int) string {
+			v := experiment.Values(trials, func(t trial) float64 { return float64(of(t)) })
+			return fmt.Sprintf("after %g to %g passes", slices.Min(v), slices.Max(v))
 		}
 		label := func(what string) string { return fmt.Sprintf("%d bits a key, %s", t.per, what) }
 		prior := figure.Exact(label("standard, p_b"), probe.FPR(uint64(n), uint64(p.m), t.standardK)).
 			Noted("k = %d", t.standardK)
-		search := figure.Mean(label("published search, p_a"), digits)
-		ended := figure.Mean(label("published search to its end, p_a"), greedy.rates())
+		search := figure.Mean(label("published search, p_a"),
+			experiment.Values(trials, func(t trial) float64 { return t.digits }))
+		greedy := func(t trial) side { return t.greedy }
+		ended := figure.Mean(label("published search to its end, p_a"), rates(greedy))
 		why := ""
 		if !c.Quick {
-			prior, search, ended = prior.Against(t.standard, 0.01*t.standard), search.Against(t.ph,
-				0.04*t.ph), ended.Against(t.ph, 0.04*t.ph)
+			prior = prior.Against(t.standard, 0.01*t.standard)
+			search, ended = search.Against(t.ph, 0.04*t.ph), ended.Against(t.ph, 0.04*t.ph)
 			if !*ended.Agrees && ended.Measured < t.ph {
 				why = "; lower than published, which suggests that the published search ended earlier"
 			}
 		}
-		search = search.Noted(
-			"g = %d, H = %d, k = %d; until three digits of the fill are settled, after %d to %d passes",
-			p.g,
-			p.h,
-			p.k,
-			slices.Min(settled),
-			slices.Max(settled),
-		)
-		ended = ended.Noted("until nothing changes, after %d to %d passes%s; took %v", slices.Min(passes),
-			slices.Max(passes), why, greedy.time().Round(100*time.Millisecond))
-		ours := func(effort filter.Level, s sides) figure.Row {
-			return figure.Mean(label(fmt.Sprintf("our search, %s effort, p_a", effort)), s.rates()).
-				Noted("took %v, %.2g of the published search", s.time().Round(time.Millisecond),
-					s.time().Seconds()/greedy.time().Seconds())
+		search = search.Noted("g = %d, H = %d, k = %d; until three digits of the fill are settled, %s", p.g, p.h, p.k,
+			passes(func(t trial) int { return t.settled }))
+		ended = ended.Noted("until nothing changes, %s%s; took %v", passes(func(t trial) int { return t.passes }), why,
+			took(greedy).Round(100*time.Millisecond))
+		ours := func(effort filter.Level, of func(t trial) side) figure.Row {
+			return figure.Mean(label(fmt.Sprintf("our search, %s effort, p_a", effort)), rates(of)).
+				Noted("took %v, %.2g of the published search", took(of).Round(time.Millisecond),
+					took(of).Seconds()/took(greedy).Seconds())
 		}
-		rows := []figure.Row{prior, search, ours(short, inShort), ours(long, inLong), ended}
+		rows := []figure.Row{
+			prior, search, ours(short, func(t trial) side { return t.inShort }),
+			ours(long, func(t trial) side { return t.inLong }), ended,
+		}
 		for i, r := range rows[:len(plot.Curves)] {
 			plot.Curves[i].AddPoint(float64(t.per), r.Measured)
 		}
 		result.Add(rows...)
 	}
 	if !c.Quick {
-		two, ph := figure.Curve{
-			Name: "two choices as published",
-			Dots: true,
-		}, figure.Curve{
-			Name: "partitioned as published",
-			Dots: true,
-		}
+		two := figure.Curve{Name: "two choices as published", Dots: true}
+		ph := figure.Curve{Name: "partitioned as published", Dots: true}
 		for _, t := range bySize {
 			two.AddPoint(float64(t.per), t.ptc)
 			ph.AddPoint(float64(t.per), t.ph)
@@ -153,11 +142,11 @@ type side struct {
 	took time.Duration
 }
 
-// timed runs a search and measures its time.
-func timed(search func() (float64, error)) (side, error) {
-	start := time.Now()
-	rate, err := search()
-	return side{rate, time.Since(start)}, err
+// trial is the result of the searches of one set of keys.
+type trial struct {
+	greedy, inShort, inLong side
+	settled, passes         int
+	digits                  float64 // the rate when three digits of the fill are settled
 }
 
 // ours runs the search of internal/family/partitioned for a filter of the same size on one core.
@@ -170,32 +159,11 @@ func (p published) ours(ctx context.Context, hs []filter.Hash, level filter.Leve
 	if _, _, err := config.Forecast(uint64(p.n)); err != nil { // so that the build knows its shape
 		return side{}, err
 	}
-	return timed(func() (float64, error) {
-		b, err := partitioned.NewBuilder(config)
-		f, err := experiment.Build(ctx, b, err, hs)
-		if err != nil {
-			return 0, err
-		}
-		return f.Info().FPRPosterior, nil
-	})
-}
-
-// sides has the results of trials.
-type sides []side
-
-func (s sides) rates() (v []float64) {
-	for _, x := range s {
-		v = append(v, x.rate)
+	start := time.Now()
+	b, err := partitioned.NewBuilder(config)
+	f, err := experiment.Build(ctx, b, err, hs)
+	if err != nil {
+		return side{}, err
 	}
-	return v
-}
-
-// time returns the mean time.
-func (s sides) time() time.Duration {
-	var v []float64
-	for _, x := range s {
-		v = append(v, float64(x.took))
-	}
-	mean, _, _ := figure.MeanInterval(v)
-	return time.Duration(mean)
+	return side{f.Info().FPRPosterior, time.Since(start)}, nil
 }

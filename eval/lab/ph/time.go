@@ -30,6 +30,13 @@ func runTime(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		Name: "ph-time", Title: fmt.Sprintf("Rate and build time, 8 bits a key, n = %d", n),
 		X: "µs a key on one core", Y: "false positive rate", LogX: true, LogY: true,
 	}
+	inBlocks := func(bits uint64) func(passes int) (family.Builder, error) {
+		return func(passes int) (family.Builder, error) {
+			return blockpartitioned.NewBuilder(
+				blockpartitioned.Config{Effort: filter.Effort{Passes: passes}, Workers: 1, Block: bits},
+			)
+		}
+	}
 	families := []struct {
 		name string
 		make func(passes int) (family.Builder, error)
@@ -37,16 +44,7 @@ func runTime(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		{"partitioned", func(passes int) (family.Builder, error) {
 			return partitioned.NewBuilder(partitioned.Config{Effort: filter.Effort{Passes: passes}, Workers: 1})
 		}},
-		{"blockpartitioned, 512 bits", func(passes int) (family.Builder, error) {
-			return blockpartitioned.NewBuilder(
-				blockpartitioned.Config{Effort: filter.Effort{Passes: passes}, Workers: 1},
-			)
-		}},
-		{"blockpartitioned, 1024 bits", func(passes int) (family.Builder, error) {
-			return blockpartitioned.NewBuilder(
-				blockpartitioned.Config{Effort: filter.Effort{Passes: passes}, Workers: 1, Block: 1024},
-			)
-		}},
+		{"blockpartitioned, 512 bits", inBlocks(512)}, {"blockpartitioned, 1024 bits", inBlocks(1024)},
 	}
 	for i, f := range families {
 		curve := figure.Curve{Name: f.name}

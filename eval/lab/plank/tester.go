@@ -87,10 +87,7 @@ func runTester(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			r = r.Against(rate, 3*experiment.Sigma(testerBlocks, theory, c.Trials)/testerBlocks)
 			note += fmt.Sprintf(
 				"; the notes found %d in one run, where theory expects %.0f ± %.0f (1 σ); tolerance: 3 σ of it and "+
-					"of ours",
-				testerFound[i],
-				theory*testerBlocks,
-				math.Sqrt(theory*testerBlocks),
+					"of ours", testerFound[i], theory*testerBlocks, math.Sqrt(theory*testerBlocks),
 			)
 			published.AddPoint(float64(k), rate)
 			low, high := stat.Interval(uint64(testerFound[i]), testerBlocks, 0.95)

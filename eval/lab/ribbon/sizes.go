@@ -36,13 +36,8 @@ func (s shape) spec() filter.Spec { return family.NewSpec("ribbon", "r", s.r, "w
 func (s shape) String() string { return fmt.Sprintf("r=%d, w=%d", s.r, s.w) }
 
 // shapesOf returns the shapes that are built for n keys.
-func shapesOf(n int) (found []shape) {
-	for _, s := range shapes {
-		if s.only == 0 || s.only == n {
-			found = append(found, s)
-		}
-	}
-	return found
+func shapesOf(n int) []shape {
+	return slices.DeleteFunc(slices.Clone(shapes), func(s shape) bool { return s.only != 0 && s.only != n })
 }
 
 // size says by how many percent a filter, and its file, exceed r bits a key.
@@ -106,10 +101,8 @@ func fileBytes(f family.Filter) (uint64, error) {
 
 // rows returns the rows of n keys, builds[trial][i] being the sizes, and adds to the curve of the shape.
 func (s shape) rows(n, i int, builds [][]size, curves map[string]*figure.Curve) []figure.Row {
-	var bits, file []float64
-	for _, b := range builds {
-		bits, file = append(bits, b[i].bits), append(file, b[i].file)
-	}
+	bits := experiment.Values(builds, func(b []size) float64 { return b[i].bits })
+	file := experiment.Values(builds, func(b []size) float64 { return b[i].file })
 	label := fmt.Sprintf("%d keys, %s: %% over r bits a key", n, s)
 	worst := figure.Exact(label+", worst", slices.Max(bits))
 	rows := []figure.Row{atLeast0(figure.Mean(label, bits)), worst, atLeast0(figure.Mean(label+", file", file))}

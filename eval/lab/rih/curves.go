@@ -15,15 +15,11 @@ import (
 var (
 	fig5 = experiment.Experiment{
 		Name: "rih-fig5", Source: Paper + ", figure 5", Varies: "rate", Seconds: 4,
-		Run: func(ctx context.Context, c experiment.Config) (figure.Result, error) {
-			return runStorageCurves(ctx, c, false)
-		},
+		Run: forForm(runStorageCurves, false),
 	}
 	fig6 = experiment.Experiment{
 		Name: "rih-fig6", Source: Paper + ", figure 6", Varies: "rate, of filters that count", Seconds: 4,
-		Run: func(ctx context.Context, c experiment.Config) (figure.Result, error) {
-			return runStorageCurves(ctx, c, true)
-		},
+		Run: forForm(runStorageCurves, true),
 	}
 )
 
@@ -56,19 +52,14 @@ func runStorageCurves(ctx context.Context, c experiment.Config, counts bool) (fi
 		bloom, name, file = "counting Bloom filter", "Filters that count", "rih-fig6"
 	}
 	curves := []figure.Curve{
-		{Name: bloom},
-		{Name: "d-left"},
-		{Name: "rank-indexed, L ≤ 64"},
-		{Name: "rank-indexed, larger buckets"},
-		{Name: "log2(1/ε) + 1.44"},
-		{Name: "log2(1/ε)"},
+		{Name: bloom}, {Name: "d-left"}, {Name: "rank-indexed, L ≤ 64"}, {Name: "rank-indexed, larger buckets"},
+		{Name: "log2(1/ε) + 1.44"}, {Name: "log2(1/ε)"},
 	}
 	// the highest rate below which rank-indexed filters are always smaller than the first curve
 	cross := [2]float64{}
 	for i, rate := range rates {
 		y := []float64{
-			standardBits(rate,
-				counts), dleftBits(rate, counts), float64(paper.RankIndexedBits(sizes[i].word)) / float64(n),
+			standardBits(rate, counts), dleftBits(rate, counts), float64(paper.RankIndexedBits(sizes[i].word)) / float64(n),
 			float64(sizes[i].line.Bits()) / float64(n), fingerprintBits(rate), math.Log2(1 / rate),
 		}
 		for j, v := range y {

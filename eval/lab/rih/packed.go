@@ -53,11 +53,9 @@ func runPacked(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	w := c.Work(float64(2 * len(configs) * c.Trials))
 	var names []string
 	curves := []figure.Curve{
-		{
-			Name: "rank-indexed as published",
-			Dots: true,
-		}, {Name: "d-left as published", Dots: true}, {Name: "rank-indexed, ours, L ≤ 64", Dots: true},
-		{Name: "rank-indexed, ours, larger buckets", Dots: true}, {Name: "optimal Bloom filter", Dots: true},
+		{Name: "rank-indexed as published", Dots: true}, {Name: "d-left as published", Dots: true},
+		{Name: "rank-indexed, ours, L ≤ 64", Dots: true}, {Name: "rank-indexed, ours, larger buckets", Dots: true},
+		{Name: "optimal Bloom filter", Dots: true},
 	}
 	for i, p := range configs {
 		names = append(names, p.String())
@@ -77,10 +75,13 @@ func runPacked(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			size, published float64
 		}{{"rank-indexed", p.packed.rank, p.packed.beforeRank}, {"d-left", p.packed.dleft, p.packed.beforeDleft}} {
 			if of.published > 0 {
-				result.Add(compressed(label("Bloom filter of rate ε that compresses to the %s", of.name), p.fpr,
-					of.size, of.published),
-					compressed(label("Bloom filter of rate λ/2^r that compresses to the %s", of.name), p.rate(),
-						of.size, of.published))
+				for _, rate := range []struct {
+					name  string
+					value float64
+				}{{"ε", p.fpr}, {"λ/2^r", p.rate()}} {
+					what := label("Bloom filter of rate %s that compresses to the %s", rate.name, of.name)
+					result.Add(compressed(what, rate.value, of.size, of.published))
+				}
 			}
 		}
 		word, line, err := searches(n, p.fpr, false)
@@ -107,16 +108,10 @@ func runPacked(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			curves[j].AddPoint(float64(i+1)+dodged(j, len(curves)), y)
 		}
 	}
-	result.Plots = []figure.Plot{
-		{
-			Name:   "rih-table5",
-			Title:  fmt.Sprintf("What is left to be sent, n = %d", n),
-			X:      "rate",
-			Y:      "bits a key",
-			Names:  names,
-			Curves: curves,
-		},
-	}
+	result.Plots = []figure.Plot{{
+		Name: "rih-table5", Title: fmt.Sprintf("What is left to be sent, n = %d", n), X: "rate", Y: "bits a key",
+		Names: names, Curves: curves,
+	}}
 	result.Notes = []string{
 		"Compressed Bloom filters are as in M. Mitzenmacher (2002), m·H2(f) bits by a perfect compressor, with " +
 			"fractional numbers of probes: the published ones have 1.3 to 1.6 and 5.3. A filter with whole probes " +

@@ -12,7 +12,6 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
 	"github.com/bloomery/bloomery/eval/lab/paper"
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/rankindexed"
 	"github.com/bloomery/bloomery/internal/stat"
@@ -52,40 +51,16 @@ type packedBits struct{ rank, beforeRank, dleft, beforeDleft float64 }
 
 var configs = []config{
 	{
-		1e-2,
-		0.64,
-		6,
-		60,
-		[3]int{45, 8, 45},
-		17.9,
-		2.7,
-		bitsAKey{9.6, 15.0, 10.6},
-		bitsAKey{38.3, 17.6, 13.0},
-		packedBits{8.6, 30, 11.7, 0},
+		1e-2, 0.64, 6, 60, [3]int{45, 8, 45}, 17.9, 2.7,
+		bitsAKey{9.6, 15.0, 10.6}, bitsAKey{38.3, 17.6, 13.0}, packedBits{8.6, 30, 11.7, 0},
 	},
 	{
-		1e-3,
-		0.92,
-		10,
-		64,
-		[3]int{63, 17, 50},
-		36.0,
-		1.7,
-		bitsAKey{14.6, 18.0, 14.4},
-		bitsAKey{58.4, 22.3, 16.8},
-		packedBits{12.1, 150, 15.2, 0},
+		1e-3, 0.92, 10, 64, [3]int{63, 17, 50}, 36.0, 1.7,
+		bitsAKey{14.6, 18.0, 14.4}, bitsAKey{58.4, 22.3, 16.8}, packedBits{12.1, 150, 15.2, 0},
 	},
 	{
-		1e-4,
-		0.86,
-		13,
-		61,
-		[3]int{59, 13, 48},
-		23.3,
-		1.8,
-		bitsAKey{19.1, 22.2, 18.2},
-		bitsAKey{76.3, 26.4, 20.6},
-		packedBits{15.2, 1300, 18.3, 27},
+		1e-4, 0.86, 13, 61, [3]int{59, 13, 48}, 23.3, 1.8,
+		bitsAKey{19.1, 22.2, 18.2}, bitsAKey{76.3, 26.4, 20.6}, packedBits{15.2, 1300, 18.3, 27},
 	},
 }
 
@@ -180,18 +155,8 @@ func described(g rankindexed.Geometry) string {
 	b := float64(g.Buckets)
 	return fmt.Sprintf(
 		"λ = %.3f, r = %d, L = %d, Z = %d/%d/%d, J2/B = %.1f%%, J3/B = %.1f%%, B = %d; bound on an overflow %.2g, "+
-			"rate %.3g",
-		float64(g.Capacity)/b/float64(g.Chains),
-		g.Remainder,
-		g.Chains,
-		g.Cells[0],
-		g.Cells[1],
-		g.Cells[2],
-		100*float64(g.Pools[1])/b,
-		100*float64(g.Pools[2])/b,
-		g.Buckets,
-		paper.OverflowBound(g),
-		g.FPR(g.Capacity),
+			"rate %.3g", float64(g.Capacity)/b/float64(g.Chains), g.Remainder, g.Chains, g.Cells[0], g.Cells[1], g.Cells[2],
+		100*float64(g.Pools[1])/b, 100*float64(g.Pools[2])/b, g.Buckets, paper.OverflowBound(g), g.FPR(g.Capacity),
 	)
 }
 
@@ -201,18 +166,6 @@ type filled struct {
 	prior  float64 // p_b
 	p      float64 // p_a
 	absent experiment.Tally
-}
-
-// fill adds the first n keys to an empty filter and queries the others.
-func fill(f stored, hs []filter.Hash, n int) (filled, error) {
-	if err := experiment.AddAll(f, hs[:n]); err != nil {
-		return filled{}, err
-	}
-	info := f.Info()
-	return filled{
-		bits: encodedBits(f) / float64(n), prior: info.FPRPrior, p: info.FPRPosterior,
-		absent: experiment.Tally{Hits: uint64(experiment.Count(f, hs[n:])), Of: uint64(len(hs) - n)},
-	}, nil
 }
 
 // encoder is a filter that can be stored.
@@ -232,7 +185,7 @@ func encodedBits(f encoder) (bits float64) {
 	return bits
 }
 
-// fills fills a filter for each trial.
+// fills adds n keys to an empty filter for each trial and queries absent ones.
 func fills(
 	ctx context.Context,
 	c experiment.Config,
@@ -245,23 +198,31 @@ func fills(
 		if err != nil {
 			return filled{}, err
 		}
-		return fill(f, c.Hashes(n+absent, trial), n)
+		hs := c.Hashes(n+absent, trial)
+		if err := experiment.AddAll(f, hs[:n]); err != nil {
+			return filled{}, err
+		}
+		info := f.Info()
+		return filled{
+			bits: encodedBits(f) / float64(n), prior: info.FPRPrior, p: info.FPRPosterior,
+			absent: experiment.Tally{Hits: uint64(experiment.Count(f, hs[n:])), Of: uint64(absent)},
+		}, nil
 	})
 }
 
 // observedRows returns the rows of the size and the observed rate of filters of one kind, and the point (p_o, bits).
 func observedRows(label string, fpr float64, trials []filled) (rows []figure.Row, point [2]float64) {
-	var bits, p []float64
+	bits := experiment.Values(trials, func(t filled) float64 { return t.bits })
+	expected := figure.Mean("", experiment.Values(trials, func(t filled) float64 { return t.p })).Measured
 	var absent experiment.Tally
 	for _, t := range trials {
-		bits, p, absent = append(bits, t.bits), append(p, t.p), absent.Plus(t.absent)
+		absent = absent.Plus(t.absent)
 	}
-	expected := figure.Mean("", p).Measured
 	observed := absent.Row(label+", p_o", expected)
-	if promise := trials[0].prior; promise <= fpr*(1+1e-9) {
-		observed.Note += fmt.Sprintf("; p_b = %.3g keeps ε", promise)
-	} else {
-		observed.Note += fmt.Sprintf("; p_b = %.3g is above ε", promise)
+	verdict := "keeps"
+	if trials[0].prior > fpr*(1+1e-9) {
+		verdict = "is above"
 	}
+	observed.Note += fmt.Sprintf("; p_b = %.3g %s ε", trials[0].prior, verdict)
 	return []figure.Row{figure.Mean(label+", bits a key", bits), observed}, [2]float64{observed.Measured, bits[0]}
 }

@@ -35,13 +35,8 @@ func runLoads(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}
 	simulated := experiment.Columns(shares)
 	law := figure.Curve{Name: "Poisson tail"}
-	seen, published := figure.Curve{
-		Name: fmt.Sprintf("balls into %d bins, simulated", buckets),
-		Dots: true,
-	}, figure.Curve{
-		Name: "published",
-		Dots: true,
-	}
+	seen := figure.Curve{Name: fmt.Sprintf("balls into %d bins, simulated", buckets), Dots: true}
+	published := figure.Curve{Name: "published", Dots: true}
 	for k := 40; k <= top+4; k++ {
 		law.AddPoint(float64(k), stat.PoissonTail(mean, k))
 		if k > top {
@@ -61,9 +56,7 @@ func runLoads(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		if t.threshold == top {
 			result.Add(r.Noted(
 				"load >= %d: %.2g. The published value is neither; it is below 2^-53 = 1.1e-16, the resolution "+
-					"of 1 minus a distribution function in double precision",
-				top,
-				stat.PoissonTail(mean, top-1),
+					"of 1 minus a distribution function in double precision", top, stat.PoissonTail(mean, top-1),
 			))
 			continue
 		}
@@ -108,11 +101,8 @@ func runConfigurations(ctx context.Context, c experiment.Config) (figure.Result,
 	result := c.Begin(20)
 	w := c.Work(float64(len(configs) * c.Trials))
 	plot := figure.Plot{
-		Name:  "rih-table2",
-		Title: "Bound on an overflow, sized for 100,000 keys at ε = 0.1%",
-		X:     "keys",
-		Y:     "bound on the probability of an overflow",
-		LogY:  true,
+		Name: "rih-table2", Title: "Bound on an overflow, sized for 100,000 keys at ε = 0.1%", X: "keys",
+		Y: "bound on the probability of an overflow", LogY: true,
 	}
 	for _, p := range configs {
 		label := func(format string, args ...any) string { return p.String() + ", " + fmt.Sprintf(format, args...) }
@@ -121,7 +111,7 @@ func runConfigurations(ctx context.Context, c experiment.Config) (figure.Result,
 			p.published(label("J3/B, %%, for Z1+Z2 = %d by equation 1", z2), z2, p.third))
 		g := p.geometry(paperKeys, false)
 		used, err := experiment.Each(ctx, w, 1, c.Trials, func(_ context.Context, trial int) ([]float64, error) {
-			f, err := rankindexed.New(rankindexed.Config{Geometry: &g})
+			f, err := emptyRankIndexed(g, nil)
 			if err != nil {
 				return nil, err
 			}

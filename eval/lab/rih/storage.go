@@ -20,14 +20,12 @@ var (
 	table3 = experiment.Experiment{
 		Name: "rih-table3", Source: Paper + ", Table III", Varies: "rate; standard, d-left, rank-indexed",
 		Seconds: 6,
-		Run: func(ctx context.Context, c experiment.Config) (figure.Result, error) {
-			return runStorage(ctx, c, false)
-		},
+		Run:     forForm(runStorage, false),
 	}
 	table4 = experiment.Experiment{
 		Name: "rih-table4", Source: Paper + ", Table IV",
 		Varies: "rate; counting Bloom filter, d-left, rank-indexed", Seconds: 6,
-		Run: func(ctx context.Context, c experiment.Config) (figure.Result, error) { return runStorage(ctx, c, true) },
+		Run: forForm(runStorage, true),
 	}
 )
 
@@ -74,18 +72,25 @@ func makers(counts bool) []maker {
 	return []maker{bloom, {"d-left, our structure", func(fpr float64, n int) (stored, error) {
 		return dleft.New(uint64(n), fpr, counts)
 	}}, {"rank-indexed, L <= 64, our structure", func(fpr float64, n int) (stored, error) {
-		g, err := wordSized(n, fpr, counts).Plan()
-		if err != nil {
-			return nil, err
-		}
-		return rankindexed.New(rankindexed.Config{Geometry: &g})
+		return emptyRankIndexed(wordSized(n, fpr, counts).Plan())
 	}}, {"rank-indexed, larger buckets, our structure", func(fpr float64, n int) (stored, error) {
-		g, err := lineSized(n, fpr, counts).Plan()
-		if err != nil {
-			return nil, err
-		}
-		return rankindexed.New(rankindexed.Config{Geometry: &g})
+		return emptyRankIndexed(lineSized(n, fpr, counts).Plan())
 	}}}
+}
+
+// emptyRankIndexed returns an empty filter of a geometry. It takes both results of a Plan.
+func emptyRankIndexed(g rankindexed.Geometry, err error) (*rankindexed.Filter, error) {
+	if err != nil {
+		return nil, err
+	}
+	return rankindexed.New(rankindexed.Config{Geometry: &g})
+}
+
+// forForm returns the experiment run for filters that count, or for plain ones.
+func forForm(
+	run func(ctx context.Context, c experiment.Config, counts bool) (figure.Result, error), counts bool,
+) func(context.Context, experiment.Config) (figure.Result, error) {
+	return func(ctx context.Context, c experiment.Config) (figure.Result, error) { return run(ctx, c, counts) }
 }
 
 func runStorage(ctx context.Context, c experiment.Config, counts bool) (figure.Result, error) {

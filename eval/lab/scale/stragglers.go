@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
@@ -178,12 +179,7 @@ func (x *simulation) step() {
 func (x *simulation) lose(a *attempt) {
 	x.factor[a.worker] = x.speed()
 	heap.Push(&x.running, &attempt{worker: a.worker, task: -1, end: x.now + x.restart})
-	var others []*attempt
-	for _, other := range x.tries[a.task] {
-		if other != a {
-			others = append(others, other)
-		}
-	}
+	others := slices.DeleteFunc(x.tries[a.task], func(other *attempt) bool { return other == a })
 	if x.tries[a.task] = others; len(others) == 0 {
 		x.waiting = append(x.waiting, a.task)
 	}
@@ -238,16 +234,13 @@ func runStragglers(ctx context.Context, c experiment.Config) (figure.Result, err
 				if err != nil {
 					return result, err
 				}
-				var times, works []float64
-				for _, o := range all {
-					times, works = append(times, o.time), append(works, o.work)
-				}
 				name := fmt.Sprintf("%s, %s", at.name, trouble.name)
 				if second {
 					name += ", second attempts"
 				}
-				time := figure.Mean(name+": time", times)
-				result.Add(time, figure.Mean(name+": work", works))
+				time := figure.Mean(name+": time", experiment.Values(all, func(o outcome) float64 { return o.time }))
+				result.Add(time,
+					figure.Mean(name+": work", experiment.Values(all, func(o outcome) float64 { return o.work })))
 				curve := &plot.Curves[2*i+k]
 				if curve.Name = at.name; second {
 					curve.Name += ", second attempts"
