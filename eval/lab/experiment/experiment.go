@@ -70,6 +70,14 @@ func (c *Config) Begin(trials int) figure.Result {
 	return figure.Result{Seed: c.Seed, Trials: c.Trials}
 }
 
+// Size returns normal, or quick in a quick run.
+func (c *Config) Size(normal, quick int) int {
+	if c.Quick {
+		return quick
+	}
+	return normal
+}
+
 // Tally is a number of absent keys and of the false positives among them.
 type Tally struct{ Hits, Of uint64 }
 

@@ -1,15 +1,16 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-	"strings"
 	"time"
+
+	"github.com/klauspost/cpuid/v2"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
@@ -68,14 +69,6 @@ func heldByBuild(ctx context.Context, kind filter.Spec, keys uint64) (float64, e
 
 // machine describes the processor, the system and the number of cores.
 func machine() string {
-	name := runtime.GOARCH
-	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		for line := range strings.Lines(string(b)) {
-			if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == "model name" {
-				name = strings.TrimSpace(v)
-				break
-			}
-		}
-	}
+	name := cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH)
 	return fmt.Sprintf("%s, %s, %d cores", name, runtime.GOOS, runtime.NumCPU())
 }

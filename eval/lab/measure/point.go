@@ -25,12 +25,7 @@ const searchedKeys = 1_000_000
 // measure measures one point. repeats is the number of measurements of each query. With builds the time of a build is
 // the shortest of three, otherwise the time of one; it is 0 if the search was cut short.
 func measure(
-	ctx context.Context,
-	kind filter.Spec,
-	keys uint64,
-	fpr float64,
-	repeats int,
-	builds bool,
+	ctx context.Context, kind filter.Spec, keys uint64, fpr float64, repeats int, builds bool,
 ) (families.CostPoint, error) {
 	of, err := families.ByName(kind.Family())
 	if err != nil {
@@ -103,11 +98,7 @@ func Questions(r *rand.Rand, keys []uint64) (present, absent []uint64) {
 
 // Build builds a filter of integer keys as bloomery.Build does, hashing included.
 func Build(
-	ctx context.Context,
-	kind families.Family,
-	spec filter.Spec,
-	keys []uint64,
-	h filter.Hasher,
+	ctx context.Context, kind families.Family, spec filter.Spec, keys []uint64, h filter.Hasher,
 ) (family.Filter, error) {
 	b, err := kind.NewBuilder(spec, uint64(len(keys)))
 	if err != nil {

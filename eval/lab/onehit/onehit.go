@@ -52,10 +52,7 @@ type requestSource struct {
 
 func run(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	result := c.Begin(6)
-	requests := 1_000_000
-	if c.Quick {
-		requests = 100_000
-	}
+	requests := c.Size(1_000_000, 100_000)
 	sources := []requestSource{
 		{"Zipf", c.Trials, func(r *rand.Rand) traffic.Stream { return traffic.Zipf(r, requests) }},
 		{"Plank's traffic", c.Trials, func(r *rand.Rand) traffic.Stream { return traffic.Plank(r, requests) }},
@@ -119,12 +116,7 @@ type trialCounts struct {
 
 // replayAll replays a stream with all settings concurrently. It adds by to the finished work.
 func replayAll(
-	ctx context.Context,
-	w *experiment.Work,
-	by float64,
-	s traffic.Stream,
-	sizes []float64,
-	hasher filter.Hasher,
+	ctx context.Context, w *experiment.Work, by float64, s traffic.Stream, sizes []float64, hasher filter.Hasher,
 ) (t trialCounts, err error) {
 	settings := slices.Concat(cacheSizes, filterMemories)
 	counts, err := experiment.Each(ctx, w, by/float64(len(settings)), len(settings),
@@ -151,11 +143,7 @@ type counts struct {
 
 // replay sends the requests to both caches.
 func replay(
-	ctx context.Context,
-	s traffic.Stream,
-	sizes []float64,
-	setting setting,
-	hasher filter.Hasher,
+	ctx context.Context, s traffic.Stream, sizes []float64, setting setting, hasher filter.Hasher,
 ) (n counts, err error) {
 	size := max(1, int(setting.size*float64(s.Objects)))
 	all, some := traffic.NewLRU(size, s.Objects), traffic.NewLRU(size, s.Objects)

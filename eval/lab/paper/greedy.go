@@ -55,11 +55,7 @@ func (r Greedy) members() (members [][]int, largest int) {
 // search runs the passes. choose chooses the functions for the keys of a group and counts their bits; remove removes
 // the bits of a function.
 func (r Greedy) search(
-	ctx context.Context,
-	passes int,
-	members [][]int,
-	counts []int,
-	choose func(keys []int) []int,
+	ctx context.Context, passes int, members [][]int, counts []int, choose func(keys []int) []int,
 	remove func(keys []int, j int),
 ) (GreedyChoice, error) {
 	c := GreedyChoice{Functions: make([][]int, r.Groups)}
@@ -98,9 +94,9 @@ func fillOf(counts []int) float64 {
 // Search runs the algorithm for at most that many passes after the first choice, in Keys·Functions steps a pass for any
 // K. It returns the error of ctx if that ends.
 //
-// It computes every position of a group once a pass and records which functions hit it. When a function is chosen, its new bits are subtracted from
-// the scores of the others, so that no function is scored twice. It needs 4 bytes for each function of each key of the
-// largest group; with 2^32 or more of them it returns an error wrapping filter.ErrTooLarge.
+// It computes every position of a group once a pass and records which functions hit it. When a function is chosen, its
+// new bits are subtracted from the scores of the others, so that no function is scored twice. It needs 4 bytes for each
+// function of each key of the largest group; with 2^32 or more of them it returns an error wrapping filter.ErrTooLarge.
 func (r Greedy) Search(ctx context.Context, passes int) (GreedyChoice, error) {
 	members, largest := r.members()
 	if uint64(largest)*uint64(r.Functions) >= math.MaxUint32 {

@@ -89,9 +89,7 @@ const (
 // CRC is linear: four more bytes turn the checksum c into A(c) xor B(bytes). A is computed once for each key, B once
 // for each function.
 func CRCFunctions(
-	keys [][]byte,
-	groups, functions int,
-	bits uint64,
+	keys [][]byte, groups, functions int, bits uint64,
 ) (group func(key int) int, bit func(key, j int) uint64) {
 	var zero [4]byte
 	ofKey, ofFunction := make([]uint32, len(keys)), make([]uint32, functions)

@@ -21,10 +21,7 @@ func runBalls(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	result := c.Begin(200)
 	const n, m, most = 3000, 8000, 50
 	simulate := []int{1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50}
-	sets := 1_000_000
-	if c.Quick {
-		sets = 2000
-	}
+	sets := c.Size(1_000_000, 2000)
 	recurrence, linear := figure.Curve{Name: "recurrence"}, figure.Curve{Name: "linear approximation"}
 	simulated := figure.Curve{Name: "simulation", Dots: true}
 	for t := 1; t <= most; t++ {
@@ -91,9 +88,7 @@ func runBalls(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		Name: "ph-fig3", Title: fmt.Sprintf("Balls that look at t bins, n = %d, m = %d", n, m),
 		X: "t", Y: "fill",
 		Curves: []figure.Curve{
-			recurrence,
-			simulated,
-			linear,
+			recurrence, simulated, linear,
 			figure.Level(fmt.Sprintf("best of %d, t = 1", sets), 1, atRandom.Measured),
 		},
 	}}

@@ -149,9 +149,7 @@ func runBrute(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		Title: fmt.Sprintf("Brute force gains little, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK),
 		X:     "sets of functions tried", Y: "least fill", LogX: true,
 		Curves: []figure.Curve{
-			expected,
-			best,
-			floor,
+			expected, best, floor,
 			{Name: "published", Dots: true, Points: [][2]float64{{publishedSets, float64(bruteBest) / bruteBits}}},
 			figure.Level("mean", 1, mean/bruteBits),
 		},

@@ -21,10 +21,7 @@ var lateKeys = experiment.Experiment{
 
 func runLate(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	result := c.Begin(5)
-	n := 20_000
-	if c.Quick {
-		n = 4000
-	}
+	n := c.Size(20_000, 4000)
 	size := family.Sizing{Bytes: uint64(n)} // 8 bits for each of all keys
 	plot := figure.Plot{
 		Name: "ph-late", Title: fmt.Sprintf("Keys that come after the search, 8 bits for each of n = %d in the end", n),

@@ -213,11 +213,7 @@ func (p published) overRandom(ctx context.Context, c experiment.Config, trial, a
 // overPayloads builds a filter of n payloads, other ones in every trial, and queries the other payloads and derived
 // altered ones.
 func (p published) overPayloads(
-	ctx context.Context,
-	c experiment.Config,
-	trial int,
-	all [][]byte,
-	derived int,
+	ctx context.Context, c experiment.Config, trial int, all [][]byte, derived int,
 ) (o observation, err error) {
 	r := rand.New(rand.NewPCG(c.Seed, uint64(trial)))
 	keys := make([][]byte, len(all))
@@ -243,10 +239,7 @@ func (p published) overPayloads(
 // overAltered queries all altered payloads that are not members. It holds atOnce of them at a time, since all of them
 // may take gigabytes.
 func (f found) overAltered(
-	r *rand.Rand,
-	payloads [][]byte,
-	member map[string]bool,
-	all, atOnce int,
+	r *rand.Rand, payloads [][]byte, member map[string]bool, all, atOnce int,
 ) (c experiment.Tally) {
 	for int(c.Of) < all {
 		var piece [][]byte

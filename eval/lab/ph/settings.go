@@ -108,10 +108,7 @@ func numbers(v []int) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint
 
 func (s settings) run(ctx context.Context, c experiment.Config, plot figure.Plot) (figure.Result, error) {
 	result := c.Begin(3)
-	n := 10_000
-	if c.Quick {
-		n = 1000
-	}
+	n := c.Size(10_000, 1000)
 	plot.Title = fmt.Sprintf("%s, n = %d, 8 bits a key, k = 6", plot.Title, n)
 	type point struct {
 		published

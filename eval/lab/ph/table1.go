@@ -43,10 +43,7 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		Name: "ph-table1", Title: fmt.Sprintf("Rate of three filters of the same size, n = %d", n), X: "bits a key",
 		Y: "false positive rate", LogY: true,
 		Curves: []figure.Curve{
-			{Name: "standard"},
-			{Name: "published search"},
-			{Name: "ours, " + string(short)},
-			{Name: "ours, " + string(long)},
+			{Name: "standard"}, {Name: "published search"}, {Name: "ours, " + string(short)}, {Name: "ours, " + string(long)},
 		},
 	}
 	for _, t := range bySize {

@@ -40,10 +40,7 @@ var findk = experiment.Experiment{
 
 func runFindk(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	result := c.Begin(40)
-	absent := 1_000_000
-	if c.Quick {
-		absent = 100_000
-	}
+	absent := c.Size(1_000_000, 100_000)
 	formula, measured, ratio, err := byProbes(ctx, c, &result, tableKeys+absent, printedFull,
 		func(k int) float64 { return probe.FPR(tableKeys, tableBits, k) },
 		func(f *standard.Filter, hs []filter.Hash) (float64, error) {

@@ -31,10 +31,7 @@ var table1 = experiment.Experiment{
 
 func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	result := c.Begin(200)
-	n := 10_000
-	if c.Quick {
-		n = 2000
-	}
+	n := c.Size(10_000, 2000)
 	settings := slices.Concat(onlineRows, otherRows)
 	w := c.Work(float64(len(settings)+2) * float64(c.Trials))
 	for i, p := range settings {
@@ -195,10 +192,7 @@ var table2 = experiment.Experiment{
 
 func runTable2(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	result := c.Begin(200)
-	n := 10_000
-	if c.Quick {
-		n = 2000
-	}
+	n := c.Size(10_000, 2000)
 	table := []struct {
 		choice
 		observed, predicted float64

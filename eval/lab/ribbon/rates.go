@@ -24,8 +24,7 @@ const limitedKeys = 1_000_000
 // fractions builds filters for rates that are no power of two, with a quarter of the trials.
 func (s scale) fractions(c experiment.Config) part {
 	trials := max(2, c.Trials/4)
-	p := part{work: float64(s.rates * len(fractionRates) * trials)}
-	p.run = func(ctx context.Context, work *experiment.Work, result *figure.Result) error {
+	return part{float64(s.rates * len(fractionRates) * trials), func(ctx context.Context, work *experiment.Work, result *figure.Result) error {
 		builds, err := experiment.Each(ctx, work, float64(s.rates*len(fractionRates)), trials,
 			func(ctx context.Context, trial int) (over []float64, err error) {
 				hs := c.Hashes(s.rates, trial)
@@ -64,8 +63,7 @@ func (s scale) fractions(c experiment.Config) part {
 			Y: "bits a key above -log2(rate)", LogX: true, Curves: []figure.Curve{measured, limits},
 		})
 		return nil
-	}
-	return p
+	}}
 }
 
 // observedSpecs are the filters whose rates are observed.
@@ -83,8 +81,7 @@ const absentPart = 1 << 20
 func (s scale) observed(c experiment.Config) part {
 	parts := (s.absent + absentPart - 1) / absentPart
 	each := float64(len(observedSpecs)*absentPart) / 4 // a query takes less time than a key of a build
-	p := part{work: each * float64(parts)}
-	p.run = func(ctx context.Context, work *experiment.Work, result *figure.Result) error {
+	return part{each * float64(parts), func(ctx context.Context, work *experiment.Work, result *figure.Result) error {
 		hs := c.Hashes(s.rates, 0)
 		var filters []family.Filter
 		for _, spec := range observedSpecs {
@@ -120,6 +117,5 @@ func (s scale) observed(c experiment.Config) part {
 			result.Add(tallies[j].Row(label, f.Info().FPRPosterior))
 		}
 		return nil
-	}
-	return p
+	}}
 }

@@ -90,16 +90,14 @@ func build(ctx context.Context, spec filter.Spec, hs []filter.Hash) (family.Filt
 
 // has counts the keys that f contains, in batches.
 func has(f family.Filter, hs []filter.Hash) (n uint64) {
-	dst := make([]bool, min(len(hs), 1024))
-	for len(hs) > 0 {
-		some := hs[:min(len(hs), len(dst))]
+	var dst [1024]bool
+	for some := range slices.Chunk(hs, len(dst)) {
 		f.(family.Batcher).HasMany(dst[:len(some)], some)
 		for _, yes := range dst[:len(some)] {
 			if yes {
 				n++
 			}
 		}
-		hs = hs[len(some):]
 	}
 	return n
 }
@@ -108,8 +106,7 @@ func has(f family.Filter, hs []filter.Hash) (n uint64) {
 // other half have evenly spaced numbers of keys up to the largest.
 func (s scale) manyBuilds(c experiment.Config) part {
 	by := float64(s.most) / 4 // keys of the mean build, roughly
-	p := part{work: by * float64(s.builds)}
-	p.run = func(ctx context.Context, work *experiment.Work, result *figure.Result) error {
+	return part{by * float64(s.builds), func(ctx context.Context, work *experiment.Work, result *figure.Result) error {
 		type outcome struct {
 			lost   uint64
 			failed error
@@ -152,16 +149,14 @@ func (s scale) manyBuilds(c experiment.Config) part {
 		}
 		result.Add(experiment.AtMost(row, 0), experiment.AtMost(figure.Exact("keys lost in these builds", lost), 0))
 		return nil
-	}
-	return p
+	}}
 }
 
 // layers counts the keys of the layers, in a quarter of the trials.
 func (s scale) layers(c experiment.Config) part {
 	trials, widths := max(2, c.Trials/4), []int{64, 128}
 	by := float64(s.rates * len(widths))
-	p := part{work: by * float64(trials)}
-	p.run = func(ctx context.Context, work *experiment.Work, result *figure.Result) error {
+	return part{by * float64(trials), func(ctx context.Context, work *experiment.Work, result *figure.Result) error {
 		one := func(ctx context.Context, trial int) ([][]float64, error) {
 			var shares [][]float64
 			hs := c.Hashes(s.rates, trial)
@@ -195,8 +190,7 @@ func (s scale) layers(c experiment.Config) part {
 			}
 		}
 		return nil
-	}
-	return p
+	}}
 }
 
 // bumped returns the percentage of all keys that each layer bumps, from the numbers of keys of the layers and of the

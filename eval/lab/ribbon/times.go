@@ -170,11 +170,10 @@ func timeQueries(f family.Filter, hs []filter.Hash, batch bool) float64 {
 	dst := make([]bool, 256)
 	var chunks []float64
 	ask(f, hs[:len(hs)/8], dst, batch)
-	for len(hs) > 0 {
+	for some := range slices.Chunk(hs, chunk) {
 		start := clock.ThreadTime()
-		ask(f, hs[:chunk], dst, batch)
+		ask(f, some, dst, batch)
 		chunks = append(chunks, float64((clock.ThreadTime()-start).Nanoseconds())/chunk)
-		hs = hs[chunk:]
 	}
 	return median("", chunks).Measured
 }

@@ -29,10 +29,8 @@ func fingerprintBits(rate float64) float64 { return math.Log2(1/rate) + math.Log
 
 func runStorageCurves(ctx context.Context, c experiment.Config, counts bool) (figure.Result, error) {
 	result := c.Begin(3)
-	n, absent, steps := paperKeys, 1_000_000, 10 // points for each power of ten
-	if c.Quick {
-		n, absent, steps = 10_000, 50_000, 1
-	}
+	n, absent := c.Size(paperKeys, 10_000), c.Size(1_000_000, 50_000)
+	steps := c.Size(10, 1) // points for each power of ten
 	var rates []float64
 	for i := steps; i <= 7*steps; i++ {
 		rates = append(rates, math.Pow(10, -float64(i)/float64(steps)))

@@ -46,10 +46,7 @@ func compressAnyTo(rate, size float64) (bits, k float64) {
 
 func runPacked(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	result := c.Begin(10)
-	n := paperKeys
-	if c.Quick {
-		n = 10_000
-	}
+	n := c.Size(paperKeys, 10_000)
 	w := c.Work(float64(2 * len(configs) * c.Trials))
 	var names []string
 	curves := []figure.Curve{

@@ -187,11 +187,7 @@ func encodedBits(f encoder) (bits float64) {
 
 // fills adds n keys to an empty filter for each trial and queries absent ones.
 func fills(
-	ctx context.Context,
-	c experiment.Config,
-	w *experiment.Work,
-	n, absent int,
-	empty func() (stored, error),
+	ctx context.Context, c experiment.Config, w *experiment.Work, n, absent int, empty func() (stored, error),
 ) ([]filled, error) {
 	return experiment.Each(ctx, w, 1, c.Trials, func(_ context.Context, trial int) (filled, error) {
 		f, err := empty()

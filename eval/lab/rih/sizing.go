@@ -22,10 +22,7 @@ var table1 = experiment.Experiment{
 func runLoads(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	result := c.Begin(200)
 	const mean, top = 56, 128 // λ·L = 0.875·64
-	buckets := 10_000
-	if c.Quick {
-		buckets = 1000
-	}
+	buckets := c.Size(10_000, 1000)
 	shares, err := experiment.Each(ctx, c.Work(float64(c.Trials)), 1, c.Trials,
 		func(_ context.Context, trial int) ([]float64, error) {
 			return overloads(rand.NewPCG(c.Seed, uint64(trial)), buckets, mean, top), nil

@@ -95,10 +95,7 @@ func forForm(
 
 func runStorage(ctx context.Context, c experiment.Config, counts bool) (figure.Result, error) {
 	result := c.Begin(10)
-	n, absent := paperKeys, 1_000_000
-	if c.Quick {
-		n, absent = 10_000, 50_000
-	}
+	n, absent := c.Size(paperKeys, 10_000), c.Size(1_000_000, 50_000)
 	ours := makers(counts)
 	w := c.Work(float64(len(configs) * (len(ours) + 1) * c.Trials))
 	curves := make([]figure.Curve, 4+len(ours))

@@ -36,10 +36,7 @@ const (
 
 func runSpam(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	result := c.Begin(10)
-	n, absent := 1_000_000, 2_000_000
-	if c.Quick {
-		n, absent = 50_000, 100_000
-	}
+	n, absent := c.Size(1_000_000, 50_000), c.Size(2_000_000, 100_000)
 	m := uint64(n) * (spamBits / spamAddresses)
 	best := probe.OptimalK(spamAddresses, spamBits)
 	result.Rows = []figure.Row{
@@ -88,9 +85,9 @@ func runSpam(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}
 	formula := figure.Curve{Name: "10^9 addresses in 8·10^9 bits, formula"}
 	measured := figure.Curve{Name: fmt.Sprintf("%d addresses in %d bits, measured (95%% interval)", n, m), Dots: true}
-	rates := make([][]float64, len(trials))
-	for i, o := range trials {
-		rates[i] = o.rates
+	var rates [][]float64
+	for _, o := range trials {
+		rates = append(rates, o.rates)
 	}
 	var full, scaled []figure.Row
 	for i, v := range experiment.Columns(rates) {
@@ -104,20 +101,20 @@ func runSpam(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}
 	result.Add(full...)
 	result.Add(scaled...)
-	result.Add(figure.Mean(fmt.Sprintf("k = %d, fill", best), experiment.Values(trials, func(o outcome) float64 { return o.fill })).
-		Noted("the formula gives %.5f", -math.Expm1(-float64(best)*float64(n)/float64(m))),
+	fills := experiment.Values(trials, func(o outcome) float64 { return o.fill })
+	lengths := experiment.Values(trials, func(o outcome) float64 { return o.length })
+	result.Add(
+		figure.Mean(fmt.Sprintf("k = %d, fill", best), fills).
+			Noted("the formula gives %.5f", -math.Expm1(-float64(best)*float64(n)/float64(m))),
 		figure.Exact("valid addresses let through, share", 1).Noted("a false negative stops the experiment"),
-		figure.Mean("length of our addresses, bytes", experiment.Values(trials, func(o outcome) float64 { return o.length })).Noted("made up, in the style of user8123@post.test"))
+		figure.Mean("length of our addresses, bytes", lengths).Noted("made up, in the style of user8123@post.test"),
+	)
 	result.Plots = []figure.Plot{{
 		Name: "saha-spam", Title: "Spam that passes, 8 bits an address", X: "k", Y: "false positive rate", LogY: true,
 		Curves: []figure.Curve{formula, measured},
 	}}
-	result.Notes = []string{
-		fmt.Sprintf(
-			"Measured with %d addresses and the same bits for each; the full size is computed. The hash function is "+
-				"XXH3-128.", n,
-		),
-	}
+	result.Notes = []string{fmt.Sprintf("Measured with %d addresses and the same bits for each; the full size is "+
+		"computed. The hash function is XXH3-128.", n)}
 	return result, nil
 }
 
