@@ -3,6 +3,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -55,15 +56,7 @@ type Config struct {
 
 // Begin fills in the defaults and returns an empty result. trials is the experiment's default number of trials.
 func (c *Config) Begin(trials int) figure.Result {
-	if c.Trials == 0 {
-		c.Trials = trials
-		if c.Quick {
-			c.Trials = 2
-		}
-	}
-	if c.Seed == 0 {
-		c.Seed = 1
-	}
+	c.Trials, c.Seed = cmp.Or(c.Trials, c.Size(trials, 2)), cmp.Or(c.Seed, 1)
 	if c.Progress == nil {
 		c.Progress = func(float64) {}
 	}

@@ -1,6 +1,7 @@
 package ph
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -26,10 +27,8 @@ var fig1 = experiment.Experiment{
 }
 
 func runTail(ctx context.Context, c experiment.Config) (figure.Result, error) {
-	if c.Trials == 0 && c.Quick {
-		c.Trials = 2000
-	}
-	result := c.Begin(100_000)
+	c.Trials = cmp.Or(c.Trials, c.Size(100_000, 2000))
+	result := c.Begin(c.Trials)
 	ones, err := brute(ctx, c, c.Trials)
 	if err != nil {
 		return result, err
@@ -96,10 +95,8 @@ var fig2 = experiment.Experiment{
 }
 
 func runBrute(ctx context.Context, c experiment.Config) (figure.Result, error) {
-	if c.Trials == 0 && c.Quick {
-		c.Trials = 20_000
-	}
-	result := c.Begin(publishedSets)
+	c.Trials = cmp.Or(c.Trials, c.Size(publishedSets, 20_000))
+	result := c.Begin(c.Trials)
 	ones, err := brute(ctx, c, c.Trials)
 	if err != nil {
 		return result, err

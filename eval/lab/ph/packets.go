@@ -13,17 +13,17 @@ import (
 // fig12, fig13 and fig14 compare random keys under random hashing with payloads of packets under CRC hashing, at 8, 16
 // and 32 bits a key.
 var (
-	fig12 = packets("ph-fig12", "12", 8, 6)
-	fig13 = packets("ph-fig13", "13", 16, 12)
-	fig14 = packets("ph-fig14", "14", 32, 24)
+	fig12 = packets("ph-fig12", "12", bySize[0])
+	fig13 = packets("ph-fig13", "13", bySize[1])
+	fig14 = packets("ph-fig14", "14", bySize[2])
 )
 
-func packets(name, number string, per, k int) experiment.Experiment {
+func packets(name, number string, size bitsAKey) experiment.Experiment {
 	return experiment.Experiment{
 		Name: name, Source: Paper + ", figure " + number,
 		Varies: "groups, and where keys and hashes come from", Seconds: 40,
 		Run: func(ctx context.Context, c experiment.Config) (figure.Result, error) {
-			return runPackets(ctx, c, name, per, k)
+			return runPackets(ctx, c, name, size)
 		},
 	}
 }
@@ -36,8 +36,9 @@ const (
 	payload
 )
 
-func runPackets(ctx context.Context, c experiment.Config, name string, per, k int) (figure.Result, error) {
+func runPackets(ctx context.Context, c experiment.Config, name string, size bitsAKey) (figure.Result, error) {
 	result := c.Begin(2)
+	per, k := size.per, size.k
 	all, from, err := payloads(c)
 	if err != nil {
 		return result, err
@@ -113,7 +114,7 @@ func runPackets(ctx context.Context, c experiment.Config, name string, per, k in
 			}
 		}
 	}
-	prior := probe.FPR(uint64(n), uint64(per*n), standardK(per))
+	prior := probe.FPR(uint64(n), uint64(per*n), size.standardK)
 	result.Add(figure.Exact("standard, p_b", prior))
 	plot := figure.Plot{
 		Name: name, Title: fmt.Sprintf("Packets and CRC against random, %d bits a key, n = %d, H = %d, k = %d", per, n,
@@ -172,16 +173,6 @@ func (v *verdict) add(t experiment.Tally, rate float64) {
 }
 
 func (v verdict) String() string { return fmt.Sprintf("%d of %d intervals of p_o", v.inside, v.judged) }
-
-// standardK returns the k with the lowest p_b, or 0 for a size that bySize does not have.
-func standardK(per int) int {
-	for _, t := range bySize {
-		if t.per == per {
-			return t.standardK
-		}
-	}
-	return 0
-}
 
 // observation is the result of one filter.
 type observation struct {

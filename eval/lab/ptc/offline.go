@@ -62,7 +62,7 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			if err != nil {
 				return result, err
 			}
-			rates := p.rates(fills)
+			rates := experiment.Values(fills, p.choice.rate)
 			label := fmt.Sprintf("%s, %d rounds", p, p.rounds)
 			if hashing == twochoice.Double {
 				result.Add(figure.Mean(label+", double hashing", rates).
@@ -82,7 +82,7 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		if err != nil {
 			return result, err
 		}
-		r := p.mean(c, fmt.Sprintf("%s, %d rounds, n = %d", p, p.rounds, 10*n), p.rates(fills))
+		r := p.mean(c, fmt.Sprintf("%s, %d rounds, n = %d", p, p.rounds, 10*n), experiment.Values(fills, p.choice.rate))
 		if !c.Quick {
 			r = r.Noted("the text: \"similar results\"; %d trials", few)
 		}
@@ -93,7 +93,7 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		if err != nil {
 			return result, err
 		}
-		r := figure.Mean(fmt.Sprintf("%s, %d rounds with noise", x, x.rounds), x.rates(fills))
+		r := figure.Mean(fmt.Sprintf("%s, %d rounds with noise", x, x.rounds), experiment.Values(fills, x.rate))
 		result.Add(r.Noted("%.2f of the best of Table 3 at this size, of %d trials", r.Measured/best[x.bits], more))
 	}
 	plot := figure.Plot{
@@ -115,7 +115,7 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			if err != nil {
 				return result, err
 			}
-			line.AddPoint(float64(rounds), figure.Mean("", x.rates(fills)).Measured)
+			line.AddPoint(float64(rounds), figure.Mean("", experiment.Values(fills, x.rate)).Measured)
 		}
 		plot.Curves = append(plot.Curves, line)
 	}

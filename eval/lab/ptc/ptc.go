@@ -88,15 +88,6 @@ func (x choice) cost(n int) float64 { return float64(n) * float64(x.rounds) * fl
 // rate returns what the paper calls the observed rate, computed from the share of ones.
 func (x choice) rate(fill float64) float64 { return twochoice.FPR(fill, x.k, x.c) }
 
-// rates applies rate to each fill.
-func (x choice) rates(fills []float64) []float64 {
-	rates := make([]float64, len(fills))
-	for i, f := range fills {
-		rates[i] = x.rate(f)
-	}
-	return rates
-}
-
 // coincide describes the rate of n keys under double hashing, including the share due to coinciding groups.
 func (x choice) coincide(fill float64, n int) string {
 	keys := float64(n)

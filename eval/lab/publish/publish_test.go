@@ -88,7 +88,7 @@ func TestDeltas(t *testing.T) {
 		}
 		// 267 keys a day in the full experiment, 40 here; gaps are as wide as there, and prefix and header cost 100 B
 		// in sets of 4 shards.
-		if most := 1.15*float64(k.target)*40/267 + 100; k.target > 0 && slices.Max(got.sizes) > most {
+		if most := 1.15*float64(k.target())*40/267 + 100; k.target() > 0 && slices.Max(got.sizes) > most {
 			t.Errorf("%s: %v bytes, want at most %.0f", k.name, got.sizes, most)
 		}
 		if slices.Max(got.sizes) > float64(got.whole)/10 || len(got.long) == 0 || len(got.short) == 0 {

@@ -19,14 +19,14 @@ func (t *track) rows() (rows []figure.Row) {
 		rows = append(rows, r)
 	}
 	day := figure.Mean("", t.sizes)
-	if t.target > 0 {
-		day = day.Noted("%s: at most %d", kept(day.Measured <= float64(t.target)), t.target)
+	if t.target() > 0 {
+		day = day.Noted("%s: at most %d", kept(day.Measured <= float64(t.target())), t.target())
 	}
 	add("bytes a day", day)
 	add("bytes a day, most", figure.Exact("", slices.Max(t.sizes)))
 	add(fmt.Sprintf("bytes of %d days at once", t.scale.short), figure.Mean("", t.short))
 	long := figure.Mean("", t.long)
-	if t.target == 950 {
+	if t.target() == 950 {
 		long = long.Noted("%s: at most 18000", kept(slices.Max(t.long) <= 18_000))
 	}
 	add(fmt.Sprintf("bytes of %d days at once", t.scale.long), long)

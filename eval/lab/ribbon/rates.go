@@ -24,7 +24,8 @@ const limitedKeys = 1_000_000
 // fractions builds filters for rates that are no power of two, with a quarter of the trials.
 func (s scale) fractions(c experiment.Config) part {
 	trials := max(2, c.Trials/4)
-	return part{float64(s.rates * len(fractionRates) * trials), func(ctx context.Context, work *experiment.Work, result *figure.Result) error {
+	all := float64(s.rates * len(fractionRates) * trials)
+	return part{all, func(ctx context.Context, work *experiment.Work, result *figure.Result) error {
 		builds, err := experiment.Each(ctx, work, float64(s.rates*len(fractionRates)), trials,
 			func(ctx context.Context, trial int) (over []float64, err error) {
 				hs := c.Hashes(s.rates, trial)

@@ -160,6 +160,11 @@ func described(g rankindexed.Geometry) string {
 	)
 }
 
+// sized returns the row of the bits a key of a geometry for paperKeys.
+func sized(label string, g rankindexed.Geometry, bits uint64) figure.Row {
+	return figure.Exact(label, float64(bits)/paperKeys).Noted("%s", described(g))
+}
+
 // filled has the size and the rates of a filter with all its keys.
 type filled struct {
 	bits   float64 // bits a key, of all words of all arrays

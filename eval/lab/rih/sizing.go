@@ -152,12 +152,8 @@ func runConfigurations(ctx context.Context, c experiment.Config) (figure.Result,
 				overflows("our search, larger buckets", line))
 		}
 		result.Add(rate,
-			figure.Exact(label("L <= 64, our search, bits a key by section V"),
-				float64(paper.RankIndexedBits(word))/paperKeys).
-				Noted("%s", described(word)),
-			figure.Exact(label("larger buckets, our search, bits a key of the structure"),
-				float64(line.Bits())/paperKeys).
-				Noted("%s", described(line)))
+			sized(label("L <= 64, our search, bits a key by section V"), word, paper.RankIndexedBits(word)),
+			sized(label("larger buckets, our search, bits a key of the structure"), line, line.Bits()))
 	}
 	plot.Curves = append(plot.Curves, figure.Level("P_o", paperKeys, paperOverflow))
 	result.Plots = []figure.Plot{plot}

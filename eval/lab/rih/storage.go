@@ -126,12 +126,8 @@ func runStorage(ctx context.Context, c experiment.Config, counts bool) (figure.R
 		if err != nil {
 			return result, err
 		}
-		result.Add(figure.Exact(label("rank-indexed by section V, L <= 64, our search"),
-			float64(paper.RankIndexedBits(word))/paperKeys).
-			Noted("%s", described(word)),
-			figure.Exact(label("rank-indexed by section V, larger buckets, our search"),
-				float64(paper.RankIndexedBits(line))/paperKeys).
-				Noted("%s", described(line)))
+		result.Add(sized(label("rank-indexed by section V, L <= 64, our search"), word, paper.RankIndexedBits(word)),
+			sized(label("rank-indexed by section V, larger buckets, our search"), line, paper.RankIndexedBits(line)))
 		asPublished := maker{
 			"rank-indexed, published configuration, our structure",
 			func(_ float64, n int) (stored, error) {

@@ -53,30 +53,19 @@ func (p *pages) document(i int) string {
 	return filepath.Join(p.out, p.report.Documents[i].Page+".html")
 }
 
-// writeAll writes all pages, so that no link leads to a page of an earlier report.
-func (p *pages) writeAll() error {
-	for i := range p.report.Documents {
-		if err := p.writeDocument(i); err != nil {
+// write writes the overview and the page of the document of an experiment. Without an experiment it writes all pages, so
+// that no link leads to a page of an earlier report.
+func (p *pages) write(e *figure.Entry) error {
+	for i, d := range p.report.Documents {
+		if e != nil && !slices.Contains(d.Entries, e) {
+			continue
+		}
+		draw := func(w io.Writer) error { return p.report.WriteDocument(w, i) }
+		if err := writeResultFile(p.document(i), draw); err != nil {
 			return err
 		}
 	}
 	return writeResultFile(p.index(), p.report.WriteIndex)
-}
-
-// writeOf writes the pages that show an experiment: the one of its document and the overview.
-func (p *pages) writeOf(e *figure.Entry) error {
-	for i, d := range p.report.Documents {
-		if slices.Contains(d.Entries, e) {
-			if err := p.writeDocument(i); err != nil {
-				return err
-			}
-		}
-	}
-	return writeResultFile(p.index(), p.report.WriteIndex)
-}
-
-func (p *pages) writeDocument(i int) error {
-	return writeResultFile(p.document(i), func(w io.Writer) error { return p.report.WriteDocument(w, i) })
 }
 
 // machine describes this machine.

@@ -64,7 +64,7 @@ func (a *app) report(ctx context.Context, todo []lab.Experiment, config lab.Conf
 	for _, e := range todo {
 		all += weight(e)
 	}
-	if err := p.writeAll(); err != nil { // fails before the work if they cannot be written
+	if err := p.write(nil); err != nil { // fails before the work if they cannot be written
 		return err
 	}
 	var failed []error
@@ -83,7 +83,7 @@ func (a *app) report(ctx context.Context, todo []lab.Experiment, config lab.Conf
 			e.Err = err
 			failed = append(failed, fmt.Errorf("%s: %w", e.Name, err))
 		}
-		if err := p.writeOf(e); err != nil {
+		if err := p.write(e); err != nil {
 			return err
 		}
 		a.tellEntry(i+1, len(todo), *e)
