@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/eval/bench/versus"
+	"github.com/bloomery/bloomery/eval/child"
 )
 
 // Across holds the comparison with filters of other languages, with one number of keys. Its JSON is the output of
@@ -65,16 +66,16 @@ func (o options) across(ctx context.Context, w, wErr io.Writer) error {
 	var all []Program
 	for _, language := range o.peers {
 		p, err := versus.Prepare(ctx, language, ".", wErr)
-		var lack versus.LackError
+		var lack child.LackError
 		if err != nil && !errors.As(err, &lack) {
 			return err
 		}
-		if lack.What != "" {
-			fmt.Fprintf(wErr, "\nNOT RUN: %s: %s\n\n", language, lack.What)
+		if lack != "" {
+			fmt.Fprintf(wErr, "\nNOT RUN: %s: %s\n\n", language, lack)
 		} else {
 			o.compare.Programs = append(o.compare.Programs, p)
 		}
-		all = append(all, Program{language, lack.What, p.Toolchain, p.Flags, p.Versions})
+		all = append(all, Program{language, string(lack), p.Toolchain, p.Flags, p.Versions})
 	}
 	if len(o.compare.Programs) == 0 {
 		return fmt.Errorf("--peers %s: nothing was run; see above", strings.Join(o.peers, ","))

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/bloomery/bloomery/eval/child"
 	"github.com/bloomery/bloomery/interop/clubcard"
 )
 
@@ -26,7 +27,7 @@ func clubcardSystem() system {
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, p.close()) }()
+		defer func() { err = errors.Join(err, p.Close()) }()
 		t.result.Version = p.version()
 		fewest := 1 // its builder panics without keys
 		return t.each(t.grid(fewest, []kind{"certificates"}, "direct", "inverted"), func(c testCase) error {
@@ -132,7 +133,7 @@ func (t *trial) askClubcard(p peer, c testCase, d *direction, file []byte, asked
 		return err
 	}
 	theirErr := p.ask(c, f.ours, f.asked, f.answers)
-	var refused refusedError
+	var refused child.RefusedError
 	if theirErr != nil && !errors.As(theirErr, &refused) {
 		return theirErr
 	}

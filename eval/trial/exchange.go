@@ -23,7 +23,7 @@ type exchange struct {
 	configs func(c testCase) []bloomery.Config
 	// like returns the configuration of our filter that has the same bytes as one of theirs with the same keys. nil: the
 	// spec of the filter that was read.
-	like func(c testCase) config
+	like func(c testCase) bloomery.Config
 	// static is true if a filter takes no keys after it was made. Its bytes may then differ from theirs.
 	static bool
 	// inFile reports whether filters lie in a larger file. Ours are then written over theirs in such a file. nil: no.
@@ -31,8 +31,6 @@ type exchange struct {
 	// mostAsked is about how many keys of a case are asked, present and absent together. 0 is all keys.
 	mostAsked int
 }
-
-type config = bloomery.Config
 
 // always returns a function that returns the format.
 func always(f interop.Format) func(testCase) interop.Format {
@@ -59,7 +57,7 @@ func (t *trial) files() files {
 
 // exchange compares the system in all cases. It closes the peer.
 func (t *trial) exchange(p peer, x exchange) (err error) {
-	defer func() { err = errors.Join(err, p.close()) }()
+	defer func() { err = errors.Join(err, p.Close()) }()
 	t.result.Version = p.version()
 	return t.each(x.cases, func(c testCase) error {
 		keys := generate(c.kind, c.seed, 0, c.keys+c.absent())
@@ -205,16 +203,16 @@ func throughOurs(format interop.Format, file []byte) (*bloomery.Set, []byte, err
 }
 
 // like returns the configuration of our filter that is like one of theirs.
-func (j *job) like(theirs *bloomery.Set) []config {
+func (j *job) like(theirs *bloomery.Set) []bloomery.Config {
 	if j.x.like != nil {
-		return []config{j.x.like(j.c)}
+		return []bloomery.Config{j.x.like(j.c)}
 	}
-	return []config{{Spec: theirs.Spec().String()}}
+	return []bloomery.Config{{Spec: theirs.Spec().String()}}
 }
 
 // build makes a filter of ours from the first of the configurations that is accepted, and returns it with its bytes in
 // the format.
-func (j *job) build(configs []config, hash filter.HashID, keys [][]byte) (set *bloomery.Set, file []byte, err error) {
+func (j *job) build(configs []bloomery.Config, hash filter.HashID, keys [][]byte) (set *bloomery.Set, file []byte, err error) {
 	for _, one := range configs {
 		one.Keys, one.Hash = uint64(max(1, len(keys))), hash
 		if j.x.static {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 
 	"github.com/FastFilter/xorfilter"
@@ -17,53 +16,37 @@ import (
 
 // xorfSystem is the binary fuse filters of the crate xorf, in bincode.
 func xorfSystem() system {
-	return system{name: "xorf", about: "crate xorf 0.13.0, by cargo", run: func(t *trial) error {
-		return t.fuse("xorf", []kind{long}, []string{"8", "16", "32"}, func() (peer, error) {
-			command, err := t.shop.rust("xorf")
-			if err != nil {
-				return nil, err
-			}
-			return start(t.ctx, "xorf", command)
-		})
-	}}
+	return programSystem("xorf", "crate xorf 0.13.0, by cargo", rust("xorf"), func(t *trial) exchange {
+		return fuseExchange("xorf", t.grid(1, []kind{long}, "8", "16", "32"))
+	})
 }
 
 // fastFilterSystem is the binary fuse filters of FastFilter/xorfilter, in Go. They are asked in this program.
 func fastFilterSystem() system {
 	about := "Go module github.com/FastFilter/xorfilter, in this program"
 	return system{name: "fastfilter", about: about, alone: true, run: func(t *trial) error {
-		return t.fuse("xorfilter", []kind{long}, []string{"8", "16", "32"}, func() (peer, error) { return fastFilter{}, nil })
+		return t.exchange(fastFilter{}, fuseExchange("xorfilter", t.grid(1, []kind{long}, "8", "16", "32")))
 	}}
 }
 
 // pyFuseFilterSystem is the binary fuse filters of FastFilter's library for C, from Python. pyfusefilter hashes strings
 // with XXH64.
 func pyFuseFilterSystem() system {
-	return system{name: "pyfusefilter", about: "pyfusefilter 1.3, with FastFilter's library for C, by pip",
-		run: func(t *trial) error {
-			return t.fuse("fastfilter", []kind{xxh64}, []string{"8", "16"}, func() (peer, error) {
-				folder, python, err := t.shop.python("pyfusefilter")
-				if err != nil {
-					return nil, err
-				}
-				return start(t.ctx, "pyfusefilter", []string{python, filepath.Join(folder, "trial.py")})
-			})
-		}}
+	about := "pyfusefilter 1.3, with FastFilter's library for C, by pip"
+	return programSystem("pyfusefilter", about, python("pyfusefilter"), func(t *trial) exchange {
+		return fuseExchange("fastfilter", t.grid(1, []kind{xxh64}, "8", "16"))
+	})
 }
 
-// fuse compares binary fuse filters. The form is the width of a slot in bits, which decides about the rate: cases of
-// several rates differ by their keys only. The format has this name and the form.
-func (t *trial) fuse(name string, kinds []kind, forms []string, start func() (peer, error)) error {
-	p, err := start()
-	if err != nil {
-		return err
-	}
-	return t.exchange(p, exchange{
+// fuseExchange compares binary fuse filters. The form is the width of a slot in bits, which decides about the rate: cases
+// of several rates differ by their keys only. The format has this name and the form.
+func fuseExchange(name string, cases []testCase) exchange {
+	return exchange{
 		format:  func(c testCase) interop.Format { return interop.Format(name + c.form) },
-		cases:   t.grid(1, kinds, forms...),
+		cases:   cases,
 		configs: func(c testCase) []bloomery.Config { return []bloomery.Config{{Spec: "fuse(width=" + c.form + ")"}} },
 		static:  true,
-	})
+	}
 }
 
 // fastFilter is FastFilter/xorfilter as a peer.
@@ -82,22 +65,26 @@ func (fastFilter) version() string {
 	return module
 }
 
-func (fastFilter) close() error { return nil }
+func (fastFilter) Close() error { return nil }
+
+// fuseOf are the calls of filters with slots of one width.
+type fuseOf struct {
+	build func(numbers []uint64, out string) error
+	ask   func(numbers []uint64, file, answers string) error
+	again func(file, out string) error
+}
+
+func newFuseOf[T xorfilter.Unsigned]() fuseOf { return fuseOf{buildFuse[T], askFuse[T], againFuse[T]} }
+
+// fuses has the calls by the form of a case.
+var fuses = map[string]fuseOf{"8": newFuseOf[uint8](), "16": newFuseOf[uint16](), "32": newFuseOf[uint32]()}
 
 func (fastFilter) build(c testCase, keys, out string) ([]part, error) {
 	numbers, err := readNumbers(keys)
 	if err != nil {
 		return nil, err
 	}
-	switch c.form {
-	case "8":
-		err = buildFuse[uint8](numbers, out)
-	case "16":
-		err = buildFuse[uint16](numbers, out)
-	default:
-		err = buildFuse[uint32](numbers, out)
-	}
-	return []part{{0, -1, -1}}, err
+	return []part{{0, -1, -1}}, fuses[c.form].build(numbers, out)
 }
 
 func (fastFilter) ask(c testCase, file, keys, answers string) error {
@@ -105,24 +92,10 @@ func (fastFilter) ask(c testCase, file, keys, answers string) error {
 	if err != nil {
 		return err
 	}
-	switch c.form {
-	case "8":
-		return askFuse[uint8](numbers, file, answers)
-	case "16":
-		return askFuse[uint16](numbers, file, answers)
-	}
-	return askFuse[uint32](numbers, file, answers)
+	return fuses[c.form].ask(numbers, file, answers)
 }
 
-func (fastFilter) again(c testCase, file, out string) error {
-	switch c.form {
-	case "8":
-		return againFuse[uint8](file, out)
-	case "16":
-		return againFuse[uint16](file, out)
-	}
-	return againFuse[uint32](file, out)
-}
+func (fastFilter) again(c testCase, file, out string) error { return fuses[c.form].again(file, out) }
 
 func buildFuse[T xorfilter.Unsigned](numbers []uint64, out string) error {
 	f, err := xorfilter.NewBinaryFuse[T](numbers)

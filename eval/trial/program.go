@@ -1,19 +1,16 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/bloomery/bloomery/eval/child"
 	"github.com/bloomery/bloomery/internal/cli"
 )
 
@@ -36,7 +33,7 @@ type peer interface {
 	ask(c testCase, file, keys, answers string) error
 	// again reads a file and writes the filter to another one.
 	again(c testCase, file, out string) error
-	close() error
+	Close() error
 }
 
 // program is a peer that is a child process. It reads a line for each call, with tabs between the words:
@@ -49,13 +46,8 @@ type peer interface {
 // and answers with one line: "ok" and what the call returns, or "error" and a message. It ends at the end of its input.
 // FORM is "-" if the format has one form.
 type program struct {
-	ctx    context.Context
-	name   string
-	cmd    *exec.Cmd
-	input  io.WriteCloser
-	output *bufio.Reader
-	says   tail
-	is     string // version
+	*child.Process
+	is string // version
 }
 
 // patience is the longest time that a program may take for one call, patienceEnd that for its end.
@@ -63,23 +55,12 @@ const patience, patienceEnd = 10 * time.Minute, 10 * time.Second
 
 // start starts a program. When ctx ends, it and all that it started are killed.
 func start(ctx context.Context, name string, args []string) (p *program, err error) {
-	p = &program{ctx: ctx, name: name, cmd: exec.CommandContext(ctx, args[0], args[1:]...)}
-	group(p.cmd)
-	p.cmd.WaitDelay = patienceEnd
-	p.cmd.Stderr = &p.says
-	if p.input, err = p.cmd.StdinPipe(); err != nil {
+	p = &program{}
+	if p.Process, err = child.Start(ctx, name, nil, args...); err != nil {
 		return nil, err
-	}
-	output, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	p.output = bufio.NewReader(output)
-	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if p.is, err = p.call("hello"); err != nil {
-		return nil, errors.Join(err, p.close())
+		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
 }
@@ -94,7 +75,7 @@ func (p *program) build(c testCase, keys, out string) (all []part, err error) {
 	for _, word := range strings.Fields(reply) {
 		var w part
 		if _, err := fmt.Sscanf(word, "%d:%d:%d", &w.offset, &w.length, &w.rows); err != nil {
-			return nil, fmt.Errorf("%s: a part %q, want OFFSET:LENGTH:ROWS", p.name, word)
+			return nil, fmt.Errorf("a part %q, want OFFSET:LENGTH:ROWS", word)
 		}
 		all = append(all, w)
 	}
@@ -121,99 +102,26 @@ func formText(c testCase) string {
 	return c.form
 }
 
-// refusedError is the error of a call that the program refused.
-type refusedError string
-
-func (e refusedError) Error() string { return string(e) }
-
 // call sends a line and returns the rest of the reply after "ok".
 func (p *program) call(words ...string) (string, error) {
-	slow := time.AfterFunc(patience, func() { _ = p.cmd.Cancel() })
-	defer slow.Stop()
-	_, err := io.WriteString(p.input, strings.Join(words, "\t")+"\n")
-	line := ""
-	if err == nil {
-		line, err = p.output.ReadString('\n')
-	}
-	if p.ctx.Err() != nil {
-		return "", context.Cause(p.ctx)
-	}
-	if err != nil {
-		return "", fmt.Errorf("%s: no answer to %q: %w%s", p.name, words, err, p.says.text())
-	}
-	word, rest, _ := strings.Cut(strings.TrimRight(line, "\r\n"), " ")
-	switch word {
-	case "ok":
-		return strings.TrimSpace(rest), nil
-	case "error":
-		return "", refusedError(fmt.Sprintf("%s: %q: %s%s", p.name, words, rest, p.says.text()))
-	}
-	return "", fmt.Errorf("%s: answered %.80q to %q", p.name, line, words)
-}
-
-// close ends the program. After ctx has ended it returns nil.
-func (p *program) close() error {
-	_ = p.input.Close()
-	slow := time.AfterFunc(patienceEnd, func() { _ = p.cmd.Cancel() })
-	defer slow.Stop()
-	err := p.cmd.Wait()
-	if err == nil || p.ctx.Err() != nil {
-		return nil
-	}
-	return fmt.Errorf("%s at its end: %w%s", p.name, err, p.says.text())
-}
-
-// tail keeps the last bytes that were written to it. It is safe for concurrent use.
-type tail struct {
-	mu   sync.Mutex
-	last []byte
-}
-
-// tailBytes is how many bytes a tail keeps.
-const tailBytes = 3000
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.last = append(t.last, b...)
-	t.last = t.last[max(0, len(t.last)-tailBytes):]
-	return len(b), nil
-}
-
-// text returns a colon and the bytes as an indented block, or "" if there are none.
-func (t *tail) text() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	b := bytes.TrimSpace(t.last)
-	if len(b) == 0 {
-		return ""
-	}
-	return ":\n  " + strings.ReplaceAll(string(b), "\n", "\n  ")
+	defer time.AfterFunc(patience, p.Kill).Stop()
+	return p.Ask(strings.Join(words, "\t"))
 }
 
 // slice returns the bytes of a part of a file.
 func (w part) slice(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return nil, err
-	}
+	size := int64(len(b))
 	if w.length < 0 {
 		w.length = size - w.offset
 	}
 	if w.offset < 0 || w.length < 0 || w.offset > size || w.length > size-w.offset {
 		return nil, fmt.Errorf("a filter at %d of %d bytes in a file of %d", w.offset, w.length, size)
 	}
-	b := make([]byte, w.length)
-	_, err = f.ReadAt(b, w.offset)
-	if err == io.EOF && w.length == 0 {
-		err = nil
-	}
-	return b, err
+	return b[w.offset:][:w.length], nil
 }
 
 // system is another system.
@@ -221,14 +129,9 @@ type system struct {
 	name  string // for --system
 	about string // what is fetched, and what it needs
 	alone bool   // whether it needs no tool
-	// run tries the system. The error is a lackError if the machine lacks something.
+	// run tries the system. The error is a child.LackError if the machine lacks something.
 	run func(*trial) error
 }
-
-// lackError says what the machine lacks to run a system.
-type lackError string
-
-func (e lackError) Error() string { return string(e) }
 
 // trial is the trial of one system. It is for one goroutine.
 type trial struct {

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bloomery/bloomery/eval/child"
 	"github.com/bloomery/bloomery/interop"
 )
 
@@ -30,10 +31,9 @@ type redis struct {
 // startRedis starts a server with a module and with a socket in a folder. When ctx ends, the server is killed.
 func startRedis(ctx context.Context, server, module, dir string) (r *redis, err error) {
 	socket := filepath.Join(dir, "redis.sock")
-	r = &redis{ctx: ctx, cmd: exec.CommandContext(ctx, server, "--port", "0", "--unixsocket", socket,
+	r = &redis{ctx: ctx, cmd: child.Command(ctx, server, "--port", "0", "--unixsocket", socket,
 		"--save", "", "--appendonly", "no", "--dir", dir, "--loadmodule", module)}
-	group(r.cmd)
-	var says tail
+	var says child.Tail
 	r.cmd.Stdout, r.cmd.Stderr = &says, &says
 	if err := r.cmd.Start(); err != nil {
 		return nil, err
@@ -43,13 +43,13 @@ func startRedis(ctx context.Context, server, module, dir string) (r *redis, err 
 		if conn, err = net.Dial("unix", socket); err != nil && (ctx.Err() != nil || time.Since(start) > patienceEnd) {
 			_ = r.cmd.Cancel()
 			_ = r.cmd.Wait()
-			return nil, fmt.Errorf("redis-server: %w%s", err, says.text())
+			return nil, fmt.Errorf("redis-server: %w%s", err, says.Quote())
 		}
 	}
 	context.AfterFunc(ctx, func() { conn.Close() })
 	r.client = newClient(conn)
 	if r.is, err = r.about(); err != nil {
-		return nil, errors.Join(err, r.close())
+		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
@@ -79,7 +79,7 @@ func (r *redis) about() (string, error) {
 
 func (r *redis) version() string { return r.is }
 
-func (r *redis) close() error {
+func (r *redis) Close() error {
 	_ = r.conn.Close()
 	_ = r.cmd.Cancel()
 	_ = r.cmd.Wait()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"embed"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -13,7 +12,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/bloomery/bloomery/eval/mavenjars"
+	"github.com/bloomery/bloomery/eval/child"
 )
 
 // programs are the sources of the programs of the systems, and of what they share by language.
@@ -59,51 +58,26 @@ func (s shop) unpack(sources ...string) (folder string, err error) {
 
 // tool runs a tool in a folder. The error has the end of what it printed.
 func (s shop) tool(folder string, args ...string) error {
-	fmt.Fprintf(s.notes, "%s: %s; the first time it fetches packages\n", folder, strings.Join(args, " "))
-	c := exec.CommandContext(s.ctx, args[0], args[1:]...)
-	group(c)
-	c.Dir, c.WaitDelay = folder, patienceEnd
-	var says tail
-	c.Stdout, c.Stderr = &says, &says
-	err := c.Run()
-	if s.ctx.Err() != nil {
-		return context.Cause(s.ctx)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w%s", strings.Join(args, " "), err, says.text())
-	}
-	return nil
+	return child.Run(child.Command(s.ctx, args...), folder, s.notes, io.Discard)
 }
 
 // java builds the program of a system with Maven and returns its command line. The class is trial.Main.
 func (s shop) java(name string, flags ...string) ([]string, error) {
-	if lacks := mavenjars.Lacking("it", 17, 0); lacks != "" {
-		return nil, lackError(lacks)
-	}
 	folder, err := s.unpack("java", name)
-	if err == nil {
-		err = s.tool(folder, "mvn", "-q", "-B", "-Dstyle.color=never", "process-classes")
-	}
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(folder, "target", "classes") + string(os.PathListSeparator) +
-		filepath.Join(folder, "target", "lib", "*")
-	return append(append([]string{mavenjars.Java()}, flags...), "-cp", path, "trial.Main"), nil
+	return child.Maven(s.ctx, folder, "trial.Main", s.notes, flags...)
 }
 
 // rust builds the program of a system with Cargo and returns its command line.
 func (s shop) rust(name string) ([]string, error) {
-	for _, tool := range []string{"cargo", "rustc"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			return nil, lackError("it needs cargo; there is no " + tool + " in PATH")
-		}
-	}
 	folder, err := s.unpack("rust", name)
-	if err == nil {
-		err = s.tool(folder, "cargo", "build", "--release", "--locked", "--target-dir", "target")
+	if err != nil {
+		return nil, err
 	}
-	return []string{filepath.Join(folder, "target", "release", "trial"+exe())}, err
+	path, err := child.Cargo(s.ctx, folder, "trial", s.notes, io.Discard)
+	return []string{path}, err
 }
 
 // python makes an environment with the packages of a system's requirements.txt. It returns the folder of the system,
@@ -111,7 +85,7 @@ func (s shop) rust(name string) ([]string, error) {
 func (s shop) python(name string) (folder, inEnv string, err error) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		return "", "", lackError("it needs python3 in PATH")
+		return "", "", child.LackError("it needs python3 in PATH")
 	}
 	if folder, err = s.unpack("python", name); err != nil {
 		return "", "", err
@@ -137,12 +111,4 @@ func (s shop) python(name string) (folder, inEnv string, err error) {
 		}
 	}
 	return folder, inEnv, nil
-}
-
-// exe is the end of the name of a program.
-func exe() string {
-	if runtime.GOOS == "windows" {
-		return ".exe"
-	}
-	return ""
 }

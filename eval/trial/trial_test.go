@@ -37,7 +37,7 @@ var faults = map[string]string{
 }
 
 func (f *fake) version() string { return "fake 1" }
-func (f *fake) close() error    { return nil }
+func (f *fake) Close() error    { return nil }
 
 func fakeConfigs(c testCase) []bloomery.Config {
 	return []bloomery.Config{{Spec: "guava(fpr=" + c.rateText() + ")"}, {Spec: "guava(bits_per_key=40)"}}

@@ -163,7 +163,7 @@ func (r *run) program(ctx context.Context, kind Kind, program Program, file stri
 }
 
 // sides are the two processes of a comparison.
-type sides struct{ ours, theirs *process }
+type sides struct{ ours, theirs process }
 
 // start starts both processes and lets them load the keys.
 func (r *run) start(ctx context.Context, kind Kind, program Program, file string) (*sides, error) {
@@ -191,9 +191,6 @@ func (s *sides) close() {
 	if s == nil {
 		return
 	}
-	for _, p := range []*process{s.ours, s.theirs} {
-		if p != nil {
-			p.close()
-		}
-	}
+	s.ours.close()
+	s.theirs.close()
 }

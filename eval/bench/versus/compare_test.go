@@ -1,7 +1,6 @@
 package versus
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -79,14 +78,9 @@ func TestCompare(t *testing.T) {
 
 // TestTime checks that a side asks for the other keys before the time is taken; the time is for the side's own keys.
 func TestTime(t *testing.T) {
-	var in commands
-	a := &asker{
-		Side: &Side{Times: map[string][]float64{}}, positives: map[[2]int]uint64{},
-		process: &process{
-			ctx: t.Context(), in: &in,
-			out: bufio.NewReader(strings.NewReader("ok ns=70 positives=0\nok ns=50 positives=9\n")),
-		},
-	}
+	a := &asker{Side: &Side{Times: map[string][]float64{}}, positives: map[[2]int]uint64{}}
+	in := &commands{replies: [][]uint64{{70, 0}, {50, 9}}} // ns and positives
+	a.process = in
 	if err := a.time(Present, "single", [2]int{10, 20}, [2]int{20, 30}); err != nil {
 		t.Fatal(err)
 	}
@@ -98,10 +92,17 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// commands are those that were sent to a process.
-type commands struct{ strings.Builder }
+// commands is a process that keeps its commands and has the replies to them.
+type commands struct {
+	strings.Builder
+	replies [][]uint64
+}
 
-func (*commands) Close() error { return nil }
+func (c *commands) numbers(command string, _ ...string) (reply []uint64, err error) {
+	c.WriteString(command + "\n")
+	reply, c.replies = c.replies[0], c.replies[1:]
+	return reply, nil
+}
 
 // TestFaults checks that each fault of a peer is said in a sentence that names the peer, and that the others go on.
 func TestFaults(t *testing.T) {
@@ -199,18 +200,14 @@ func TestKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	arrays, err := readArrays(filepath.Join(dir, "arrays"), at.end)
-	if err != nil {
-		t.Fatal(err)
+	read := map[Kind][]byte{}
+	for _, kind := range Kinds {
+		var err error
+		if read[kind], err = readKeys(filepath.Join(dir, string(kind)), kind, at.end); err != nil {
+			t.Fatal(err)
+		}
 	}
-	texts, err := readStrings(filepath.Join(dir, "strings"), at.end)
-	if err != nil {
-		t.Fatal(err)
-	}
-	numbers, err := readIntegers(filepath.Join(dir, "integers"), at.end)
-	if err != nil {
-		t.Fatal(err)
-	}
+	arrays, texts, numbers := slices.Collect(slices.Chunk(read[Arrays], 16)), stringsIn(read[Strings]), integersIn(read[Integers])
 	present, sampled := map[uint64]bool{}, map[uint64]bool{}
 	for i, k := range numbers {
 		if want := fmt.Sprintf("%016x", k); texts[i] != want || string(arrays[i]) != want {
@@ -229,7 +226,7 @@ func TestKeys(t *testing.T) {
 	if len(present) != 5000 || len(sampled) < 2000 || len(sampled) > 2500 {
 		t.Errorf("%d distinct keys, %d in the sample", len(present), len(sampled))
 	}
-	if _, err := readStrings(filepath.Join(dir, "integers"), at.end); err == nil {
+	if _, err := readKeys(filepath.Join(dir, "integers"), Strings, at.end); err == nil {
 		t.Error("a file of integers is read as strings")
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"unsafe"
 )
 
@@ -60,11 +60,7 @@ func writeKeys(
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if e := f.Close(); err == nil {
-			err = e
-		}
-	}()
+	defer func() { err = errors.Join(err, f.Close()) }()
 	w := bufio.NewWriterSize(f, 1<<20)
 	r := rand.New(rand.NewPCG(5, 6))
 	var b [8]byte
@@ -95,41 +91,25 @@ func writeKeys(
 	return w.Flush()
 }
 
-// readStrings reads a file of strings. They share the memory of the file.
-func readStrings(path string, count int) ([]string, error) {
-	b, err := readKeys(path, Strings, count)
-	if err != nil {
-		return nil, err
-	}
-	keys := make([]string, count)
+// stringsIn returns the strings of a file, which share its memory.
+func stringsIn(file []byte) []string {
+	keys := make([]string, len(file)/Strings.size())
 	for i := range keys {
-		keys[i] = unsafe.String(&b[16*i], 16)
+		keys[i] = unsafe.String(&file[16*i], 16)
 	}
-	return keys, nil
+	return keys
 }
 
-// readArrays reads a file of arrays. They share the memory of the file.
-func readArrays(path string, count int) ([][]byte, error) {
-	b, err := readKeys(path, Arrays, count)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Collect(slices.Chunk(b, Arrays.size())), nil
-}
-
-// readIntegers reads a file of integers.
-func readIntegers(path string, count int) ([]uint64, error) {
-	b, err := readKeys(path, Integers, count)
-	if err != nil {
-		return nil, err
-	}
-	keys := make([]uint64, count)
+// integersIn returns the integers of a file.
+func integersIn(file []byte) []uint64 {
+	keys := make([]uint64, len(file)/Integers.size())
 	for i := range keys {
-		keys[i] = binary.LittleEndian.Uint64(b[8*i:])
+		keys[i] = binary.LittleEndian.Uint64(file[8*i:])
 	}
-	return keys, nil
+	return keys
 }
 
+// readKeys reads a file of keys.
 func readKeys(path string, kind Kind, count int) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {

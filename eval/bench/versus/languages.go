@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bloomery/bloomery/eval/mavenjars"
+	"github.com/bloomery/bloomery/eval/child"
 )
 
 // Program is the built program of the peers in one language.
@@ -29,23 +29,19 @@ type Program struct {
 // Languages are the languages of the peers, in the order of Pairs.
 var Languages = []string{"rust", "java"}
 
-// A LackError says what this machine lacks to run the peers of a language.
-type LackError struct{ What string }
-
-func (e LackError) Error() string { return e.What }
-
 // Prepare builds the program of a language in its folder below dir, the folder bench. It writes what it does to w. The
-// error is a LackError if the machine has no compiler of the language.
+// error is a child.LackError if the machine has no compiler of the language.
 func Prepare(ctx context.Context, language, dir string, w io.Writer) (Program, error) {
 	folder := filepath.Join(dir, language)
-	prepare, ok := map[string]func(context.Context, string, io.Writer) (Program, error){
-		"rust": prepareRust, "java": prepareJava,
-	}[language]
-	if !ok {
+	if !slices.Contains(Languages, language) {
 		return Program{}, fmt.Errorf("peers in %q: want %s", language, strings.Join(Languages, " or "))
 	}
 	if _, err := os.Stat(folder); err != nil {
 		return Program{}, fmt.Errorf("%w; run in the folder bench of the repository", err)
+	}
+	prepare := prepareRust
+	if language == "java" {
+		prepare = prepareJava
 	}
 	p, err := prepare(ctx, folder, w)
 	if ctx.Err() != nil {
@@ -59,19 +55,13 @@ func Prepare(ctx context.Context, language, dir string, w io.Writer) (Program, e
 const nativeFlags = "-C target-cpu=native"
 
 func prepareRust(ctx context.Context, folder string, w io.Writer) (p Program, err error) {
-	for _, tool := range []string{"cargo", "rustc"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			return p, LackError{"peers in Rust need cargo; there is no " + tool + " in PATH"}
-		}
-	}
 	flags, set := os.LookupEnv("RUSTFLAGS")
 	if !set {
 		flags = nativeFlags
 	}
 	p.Flags = "RUSTFLAGS=" + flags
-	c := exec.CommandContext(ctx, "cargo", "build", "--release", "--locked")
-	c.Env = append(os.Environ(), p.Flags)
-	if err := build(c, folder, w, w, "crates"); err != nil {
+	program, err := child.Cargo(ctx, folder, "bloomery-peers", w, w, p.Flags)
+	if err != nil {
 		return p, err
 	}
 	out, err := exec.CommandContext(ctx, "rustc", "--version").Output()
@@ -79,14 +69,6 @@ func prepareRust(ctx context.Context, folder string, w io.Writer) (p Program, er
 		return p, fmt.Errorf("rustc --version: %w", err)
 	}
 	p.Toolchain = string(bytes.TrimSpace(out))
-	target := os.Getenv("CARGO_TARGET_DIR")
-	if target == "" {
-		target = filepath.Join(folder, "target")
-	}
-	program, err := filepath.Abs(filepath.Join(target, "release", "bloomery-peers"))
-	if err != nil {
-		return p, err
-	}
 	p.Command = Command{Args: []string{program}}
 	p.Versions, err = pins(filepath.Join(folder, "Cargo.lock"), `name = "([^"]+)"\nversion = "([^"]+)"`)
 	return p, err
@@ -97,22 +79,11 @@ func prepareRust(ctx context.Context, folder string, w io.Writer) (p Program, er
 var javaFlags = []string{"-XX:+UseSerialGC", "-XX:MaxRAMPercentage=60"}
 
 func prepareJava(ctx context.Context, folder string, w io.Writer) (p Program, err error) {
-	if lacks := mavenjars.Lacking("the peer in Java", 17, 0); lacks != "" {
-		return p, LackError{lacks}
-	}
-	c := exec.CommandContext(ctx, "mvn", "-q", "-B", "-Dstyle.color=never", "process-classes")
-	if err := build(c, folder, w, io.Discard, "jars"); err != nil { // it prints control characters without a terminal
-		return p, err
-	}
-	target, err := filepath.Abs(filepath.Join(folder, "target"))
-	if err != nil {
-		return p, err
-	}
 	p.Flags = strings.Join(javaFlags, " ")
 	p.Without = []Kind{Arrays} // its strings are arrays
-	path := filepath.Join(target, "classes") + string(os.PathListSeparator) + filepath.Join(target, "lib", "*")
-	program := []string{"-cp", path, "bloomery.Peer"}
-	p.Command = Command{Args: slices.Concat([]string{mavenjars.Java()}, javaFlags, program)}
+	if p.Command.Args, err = child.Maven(ctx, folder, "bloomery.Peer", w, javaFlags...); err != nil {
+		return p, err
+	}
 	p.Versions, err = pins(filepath.Join(folder, "pom.xml"), `<artifactId>([^<]+)</artifactId>\s*<version>([^<]+)`)
 	if err != nil {
 		return p, err
@@ -129,21 +100,6 @@ func greeted(ctx context.Context, c Command) (string, error) {
 	}
 	process.close()
 	return runtime, nil
-}
-
-// build runs a compiler in a folder, and says so to note. What the compiler prints goes to w, its end into the error.
-func build(c *exec.Cmd, folder string, note, w io.Writer, loads string) error {
-	command := strings.Join(c.Args, " ")
-	fmt.Fprintf(note, "%s: %s; the first time it loads %s and takes a minute\n", folder, command, loads)
-	says := &tail{}
-	c.Dir, c.Stdout, c.Stderr = folder, io.MultiWriter(w, says), io.MultiWriter(w, says)
-	c.WaitDelay = patience
-	group(c)
-	err := c.Run()
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %s: %w%s", folder, command, err, says.quote())
 }
 
 // pins returns the versions that a project file names.

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/bloomery/bloomery/eval/child"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -22,9 +23,9 @@ func TestReal(t *testing.T) {
 	for _, language := range Languages {
 		t.Run(language, func(t *testing.T) {
 			program, err := Prepare(t.Context(), language, "..", t.Output())
-			var lack LackError
+			var lack child.LackError
 			if errors.As(err, &lack) {
-				t.Skip("NOT RUN: " + lack.What)
+				t.Skip("NOT RUN: " + lack.Error())
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -79,13 +80,13 @@ func TestLack(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("JAVA_HOME", "")
 	for _, language := range Languages {
-		var lack LackError
+		var lack child.LackError
 		if _, err := Prepare(t.Context(), language, "..", t.Output()); !errors.As(err, &lack) {
 			t.Errorf("%s: %v", language, err)
 		}
 	}
 	for _, args := range [][2]string{{"rust", t.TempDir()}, {"cobol", ".."}} {
-		var lack LackError
+		var lack child.LackError
 		if _, err := Prepare(t.Context(), args[0], args[1], t.Output()); err == nil || errors.As(err, &lack) {
 			t.Errorf("%q: %v", args, err)
 		}
@@ -110,7 +111,7 @@ func TestBuildFails(t *testing.T) {
 	t.Setenv("PATH", bin)
 	_, err := Prepare(t.Context(), "rust", dir, t.Output())
 	want := filepath.Join(dir, "rust") +
-		": cargo build --release --locked: exit status 101:\n  error: no route to the registry"
+		": cargo build --release --locked --target-dir target: exit status 101:\n  error: no route to the registry"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}

@@ -5,7 +5,9 @@ import "fmt"
 // asker is one side of a running comparison.
 type asker struct {
 	*Side
-	process *process
+	process interface {
+		numbers(command string, names ...string) ([]uint64, error)
+	}
 	name    string // for errors
 	filter  string // FILTER of the command build
 	options string // NAME=VALUE of the command build

@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,21 +79,22 @@ func (s *server) answer(ctx context.Context, line string) (string, error) {
 
 func (s *server) load(kind Kind, path string, count int) error {
 	s.keys, s.set = nil, nil
-	switch kind {
-	case Strings:
-		keys, err := readStrings(path, count)
-		s.keys = stringKeys(keys)
-		return err
-	case Arrays:
-		keys, err := readArrays(path, count)
-		s.keys = arrayKeys(keys)
-		return err
-	case Integers:
-		keys, err := readIntegers(path, count)
-		s.keys = integerKeys(keys)
+	if !slices.Contains(Kinds, kind) {
+		return fmt.Errorf("%q: want strings, arrays or integers", string(kind))
+	}
+	file, err := readKeys(path, kind, count)
+	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%q: want strings, arrays or integers", string(kind))
+	switch kind {
+	case Strings:
+		s.keys = keysOf[string]{stringsIn(file), askStrings}
+	case Arrays:
+		s.keys = keysOf[[]byte]{slices.Collect(slices.Chunk(file, kind.size())), askArrays}
+	case Integers:
+		s.keys = keysOf[uint64]{integersIn(file), askIntegers}
+	}
+	return nil
 }
 
 // span parses the range of keys of a command.

@@ -14,17 +14,22 @@ import (
 // batchKeys is the number of keys of one call of ContainsMany.
 const batchKeys = 256
 
-type stringKeys []string
-
-func (k stringKeys) count() int { return len(k) }
-
-func (k stringKeys) build(ctx context.Context, c bloomery.Config, from, to int) (*bloomery.Set, error) {
-	return bloomery.Build(ctx, slices.Values(k[from:to]), c)
+// keysOf are loaded keys of a type, with the loop that asks for them one by one.
+type keysOf[K filter.Key] struct {
+	keys []K
+	ask  func(s *bloomery.Set, keys []K) (positives int)
 }
 
-func (k stringKeys) single(s *bloomery.Set, from, to int) int { return askStrings(s, k[from:to]) }
-func (k stringKeys) batch(s *bloomery.Set, from, to int) int {
-	return askMany(bloomery.Keyed[string](s), k[from:to])
+func (k keysOf[K]) count() int { return len(k.keys) }
+
+func (k keysOf[K]) build(ctx context.Context, c bloomery.Config, from, to int) (*bloomery.Set, error) {
+	return bloomery.Build(ctx, slices.Values(k.keys[from:to]), c)
+}
+
+func (k keysOf[K]) single(s *bloomery.Set, from, to int) int { return k.ask(s, k.keys[from:to]) }
+
+func (k keysOf[K]) batch(s *bloomery.Set, from, to int) int {
+	return askMany(bloomery.Keyed[K](s), k.keys[from:to])
 }
 
 //go:noinline
@@ -37,19 +42,6 @@ func askStrings(s *bloomery.Set, keys []string) (n int) {
 	return n
 }
 
-type arrayKeys [][]byte
-
-func (k arrayKeys) count() int { return len(k) }
-
-func (k arrayKeys) build(ctx context.Context, c bloomery.Config, from, to int) (*bloomery.Set, error) {
-	return bloomery.Build(ctx, slices.Values(k[from:to]), c)
-}
-
-func (k arrayKeys) single(s *bloomery.Set, from, to int) int { return askArrays(s, k[from:to]) }
-func (k arrayKeys) batch(s *bloomery.Set, from, to int) int {
-	return askMany(bloomery.Keyed[[]byte](s), k[from:to])
-}
-
 //go:noinline
 func askArrays(s *bloomery.Set, keys [][]byte) (n int) {
 	for _, k := range keys {
@@ -58,19 +50,6 @@ func askArrays(s *bloomery.Set, keys [][]byte) (n int) {
 		}
 	}
 	return n
-}
-
-type integerKeys []uint64
-
-func (k integerKeys) count() int { return len(k) }
-
-func (k integerKeys) build(ctx context.Context, c bloomery.Config, from, to int) (*bloomery.Set, error) {
-	return bloomery.Build(ctx, slices.Values(k[from:to]), c)
-}
-
-func (k integerKeys) single(s *bloomery.Set, from, to int) int { return askIntegers(s, k[from:to]) }
-func (k integerKeys) batch(s *bloomery.Set, from, to int) int {
-	return askMany(bloomery.Keyed[uint64](s), k[from:to])
 }
 
 //go:noinline

@@ -1,6 +1,6 @@
 //go:build unix
 
-package versus
+package child
 
 import (
 	"os/exec"

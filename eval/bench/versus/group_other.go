@@ -1,8 +1,0 @@
-//go:build !unix
-
-package versus
-
-import "os/exec"
-
-// group does nothing: cancelling c's context kills the process, and what it has started ends when it is done.
-func group(*exec.Cmd) {}
