@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -19,18 +17,8 @@ import (
 // Across holds the comparison with filters of other languages, with one number of keys. Its JSON is the output of
 // --peers --json. Times are in nanoseconds of CPU time per key.
 type Across struct {
-	Date     string    `json:"date"`
-	Machine  string    `json:"machine"`
-	Cores    int       `json:"cores"`
-	Go       string    `json:"go"`
-	Commit   string    `json:"commit,omitempty"` // of this repository
-	Keys     int       `json:"keys"`
+	Run
 	FPRs     []float64 `json:"fprs"` // targets
-	Turns    int       `json:"turns"`
-	Builds   int       `json:"builds"`
-	Asked    int       `json:"asked"`   // queries of each measurement
-	Command  string    `json:"command"` // that reproduces the result
-	Seconds  float64   `json:"seconds"` // duration of the run
 	Programs []Program `json:"programs"`
 	Rows     []Against `json:"rows"`
 }
@@ -93,14 +81,8 @@ func (o options) acrossAll(ctx context.Context, all []Program, w, wErr io.Writer
 			return err
 		}
 		r.Programs = all
-		if err := r.print(w, o.json); err != nil {
+		if err := o.report(ctx, r, w, wErr); err != nil {
 			return err
-		}
-		if o.out != "" {
-			if err := r.writeFile(context.WithoutCancel(ctx), o.out); err != nil {
-				return err
-			}
-			fmt.Fprintf(wErr, "%s keys: written to %s/%s.md\n", countText(n), o.out, r.fileName())
 		}
 		failed = errors.Join(failed, r.failed())
 	}
@@ -134,11 +116,7 @@ func (o options) acrossKeys(ctx context.Context, n int, wErr io.Writer) (Across,
 	if err != nil {
 		return Across{}, err
 	}
-	r := Across{
-		Date: start.UTC().Format(time.DateOnly), Machine: machine(), Cores: runtime.NumCPU(), Go: runtime.Version(),
-		Commit: commit(), Keys: n, FPRs: c.Rates, Turns: c.Turns, Builds: c.Builds, Asked: c.Asked, Command: o.command,
-		Seconds: time.Since(start).Seconds(),
-	}
+	r := Across{Run: newRun(start, n, c.Asked, s, o.command), FPRs: c.Rates}
 	for _, x := range got {
 		r.Rows = append(r.Rows, againstOf(x, n))
 	}
@@ -187,17 +165,6 @@ func (r Across) failed() error {
 		}
 	}
 	return errors.Join(all...)
-}
-
-// print writes tables or JSON.
-func (r Across) print(w io.Writer, asJSON bool) error {
-	if !asJSON {
-		r.writeText(w)
-		return nil
-	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", " ")
-	return e.Encode(r)
 }
 
 // parsePeers parses the languages of --peers, and the pairs that --only keeps.

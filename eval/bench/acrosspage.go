@@ -1,17 +1,10 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/bloomery/bloomery/internal/container"
 )
 
 // group is the comparisons with one kind of keys and one rate.
@@ -163,36 +156,19 @@ func (r Across) fileName() string {
 	return name
 }
 
-// writeFile writes the page into a folder, completely or not at all, and then the README.md of the folder.
-func (r Across) writeFile(ctx context.Context, dir string) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	err := container.WriteAtomic(ctx, filepath.Join(dir, r.fileName()+".md"), func(w io.Writer) error {
-		r.writePage(w)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return writeIndex(ctx, dir)
+func (r Across) files() map[string]func(io.Writer) error {
+	return map[string]func(io.Writer) error{".md": r.writePage}
 }
 
 // writePage writes the result as a Markdown page.
-func (r Across) writePage(w io.Writer) {
+func (r Across) writePage(w io.Writer) error {
 	var languages []string
 	for _, p := range r.Programs {
 		if p.NotRun == "" {
 			languages = append(languages, p.Language)
 		}
 	}
-	fmt.Fprintf(w, "# %s keys, peers in %s\n\n", countText(r.Keys), strings.Join(languages, ", "))
-	fmt.Fprintf(w, "Measured on %s: %s, %d cores, %s", r.Date, r.Machine, r.Cores, r.Go)
-	if r.Commit != "" {
-		fmt.Fprintf(w, ", commit %s", r.Commit)
-	}
-	fmt.Fprintf(w, ", in %v. Command: `cd bench && %s`. With `--json` it prints all numbers.\n\n",
-		time.Duration(r.Seconds*1e9).Round(time.Second), r.Command)
+	r.writeHeading(w, "peers in "+strings.Join(languages, ", "))
 	fmt.Fprintf(w, `Cells are nanoseconds of CPU time per key, ours / theirs, and the ratio with its quartiles:
 medians of rounds. Below 1, ours is faster. If the peer has no batch queries, our batch queries are compared with its
 single queries.
@@ -214,7 +190,8 @@ A time is listed if the middle half of its ratios lies on one side of 1 and the 
 	fmt.Fprint(w, "## Peers\n\n")
 	r.libraries().writeMarkdown(w, "---")
 	fmt.Fprintf(w, "\n- %s\n", strings.Join(r.remarks(), "\n- "))
-	fmt.Fprintf(w, acrossMethod, r.Builds, r.Turns, countText(r.Asked))
+	_, err := fmt.Fprintf(w, acrossMethod, r.Builds, r.Turns, countText(r.Asked))
+	return err
 }
 
 const acrossMethod = `
@@ -234,35 +211,3 @@ const acrossMethod = `
 - Rates: false positives among absent keys, with the exact 95%% interval. Each filter is also asked for all of its keys.
   A filter that loses more keys than it refused to take, or that answers otherwise when asked again, fails.
 `
-
-// peerPages returns the table of the pages of other languages in a folder, for its README.md; nil if there are none.
-func peerPages(dir string) (cells, error) {
-	paths, err := filepath.Glob(filepath.Join(dir, "peers-*.md"))
-	if err != nil || len(paths) == 0 {
-		return nil, err
-	}
-	rows := map[int]cells{}
-	for _, path := range paths {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		found := peerHeading.FindSubmatch(b)
-		if found == nil {
-			return nil, fmt.Errorf("%s: no heading of a page", path)
-		}
-		keys, err := parseCount(string(found[1]))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		name := filepath.Base(path)
-		rows[keys] = append(rows[keys], []string{
-			string(found[1]), string(found[2]), string(found[3]), string(found[4]), fmt.Sprintf("[%s](%s)", name, name),
-		})
-	}
-	t := cells{{"keys", "languages", "measured on", "machine", "page"}}
-	for _, keys := range slices.Sorted(maps.Keys(rows)) {
-		t = append(t, rows[keys]...)
-	}
-	return t, nil
-}

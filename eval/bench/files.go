@@ -23,21 +23,21 @@ func (r Result) fileName() string {
 	return name
 }
 
-// writeFiles writes page and plots into a folder, each completely or not at all, and then the README.md of the folder.
-func (r Result) writeFiles(ctx context.Context, dir string) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	files := map[string]func(io.Writer) error{
-		".md": func(w io.Writer) error {
-			r.writePage(w)
-			return nil
-		},
-	}
+func (r Result) files() map[string]func(io.Writer) error {
+	files := map[string]func(io.Writer) error{".md": r.writePage}
 	for _, p := range r.plots() {
 		files[strings.TrimPrefix(p.Name, r.fileName())+".svg"] = func(w io.Writer) error { return p.Draw(w, "svg") }
 	}
-	for suffix, write := range files {
+	return files
+}
+
+// writeFiles writes the files of a result into a folder, each completely or not at all, and then the README.md of the
+// folder.
+func writeFiles(ctx context.Context, dir string, r output) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	for suffix, write := range r.files() {
 		if err := container.WriteAtomic(ctx, filepath.Join(dir, r.fileName()+suffix), write); err != nil {
 			return err
 		}
@@ -45,18 +45,16 @@ func (r Result) writeFiles(ctx context.Context, dir string) error {
 	return writeIndex(ctx, dir)
 }
 
-// heading finds what the index says of a page: keys, rate, date and machine.
-var heading = regexp.MustCompile(`^# (\S+) keys, target rate (\S+)\n\nMeasured on ([^:]+): (.+?), (?:commit \S+, )?in `)
+// heading finds what the index says of a page: keys, the target rate or the languages of peers, date and machine.
+var heading = regexp.MustCompile(
+	`^# (\S+) keys, (?:target rate|peers in) ([^\n]+)\n\nMeasured on ([^:]+): (.+?), (?:commit \S+, )?in `)
 
-// peerHeading finds what the index says of a page of peers in other languages: keys, languages, date and machine.
-var peerHeading = regexp.MustCompile(
-	`^# (\S+) keys, peers in ([^\n]+)\n\nMeasured on ([^:]+): (.+?), (?:commit \S+, )?in `)
-
-// writeIndex writes README.md, the list of all pages in the folder, fewest keys first.
-func writeIndex(ctx context.Context, dir string) error {
-	paths, err := filepath.Glob(filepath.Join(dir, "bench-*.md"))
+// pages returns the table of the pages of a folder with names of this form, fewest keys first, highest rate first.
+// second is the name of the second column.
+func pages(dir, form, second string) (cells, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, form))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	type entry struct {
 		keys  int
@@ -67,32 +65,41 @@ func writeIndex(ctx context.Context, dir string) error {
 	for _, path := range paths {
 		b, err := os.ReadFile(path)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found := heading.FindSubmatch(b)
+		found := heading.FindStringSubmatch(string(b))
 		if found == nil {
-			return fmt.Errorf("%s: no heading of a page", path)
+			return nil, fmt.Errorf("%s: no heading of a page", path)
 		}
-		keys, err := parseCount(string(found[1]))
+		keys, err := parseCount(found[1])
 		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		fpr, err := parseRate(string(found[2]))
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
+		fpr, _ := parseRate(found[2]) // 0 of languages
 		name := filepath.Base(path)
-		cells := []string{
-			string(found[1]), string(found[2]), string(found[3]), string(found[4]), fmt.Sprintf("[%s](%s)", name, name),
-		}
-		all = append(all, entry{keys, fpr, cells})
+		all = append(all, entry{keys, fpr, append(found[1:], fmt.Sprintf("[%s](%s)", name, name))})
 	}
-	others, err := peerPages(dir)
+	slices.SortStableFunc(all, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.keys, b.keys), cmp.Compare(b.fpr, a.fpr))
+	})
+	t := cells{{"keys", second, "measured on", "machine", "page"}}
+	for _, e := range all {
+		t = append(t, e.cells)
+	}
+	return t, nil
+}
+
+// writeIndex writes README.md, the list of all pages in the folder.
+func writeIndex(ctx context.Context, dir string) error {
+	ours, err := pages(dir, "bench-*.md", "target rate")
+	if err != nil {
+		return err
+	}
+	others, err := pages(dir, "peers-*.md", "languages")
 	if err != nil {
 		return err
 	}
 	_, noJobs := os.Stat(filepath.Join(dir, "jobs.md"))
-	slices.SortFunc(all, func(a, b entry) int { return cmp.Or(cmp.Compare(a.keys, b.keys), cmp.Compare(b.fpr, a.fpr)) })
 	return container.WriteAtomic(ctx, filepath.Join(dir, "README.md"), func(w io.Writer) error {
 		fmt.Fprint(w, `# Our families compared with other libraries
 
@@ -105,12 +112,8 @@ To write these pages and this list, run in `+"`"+`eval/bench/`+"`"+`:
     go run . --keys 1M,20M --fpr 1% --out ../../docs/results       these two; with --json it prints all numbers as JSON
 
 `)
-		t := cells{{"keys", "target rate", "measured on", "machine", "page"}}
-		for _, e := range all {
-			t = append(t, e.cells)
-		}
-		t.writeMarkdown(w, "---")
-		if others != nil {
+		ours.writeMarkdown(w, "---")
+		if len(others) > 1 {
 			fmt.Fprint(w, `
 Filters of other languages, each side in a process of its own, measured in alternating rounds:
 

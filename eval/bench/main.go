@@ -105,34 +105,46 @@ func run(ctx context.Context, args []string, w, wErr io.Writer) error {
 	}
 	for _, n := range o.keys {
 		r, err := o.measure(ctx, n, wErr)
+		if err == nil {
+			err = o.report(ctx, r, w, wErr)
+		}
+		if err == nil {
+			err = r.lost()
+		}
 		if err != nil {
-			return err
-		}
-		if err := r.print(w, o.json); err != nil {
-			return err
-		}
-		if o.out != "" {
-			if err := r.writeFiles(context.WithoutCancel(ctx), o.out); err != nil {
-				return err
-			}
-			fmt.Fprintf(wErr, "%s keys: written to %s/%s.md and .svg\n", countText(n), o.out, r.fileName())
-		}
-		if err := r.lost(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// print writes tables or JSON.
-func (r Result) print(w io.Writer, asJSON bool) error {
-	if !asJSON {
+// output is a result that is printed and written.
+type output interface {
+	writeText(w io.Writer)
+	// fileName is the name of the files without extension, and files what to write by the rest of their names.
+	fileName() string
+	files() map[string]func(io.Writer) error
+}
+
+// report prints a result as tables or JSON, and writes its files.
+func (o options) report(ctx context.Context, r output, w, wErr io.Writer) error {
+	if o.json {
+		e := json.NewEncoder(w)
+		e.SetIndent("", " ")
+		if err := e.Encode(r); err != nil {
+			return err
+		}
+	} else {
 		r.writeText(w)
+	}
+	if o.out == "" {
 		return nil
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", " ")
-	return e.Encode(r)
+	if err := writeFiles(context.WithoutCancel(ctx), o.out, r); err != nil {
+		return err
+	}
+	fmt.Fprintf(wErr, "written to %s/%s.*\n", o.out, r.fileName())
+	return nil
 }
 
 // parse reads the flags.
@@ -273,7 +285,5 @@ func (o options) measure(ctx context.Context, n int, wErr io.Writer) (Result, er
 	if len(remaining(rows)) == 0 {
 		return Result{}, fmt.Errorf("%s: %s", rows[0].name, rows[0].leftOut)
 	}
-	r := resultOf(rows, n, s)
-	r.Seconds, r.Command = time.Since(start).Seconds(), o.command
-	return r, nil
+	return resultOf(rows, newRun(start, n, min(asked, n), s, o.command), s.rate), nil
 }

@@ -126,19 +126,19 @@ func TestFailed(t *testing.T) {
 	denies := contender{name: "denies", module: noModule, build: simple(func(keys []uint64) built {
 		return built{bits: 1, ask: func(asked []uint64) int { return max(0, len(asked)-1) }}
 	})}
-	rows, err := measure(t.Context(), []contender{fails, denies}, []contender{fails, denies}, 2000, s, nil)
+	rows, err := measure(t.Context(), []contender{fails, denies}, []contender{fails, denies}, 2000, s, newProgress(io.Discard, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := resultOf(rows, 2000, s)
+	r := resultOf(rows, Run{Keys: 2000}, s.rate)
 	if !strings.Contains(r.Rows[0].LeftOut, "no luck") || r.Rows[1].Lost != 1 || r.lost() != nil || len(r.remarks()) == 0 {
 		t.Errorf("%+v", r.Rows)
 	}
 	fails.ours, denies.ours = true, true
-	if _, err := measure(t.Context(), []contender{fails}, []contender{fails}, 2000, s, nil); err == nil {
+	if _, err := measure(t.Context(), []contender{fails}, []contender{fails}, 2000, s, newProgress(io.Discard, "")); err == nil {
 		t.Error("one of ours fails and nothing is said")
 	}
-	if rows, err = measure(t.Context(), []contender{denies}, []contender{denies}, 2000, s, nil); err != nil || resultOf(rows, 2000, s).lost() == nil {
+	if rows, err = measure(t.Context(), []contender{denies}, []contender{denies}, 2000, s, newProgress(io.Discard, "")); err != nil || resultOf(rows, Run{Keys: 2000}, s.rate).lost() == nil {
 		t.Errorf("one of ours denies a key and nothing is said: %v", err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/eval/lab/clock"
-	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // settings are the parameters of a measurement.
@@ -59,18 +58,16 @@ func measure(ctx context.Context, all, small []contender, n int, s settings, p *
 	}
 	keys := keysFrom(0, n)
 	leaveOut(rows, needs, s.memory, uint64(8*(n+2*asked)))
-	steps := []func() error{
-		func() error { return memories(ctx, rows, keys, p) },
-		func() error { return builds(ctx, rows, keys, s, p) },
-		func() error { return truths(ctx, rows, keys, s, p) },
-		func() error { return questions(ctx, rows, keys, s, p) },
+	if err := memories(ctx, rows, keys, p); err != nil {
+		return nil, err
 	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return nil, err
-		}
+	if err := builds(ctx, rows, keys, s, p); err != nil {
+		return nil, err
 	}
-	return rows, nil
+	if err := truths(ctx, rows, keys, s, p); err != nil {
+		return nil, err
+	}
+	return rows, questions(ctx, rows, keys, s, p)
 }
 
 // failed leaves out a contender that cannot be built. It returns an error if it is one of ours.
@@ -101,7 +98,7 @@ func builds(ctx context.Context, rows []*measured, keys []uint64, s settings, p 
 	for turn := range s.builds {
 		for _, row := range shuffled(r, remaining(rows)) {
 			if turn > 0 && spent[row]+spent[row]/time.Duration(turn) > s.longest {
-				p.skip(row.name, "build")
+				p.job(row.name, "build").skip()
 				continue
 			}
 			if err := ctx.Err(); err != nil {
@@ -213,12 +210,6 @@ func perKey(took time.Duration, keys int) float64 {
 func shuffled[T any](r *rand.Rand, rows []T) []T {
 	r.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 	return rows
-}
-
-// observed returns the observed rate with its exact 95% interval.
-func (m *measured) observed() (rate, low, high float64) {
-	low, high = stat.Interval(m.hits, m.trials, 0.95)
-	return float64(m.hits) / float64(m.trials), low, high
 }
 
 // size returns the size of the filter in bits: of its arrays if the library reports them, else of its heap.

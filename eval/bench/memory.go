@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -170,17 +169,11 @@ func watchHeap(stop <-chan struct{}) (most uint64) {
 
 // availableMemory returns the available memory in bytes, or 0 if it is unknown.
 func availableMemory() uint64 {
-	f, err := os.Open("/proc/meminfo")
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if rest, ok := strings.CutPrefix(lines.Text(), "MemAvailable:"); ok {
-			var kib uint64
-			if _, err := fmt.Sscan(rest, &kib); err == nil {
-				return kib << 10
-			}
+	b, _ := os.ReadFile("/proc/meminfo")
+	if _, rest, ok := strings.Cut(string(b), "MemAvailable:"); ok {
+		var kib uint64
+		if _, err := fmt.Sscan(rest, &kib); err == nil {
+			return kib << 10
 		}
 	}
 	return 0

@@ -4,19 +4,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 )
 
 // writePage writes the result as a Markdown page that refers to the plots.
-func (r Result) writePage(w io.Writer) {
-	fmt.Fprintf(w, "# %s keys, target rate %s\n\n", countText(r.Keys), rateText(r.FPR))
-	fmt.Fprintf(w, "Measured on %s: %s, %d cores, %s", r.Date, r.Machine, r.Cores, r.Go)
-	if r.Commit != "" {
-		fmt.Fprintf(w, ", commit %s", r.Commit)
-	}
-	fmt.Fprintf(w, ", in %v. Command: `cd bench && %s`. With `--json` it prints all numbers.\n\n",
-		time.Duration(r.Seconds*1e9).Round(time.Second), r.Command)
-
+func (r Result) writePage(w io.Writer) error {
+	r.writeHeading(w, "target rate "+rateText(r.FPR))
 	r.writeSummary(w)
 
 	fmt.Fprint(w, `## Filters
@@ -45,7 +37,8 @@ memory. Below 1, ours is better. If the peer has no batch queries, our batch que
 
 	fmt.Fprintf(w, "\n## Parameters\n\n")
 	r.told().writeMarkdown(w, "---")
-	fmt.Fprintf(w, "\n%s", r.method())
+	_, err := fmt.Fprintf(w, "\n%s", r.method())
+	return err
 }
 
 // writeSummary lists the pairs by verdict, slower ones first.

@@ -8,13 +8,13 @@ import (
 )
 
 // progress prints the current job and an estimate of the remaining time: on a terminal in one line that is overwritten,
-// else a line every 30 seconds. A nil progress prints nothing.
+// else a line every 30 seconds.
 type progress struct {
 	w        io.Writer
 	terminal bool
 	title    string
-	plans    map[string]job
-	now      string // the current job; empty before the first
+	jobs     map[string]*job
+	now      *job // the current one; nil before the first
 	start    time.Time
 	shown    time.Time
 }
@@ -26,7 +26,7 @@ type job struct {
 }
 
 func newProgress(w io.Writer, title string) *progress {
-	p := &progress{w: w, title: title, plans: map[string]job{}, shown: time.Now()}
+	p := &progress{w: w, title: title, jobs: map[string]*job{}, shown: time.Now()}
 	if f, ok := w.(*os.File); ok {
 		info, err := f.Stat()
 		p.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
@@ -36,57 +36,45 @@ func newProgress(w io.Writer, title string) *progress {
 
 // plan announces a job.
 func (p *progress) plan(name, kind string, each time.Duration, times int) {
-	if p != nil {
-		p.plans[name+" "+kind] = job{each, times}
-	}
+	p.jobs[name+" "+kind] = &job{each, times}
 }
 
-// skip removes one repetition of a job.
-func (p *progress) skip(name, kind string) {
-	if p != nil {
-		p.drop(name + " " + kind)
+// job returns a job, which may be none that was announced.
+func (p *progress) job(name, kind string) *job {
+	if j := p.jobs[name+" "+kind]; j != nil {
+		return j
 	}
+	return new(job)
 }
 
-func (p *progress) drop(key string) {
-	j := p.plans[key]
-	j.left = max(0, j.left-1)
-	p.plans[key] = j
-}
+// skip removes one repetition of the job.
+func (j *job) skip() { j.left = max(0, j.left-1) }
 
 // begin starts a repetition of a job, and end ends it. The next repetitions are expected to take as long.
 func (p *progress) begin(name, kind, what string) {
-	if p == nil {
-		return
-	}
-	p.now, p.start = name+" "+kind, time.Now()
+	p.now, p.start = p.job(name, kind), time.Now()
 	p.say(what + ": " + name)
 }
 
 func (p *progress) end() {
-	if p == nil {
-		return
-	}
-	took := time.Since(p.start)
-	j := p.plans[p.now]
-	j.each = took
-	p.plans[p.now] = j
-	p.drop(p.now)
+	p.now.each = time.Since(p.start)
+	p.now.skip()
 }
 
 // say prints a line, unless the last one is more recent than 200 ms on a terminal, or 30 s elsewhere.
 func (p *progress) say(what string) {
 	every := 200 * time.Millisecond
-	if p != nil && !p.terminal {
+	if !p.terminal {
 		every = 30 * time.Second
 	}
-	if p == nil || time.Since(p.shown) < every {
+	if time.Since(p.shown) < every {
 		return
 	}
 	p.shown = time.Now()
+
 	text := fmt.Sprintf("%s keys, %s", p.title, what)
-	if left := p.left(); p.now != "" {
-		text += fmt.Sprintf(", about %v left", left.Round(time.Second))
+	if p.now != nil {
+		text += fmt.Sprintf(", about %v left", p.left().Round(time.Second))
 	}
 	if p.terminal {
 		fmt.Fprintf(p.w, "\r\033[K%.100s", text)
@@ -97,7 +85,7 @@ func (p *progress) say(what string) {
 
 // left returns the estimated time of the remaining jobs.
 func (p *progress) left() (sum time.Duration) {
-	for _, j := range p.plans {
+	for _, j := range p.jobs {
 		sum += j.each * time.Duration(j.left)
 	}
 	return sum
@@ -105,7 +93,7 @@ func (p *progress) left() (sum time.Duration) {
 
 // done clears the line on a terminal.
 func (p *progress) done() {
-	if p != nil && p.terminal {
+	if p.terminal {
 		fmt.Fprint(p.w, "\r\033[K")
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -10,27 +11,53 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/eval/lab/clock"
+	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // Result holds all measurements with one number of keys. Its JSON is the file for other programs. Times are in
 // nanoseconds per key.
 type Result struct {
-	Date      string            `json:"date"`
-	Machine   string            `json:"machine"`
-	Cores     int               `json:"cores"`
-	Go        string            `json:"go"`
-	Commit    string            `json:"commit,omitempty"` // of this repository
-	Libraries map[string]string `json:"libraries"`        // module to version
+	Run
+	Libraries map[string]string `json:"libraries"` // module to version
 	Clock     string            `json:"clock"`
-	Keys      int               `json:"keys"`
 	FPR       float64           `json:"fpr"` // target
-	Turns     int               `json:"turns"`
-	Builds    int               `json:"builds"`  // maximum per filter
-	Asked     int               `json:"asked"`   // keys of each measurement of queries
-	Command   string            `json:"command"` // that reproduces the result
-	Seconds   float64           `json:"seconds"` // duration of the run
 	Rows      []Row             `json:"rows"`
 	Pairs     []Pair            `json:"pairs"`
+}
+
+// Run says how measurements with one number of keys were made.
+type Run struct {
+	Date    string  `json:"date"`
+	Machine string  `json:"machine"`
+	Cores   int     `json:"cores"`
+	Go      string  `json:"go"`
+	Commit  string  `json:"commit,omitempty"` // of this repository
+	Keys    int     `json:"keys"`
+	Turns   int     `json:"turns"`
+	Builds  int     `json:"builds"`  // of each filter; a maximum without --peers
+	Asked   int     `json:"asked"`   // queries of each measurement
+	Command string  `json:"command"` // that reproduces the result
+	Seconds float64 `json:"seconds"` // duration of the run
+}
+
+// newRun returns the description of a run that began at start and ends now.
+func newRun(start time.Time, n, asked int, s settings, command string) Run {
+	return Run{
+		Date: start.UTC().Format(time.DateOnly), Machine: machine(), Cores: runtime.NumCPU(), Go: runtime.Version(),
+		Commit: commit(), Keys: n, Turns: s.turns, Builds: s.builds, Asked: asked, Command: command,
+		Seconds: time.Since(start).Seconds(),
+	}
+}
+
+// writeHeading writes the beginning of a Markdown page, which the index of pages reads.
+func (r Run) writeHeading(w io.Writer, what string) {
+	fmt.Fprintf(w, "# %s keys, %s\n\n", countText(r.Keys), what)
+	fmt.Fprintf(w, "Measured on %s: %s, %d cores, %s", r.Date, r.Machine, r.Cores, r.Go)
+	if r.Commit != "" {
+		fmt.Fprintf(w, ", commit %s", r.Commit)
+	}
+	fmt.Fprintf(w, ", in %v. Command: `cd bench && %s`. With `--json` it prints all numbers.\n\n",
+		time.Duration(r.Seconds*1e9).Round(time.Second), r.Command)
 }
 
 // Row is one filter.
@@ -68,12 +95,8 @@ type Pair struct {
 }
 
 // resultOf summarizes the measurements.
-func resultOf(rows []*measured, n int, s settings) Result {
-	res := Result{
-		Date: time.Now().UTC().Format(time.DateOnly), Machine: machine(), Cores: runtime.NumCPU(), Go: runtime.Version(), Commit: commit(),
-		Libraries: map[string]string{}, Clock: clock.Name, Keys: n, FPR: s.rate, Turns: s.turns, Builds: s.builds,
-		Asked: min(asked, n),
-	}
+func resultOf(rows []*measured, run Run, rate float64) Result {
+	res := Result{Run: run, Libraries: map[string]string{}, Clock: clock.Name, FPR: rate}
 	versions := versions()
 	by := map[string]*measured{}
 	for _, m := range rows {
@@ -81,7 +104,7 @@ func resultOf(rows []*measured, n int, s settings) Result {
 		if m.module != noModule {
 			res.Libraries[m.module] = versions[m.module]
 		}
-		res.Rows = append(res.Rows, m.row(n))
+		res.Rows = append(res.Rows, m.row(run.Keys))
 	}
 	for _, p := range pairs {
 		if a, b := by[p.ours], by[p.peer]; a != nil && b != nil && a.leftOut == "" && b.leftOut == "" {
@@ -101,7 +124,8 @@ func (m *measured) row(n int) Row {
 		r.Times[name] = spreadOf(v)
 	}
 	if m.trials > 0 {
-		r.FPR, r.FPRLow, r.FPRHigh = m.observed()
+		r.FPR = float64(m.hits) / float64(m.trials)
+		r.FPRLow, r.FPRHigh = stat.Interval(m.hits, m.trials, 0.95)
 	}
 	return r
 }

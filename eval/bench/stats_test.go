@@ -70,7 +70,7 @@ func TestNumbers(t *testing.T) {
 
 // TestTable checks that columns are aligned, and that the row of a filter that was left out gives the reason.
 func TestTable(t *testing.T) {
-	r := Result{Keys: 1000, FPR: 0.01, Rows: []Row{
+	r := Result{Run: Run{Keys: 1000}, FPR: 0.01, Rows: []Row{
 		{Name: "a", BitsPerKey: 9.6, FPR: 0.01, FPRLow: 0.009, FPRHigh: 0.011, Hits: 100, Trials: 10_000, Times: map[string]spread{"build": {5, 4, 6, 3}}},
 		{Name: "longer", LeftOut: "no room"},
 	}}
@@ -117,7 +117,7 @@ func TestProgress(t *testing.T) {
 	p.plan("a", "build", time.Minute, 3)
 	p.begin("a", "build", "building")
 	p.end()
-	p.skip("a", "build")
+	p.job("a", "build").skip()
 	if left := p.left(); left > time.Second { // one is left, as fast as the first
 		t.Errorf("%v left", left)
 	}

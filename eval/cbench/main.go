@@ -8,7 +8,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"flag"
@@ -17,14 +16,14 @@ import (
 	"iter"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/eval/child"
+	"github.com/bloomery/bloomery/eval/lab/clock"
 )
 
 // width is the length of a key in bytes.
@@ -39,17 +38,23 @@ var specs = []string{
 	"redisbloom(capacity=1000000,fpr=0.01)",
 }
 
-// Row is the result for one filter. Times are medians in nanoseconds a query; ratios are medians of C over Go, turn by
-// turn. They are processor time, hash of the key included.
+// Times are medians in nanoseconds of processor time for a query, hash of the key included. Ratio is the median of second
+// over first, turn by turn.
+type Times struct {
+	First  float64 `json:"first"`  // in Go, or single queries in C
+	Second float64 `json:"second"` // in C, or batches in C
+	Ratio  float64 `json:"ratio"`
+}
+
+// Row is the result for one filter and a kind of keys. Half of the keys of Mixed are present, in random order.
 type Row struct {
-	Spec         string  `json:"spec"`
-	PresentGo    float64 `json:"present_go"`
-	PresentC     float64 `json:"present_c"`
-	PresentRatio float64 `json:"present_ratio"`
-	AbsentGo     float64 `json:"absent_go"`
-	AbsentC      float64 `json:"absent_c"`
-	AbsentRatio  float64 `json:"absent_ratio"`
-	Open         float64 `json:"open"` // milliseconds a MiB in C, checksums included
+	Spec    string  `json:"spec"`
+	Keys    int     `json:"keys"`
+	Kind    string  `json:"kind,omitempty"`
+	Present Times   `json:"present"`
+	Absent  Times   `json:"absent"`
+	Mixed   *Times  `json:"mixed,omitempty"` // of batches
+	Open    float64 `json:"open"`            // milliseconds per MiB in C, checksums included
 }
 
 func main() {
@@ -88,42 +93,70 @@ func run(args []string, w io.Writer) error {
 			}
 			sizes = append(sizes, size)
 		}
-		return runBatches(w, o, sizes)
+		return o.runBatches(w, sizes)
 	}
+
+	keys := newKeys(2 * *n)
+	rows, err := o.each(specs, keys, width, func(c *reader, path, spec string) (Row, error) {
+		return o.measure(c, path, spec, keys, *n)
+	})
+	if err != nil {
+		return err
+	}
+	return o.print(w, rows, "| filter | present: Go | C | C/Go | absent: Go | C | C/Go | open, ms/MiB |")
+}
+
+// each starts the C reader with keys of a width, and returns the rows of the chosen specs.
+func (o options) each(
+	specs []string, keys []byte, width int, measure func(c *reader, path, spec string) (Row, error),
+) (rows []Row, err error) {
 	dir, err := os.MkdirTemp("", "bench-*")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	keys := newKeys(2 * *n)
 	path := filepath.Join(dir, "keys")
 	if err := os.WriteFile(path, keys, 0o600); err != nil {
-		return err
+		return nil, err
 	}
-	c, err := start(o.queries, path, width)
+	process, err := child.Start(context.Background(), "c", nil, o.queries, path, fmt.Sprint(width))
 	if err != nil {
-		return fmt.Errorf("%w; run make -C c bench", err)
+		return nil, fmt.Errorf("%w; run make -C c bench bench-batches", err)
 	}
-	defer c.stop()
-	var rows []Row
+	defer func() { _ = process.Close() }()
+
 	for _, spec := range specs {
 		if !strings.HasPrefix(spec, o.only) {
 			continue
 		}
-		r, err := measure(c, dir, spec, keys, *n, o.turns)
+		r, err := measure(&reader{process}, filepath.Join(dir, "filter.bloom"), spec)
 		if err != nil {
-			return fmt.Errorf("%s: %w", spec, err)
+			return nil, fmt.Errorf("%s: %w", spec, err)
 		}
 		rows = append(rows, r)
 	}
+	return rows, nil
+}
+
+// print prints the rows as JSON, or as a table with this head.
+func (o options) print(w io.Writer, rows []Row, head string) error {
 	if o.json {
 		return json.NewEncoder(w).Encode(rows)
 	}
-	fmt.Fprintln(w, "| filter | present: Go | C | C/Go | absent: Go | C | C/Go | open, ms/MiB |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|")
+	fmt.Fprintf(w, "%s\n|%s\n", head, strings.Repeat("---|", strings.Count(head, "|")-1))
 	for _, r := range rows {
-		fmt.Fprintf(w, "| `%s` | %.0f ns | %.0f ns | %.2f | %.0f ns | %.0f ns | %.2f | %.2f |\n", r.Spec,
-			r.PresentGo, r.PresentC, r.PresentRatio, r.AbsentGo, r.AbsentC, r.AbsentRatio, r.Open)
+		fmt.Fprintf(w, "| `%s`", r.Spec)
+		if r.Kind != "" {
+			fmt.Fprintf(w, " | %.3gM %s", float64(r.Keys)/1e6, r.Kind)
+		}
+		all := []Times{r.Present, r.Absent}
+		if r.Mixed != nil {
+			all = append(all, *r.Mixed)
+		}
+		for _, t := range all {
+			fmt.Fprintf(w, " | %.1f ns | %.1f ns | %.2f", t.First, t.Second, t.Ratio)
+		}
+		fmt.Fprintf(w, " | %.2f |\n", r.Open)
 	}
 	return nil
 }
@@ -137,78 +170,72 @@ func newKeys(n int) []byte {
 	return keys
 }
 
-// build builds a filter of the first n keys, saves it and opens the file. The search of a family is short.
-func build(path, spec string, keys []byte, n int) (*bloomery.Set, error) {
-	ctx := context.Background()
-	var all iter.Seq[[]byte] = func(yield func([]byte) bool) {
-		for i := range n {
-			if !yield(keys[i*width:][:width]) {
-				return
-			}
-		}
-	}
-	s, err := bloomery.Build(ctx, all, bloomery.Config{Spec: spec, Keys: uint64(n)})
+// save builds a filter of keys and saves it. The search of a family is short.
+func save(path, spec string, keys iter.Seq[[]byte], n int) error {
+	s, err := bloomery.Build(context.Background(), keys, bloomery.Config{Spec: spec, Keys: uint64(n)})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := s.Save(ctx, path); err != nil {
-		return nil, err
-	}
-	return bloomery.Open(ctx, path)
+	return s.Save(context.Background(), path)
 }
 
-// measure times one filter.
-func measure(c *reader, dir, spec string, keys []byte, n, turns int) (Row, error) {
-	path := filepath.Join(dir, "filter.bloom")
-	s, err := build(path, spec, keys, n)
+// measure times one filter of the first n keys.
+func (o options) measure(c *reader, path, spec string, keys []byte, n int) (r Row, err error) {
+	if err := save(path, spec, slices.Chunk(keys[:n*width], width), n); err != nil {
+		return r, err
+	}
+	s, err := bloomery.Open(context.Background(), path)
 	if err != nil {
-		return Row{}, err
+		return r, err
 	}
 	defer s.Close()
-	opening, size, err := c.ask("open %s", path)
-	if err != nil {
-		return Row{}, err
+	r = Row{Spec: spec, Keys: n}
+	if r.Open, err = c.open(path); err != nil {
+		return r, err
 	}
-	r := Row{Spec: spec, Open: opening / 1e6 / (float64(size) / (1 << 20))}
-	for _, part := range []struct {
-		from              int
-		inGo, inC, ratios *float64
-	}{{0, &r.PresentGo, &r.PresentC, &r.PresentRatio}, {n, &r.AbsentGo, &r.AbsentC, &r.AbsentRatio}} {
-		var inGo, inC, ratio []float64
-		for range turns + 1 {
-			g, found := timed(s, keys, part.from, part.from+n)
-			t, foundC, err := c.ask("time %d %d", part.from, part.from+n)
-			if err != nil {
-				return Row{}, err
-			}
-			if found != foundC {
-				return Row{}, fmt.Errorf("%d keys found in Go, %d in C", found, foundC)
-			}
-			inGo, inC, ratio = append(inGo, g/float64(n)), append(inC, t/float64(n)), append(ratio, t/g)
+	for part, times := range []*Times{&r.Present, &r.Absent} {
+		from := part * n
+		*times, err = o.alternate(n,
+			func() (float64, int, error) { return timed(s, keys, from, from+n) },
+			func() (float64, int, error) { return c.ask("time %d %d", from, from+n) })
+		if err != nil {
+			return r, err
 		}
-		*part.inGo, *part.inC, *part.ratios = median(inGo[1:]), median(inC[1:]), median(ratio[1:])
 	}
 	return r, nil
 }
 
-// timed returns the nanoseconds of the queries, and how many keys were found.
-func timed(s *bloomery.Set, keys []byte, from, to int) (ns float64, found int) {
-	start := processorTime()
+// alternate times n queries in two ways, in turn. Each returns the nanoseconds and how many keys were found. The first
+// turn does not count.
+func (o options) alternate(n int, first, second func() (ns float64, found int, err error)) (Times, error) {
+	var firsts, seconds, ratios []float64
+	for range o.turns + 1 {
+		a, found, err := first()
+		if err != nil {
+			return Times{}, err
+		}
+		b, others, err := second()
+		if err != nil {
+			return Times{}, err
+		}
+		if found != others {
+			return Times{}, fmt.Errorf("%d keys found in one way, %d in the other", found, others)
+		}
+		firsts, seconds = append(firsts, a/float64(n)), append(seconds, b/float64(n))
+		ratios = append(ratios, b/a)
+	}
+	return Times{median(firsts[1:]), median(seconds[1:]), median(ratios[1:])}, nil
+}
+
+// timed returns the nanoseconds of queries of the Go reader, and how many keys were found.
+func timed(s *bloomery.Set, keys []byte, from, to int) (ns float64, found int, err error) {
+	start := clock.ProcessTime()
 	for i := from; i < to; i++ {
 		if s.Contains(keys[i*width:][:width]) {
 			found++
 		}
 	}
-	return processorTime() - start, found
-}
-
-// processorTime returns the time that this process has used, in nanoseconds. Other processes do not disturb it.
-func processorTime() float64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) // it cannot fail with these arguments
-	}
-	return float64(u.Utime.Nano() + u.Stime.Nano())
+	return float64(clock.ProcessTime() - start), found, nil
 }
 
 func median(v []float64) float64 {
@@ -217,37 +244,23 @@ func median(v []float64) float64 {
 }
 
 // reader is a running program of ../../c/test/queries.c.
-type reader struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-}
-
-func start(program, keys string, width int) (*reader, error) {
-	c := &reader{cmd: exec.Command(program, keys, fmt.Sprint(width))}
-	c.cmd.Stderr = os.Stderr
-	in, err := c.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := c.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	c.in, c.out = in, bufio.NewReader(out)
-	return c, c.cmd.Start()
-}
+type reader struct{ *child.Process }
 
 // ask sends a line and returns the two numbers of the answer.
 func (c *reader) ask(format string, args ...any) (ns float64, n int, err error) {
-	if _, err := fmt.Fprintf(c.in, format+"\n", args...); err != nil {
+	line := fmt.Sprintf(format, args...)
+	reply, err := c.Call(line)
+	if err != nil {
 		return 0, 0, err
 	}
-	_, err = fmt.Fscanln(c.out, &ns, &n)
-	return ns, n, err
+	if _, err := fmt.Sscan(reply, &ns, &n); err != nil {
+		return 0, 0, c.Wrong(line, reply)
+	}
+	return ns, n, nil
 }
 
-func (c *reader) stop() {
-	_ = c.in.Close()
-	_ = c.cmd.Wait()
+// open opens a file and returns the milliseconds per MiB.
+func (c *reader) open(path string) (float64, error) {
+	ns, size, err := c.ask("open %s", path)
+	return ns / 1e6 / (float64(size) / (1 << 20)), err
 }

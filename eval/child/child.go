@@ -104,8 +104,7 @@ func (p *Process) Call(line string) (string, error) {
 // Wrong kills the process and says that a reply is none.
 func (p *Process) Wrong(line, reply string) error {
 	p.Kill()
-	return fmt.Errorf("%s: wrong protocol: answered %.80q to %q, want a line that starts with ok or error", p.name, reply,
-		line)
+	return fmt.Errorf("%s: wrong protocol: answered %.80q to %q", p.name, reply, line)
 }
 
 // died says how the process ended, with the end of what it wrote to its standard error.

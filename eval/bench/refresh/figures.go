@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -120,15 +121,7 @@ func moved(before, after figures, share float64) (lines []string) {
 			moves = append(moves, move{fmt.Sprintf("%s: %.4g, was %.4g", name, now, was), by})
 		}
 	}
-	slices.SortStableFunc(moves, func(a, b move) int {
-		switch {
-		case a.by > b.by:
-			return -1
-		case a.by < b.by:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(moves, func(a, b move) int { return cmp.Compare(b.by, a.by) })
 	for _, m := range moves {
 		lines = append(lines, m.text)
 	}
