@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -65,10 +66,8 @@ func (s *objects) put(ctx context.Context, content []byte) (object, error) {
 		return o, err
 	}
 	st, err := os.Lstat(s.path(o.SHA256))
-	if err == nil && st.Mode().IsRegular() { // a link would let others change it later
-		if _, err := s.read(ctx, o, o.Bytes); err == nil {
-			return o, nil
-		}
+	if err == nil && st.Mode().IsRegular() && s.has(ctx, o) { // a link would let others change it later
+		return o, nil
 	}
 	isNew := errors.Is(err, fs.ErrNotExist)
 	err = replace(container.Batch(container.NoLinks(ctx)), s.path(o.SHA256), content)
@@ -76,6 +75,17 @@ func (s *objects) put(ctx context.Context, content []byte) (object, error) {
 		s.written = append(s.written, o)
 	}
 	return o, err
+}
+
+// has reports whether an object is there, with the right content. It does not read it into memory: a set may have many
+// large shards.
+func (s *objects) has(ctx context.Context, o object) bool {
+	f, _, err := untrusted.Open(s.path(o.SHA256))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return o.copy(ctx, io.Discard, f) == nil
 }
 
 // read returns the content of an object. The error wraps ErrObject if it is missing, no regular file, or has other

@@ -288,6 +288,11 @@ func TestBadState(t *testing.T) {
 		write(t, s.State[0], []byte(bad), 0o600)
 		s.refuses(what, dir, s.Options, ErrKeyState)
 	}
+	write(t, s.State[0], []byte(s.Sign[0].Text()), 0o600)
+	_, err := Publish(t.Context(), dir, s.next(), s.Options)
+	if err == nil || !strings.Contains(err.Error(), "it is a key") || strings.Contains(err.Error(), "remove it") {
+		t.Errorf("a key in place of its state: %v", err)
+	}
 	if string(released(t, dir)) != string(before) {
 		t.Error("the folder has changed")
 	}

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
@@ -224,6 +225,11 @@ func createFile(path, text string, mode os.FileMode) error {
 		return errors.Join(err, os.Remove(path))
 	}
 	return nil
+}
+
+// isKeyText reports whether the content of a file begins like a key.
+func isKeyText(b []byte) bool {
+	return bytes.HasPrefix(b, []byte(privatePrefix)) || bytes.HasPrefix(b, []byte(publicPrefix))
 }
 
 // ReadPrivateKey reads a private key from a file. If the file with its public key stands beside it, as CreateKey writes

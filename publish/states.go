@@ -158,7 +158,10 @@ func (s *states) read(ctx context.Context) error {
 			return fmt.Errorf("%w: %w", ErrKeyState, err)
 		}
 		lists, err := parseKeyState(b)
-		if err != nil {
+		switch {
+		case err != nil && isKeyText(b): // whoever follows the advice below would lose the key
+			return fmt.Errorf("%w: %s: %w; it is a key, not the state of one", ErrKeyState, path, err)
+		case err != nil:
 			return fmt.Errorf("%w: %s: %w; restore it from a copy, repair it, or remove it: then the signed release.json counts",
 				ErrKeyState, path, err)
 		}
