@@ -35,11 +35,14 @@ func (f *allowFlags) check() error {
 	case f.conflicts && len(f.lists) == 0:
 		return errors.New("--conflicts needs --allow FILE")
 	}
-	if len(f.lists) == 0 {
-		return nil
-	}
-	if _, err := keyio.Open(f.lists, keyio.Options{}); err != nil {
-		return fmt.Errorf("--allow: %w", err)
+	for _, path := range f.lists {
+		in, err := keyio.Open([]string{path}, keyio.Options{})
+		if err == nil && in.Size() == 0 { // a download that failed must not make a filter that is exact for nothing
+			err = fmt.Errorf("%s is empty", path)
+		}
+		if err != nil {
+			return fmt.Errorf("--allow: %w", err)
+		}
 	}
 	return nil
 }
