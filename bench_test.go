@@ -19,15 +19,15 @@ import (
 	"github.com/bloomery/bloomery/internal/settest"
 )
 
-// keyAdder is what BenchmarkIntake needs of a Builder of one filter and of a sharded set.
+// keyAdder has the methods that BenchmarkIntake calls on a Builder of one filter or of a sharded set.
 type keyAdder interface {
 	AddString(string) error
 	AddMany([][]byte) error
 	AddManyValues([][]byte, []uint64) error
 }
 
-// BenchmarkIntake adds keys one by one and in batches, from one goroutine and from two, to the builder of one filter
-// and of 16 shards, and builds. One operation is one key.
+// BenchmarkIntake adds keys one by one and in batches, from one goroutine and from two, to a Builder of one filter and
+// of 16 shards, and then calls Build. One operation is one key.
 func BenchmarkIntake(b *testing.B) {
 	const most, batch = 1 << 20, 4096
 	texts := settest.Words(most)
@@ -80,7 +80,7 @@ func BenchmarkIntake(b *testing.B) {
 	}
 }
 
-// intakeOnce makes a builder, fills it and drops the keys. The family's own build is no part of it.
+// intakeOnce makes a Builder, fills it and drops the keys. It does not measure the build of the filter.
 func intakeOnce(b *testing.B, c bloomery.Config, fill func(keyAdder)) error {
 	if c.Shards == 0 {
 		c.Keys = 1 << 20
@@ -101,7 +101,7 @@ func intakeOnce(b *testing.B, c bloomery.Config, fill func(keyAdder)) error {
 	return all.Close()
 }
 
-// BenchmarkLive measures queries through a Live, of a file and of a sharded set, beside the same queries of a Set.
+// BenchmarkLive measures queries through a Live of a file and of a sharded set, and the same queries of a Set.
 func BenchmarkLive(b *testing.B) {
 	keys := settest.Words(1000)
 	byKey := make([][]byte, 256)
@@ -147,7 +147,7 @@ func BenchmarkLive(b *testing.B) {
 	}
 }
 
-// forms returns a Set of the same keys in each form: in memory, mapped, of raw keys, for many writers and sharded.
+// forms returns Sets of the same keys, one in each form: in memory, mapped, raw-key, for many writers, and sharded.
 func forms(b *testing.B, keys []string) map[string]*bloomery.Set {
 	all := map[string]*bloomery.Set{}
 	built := func(c bloomery.Config) *bloomery.Set {
@@ -176,7 +176,7 @@ func forms(b *testing.B, keys []string) map[string]*bloomery.Set {
 	return all
 }
 
-// BenchmarkForms queries a Set of 32,768 keys in each form, for keys of which half are present.
+// BenchmarkForms queries a Set of 32,768 keys in each form. Half of the queried keys are present.
 func BenchmarkForms(b *testing.B) {
 	const n = 1 << 16
 	var texts []string
@@ -258,7 +258,7 @@ func BenchmarkSharded(b *testing.B) {
 	}
 }
 
-// turns queries both sets for the same keys in turns, one turn each of 16,384 or more keys.
+// turns queries the two sets alternately for the same keys, at least 16,384 keys per turn.
 func turns(b *testing.B, one, many *bloomery.Set, batch int, queries []uint64) {
 	answers := make([]bool, batch)
 	query := func(s *bloomery.Set, keys []uint64) time.Duration {
@@ -286,7 +286,7 @@ func turns(b *testing.B, one, many *bloomery.Set, batch int, queries []uint64) {
 		if from+2*turn > len(queries) {
 			from = 0
 		}
-		// Each set is asked for other keys, so that neither finds the other's keys in the cache.
+		// The two sets get different keys, so that neither finds the other's keys in the cache.
 		first, second := queries[from:from+turn], queries[len(queries)-from-turn:len(queries)-from]
 		x, y := one, many
 		if len(ratios)%2 == 1 {

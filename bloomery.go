@@ -8,8 +8,8 @@
 //   - [Set.Save] writes it to a file, and [Open] opens the file elsewhere.
 //   - [Set.Contains] asks for a key of bytes, [Set.ContainsString] for a string, and [Keyed] for integers and batches.
 //
-// A [Config] names the filter by a Spec: a family and its parameters. Package filter lists them all. Or it says by
-// Needs what the filter must do, and the planner chooses.
+// A [Config] names the filter by a Spec: a family and its parameters. Package filter lists all families. Alternatively,
+// its Needs say what the filter must do, and the planner chooses the Spec.
 //
 //	standard(fpr=0.01)                the plain Bloom filter: any size, keys at any time, union and intersection
 //	blocked(bits_per_key=12)          one cache miss per query, for a few bits more; layout=split is Parquet's
@@ -23,17 +23,17 @@
 //	guava, bitsandblooms, redisbloom, spark
 //	                                  filters of other systems; package interop reads and writes their files
 //
-// What else there is:
+// Other types and functions:
 //
 //   - Sources of keys: [Builder] for many goroutines, [BuildFrom] and [Lines] for files, [BuildValues] for keys with
 //     values.
 //   - Files that change: [OpenLive] follows a file that is replaced, [Lock] locks one to change it.
 //   - Several filters: [Set.Merge], [MergeFiles] and [Set.EstimateOverlap].
 //   - Jobs on lists of keys: [Addition], [Removal], [Allower], [Optimizer] and [Verifier]; see [JobConfig].
-//   - Large sets: Config.Dir builds a sharded set, a folder with a file for each part of the keys. It is opened and
-//     used like a file.
+//   - Large sets: Config.Dir builds a sharded set, a folder with a file for each part of the keys. Open and use it like
+//     a file.
 //
-// Errors wrap the sentinels of package filter, each with what to do; test them with errors.Is.
+// Errors wrap the sentinels of package filter, which say what to do about each; test for them with errors.Is.
 //
 // Other packages: filter (hashes, specs, errors), plan (forecasts of size, rate and time), exact (sets without error),
 // publish and delta (lists that change), shard and distribute (large sets), interop (files of other systems), window
@@ -58,9 +58,10 @@ import (
 
 // New returns an empty Set with room for Config.Keys or Config.Capacity keys, whichever is more. One of the two must be
 // set, unless the Spec has a size, such as capacity= or bytes=, or grows, as rankindexed(capacity=1000,growth=10) does;
-// or, without a Spec, Needs has Later or Bytes. The error wraps filter.ErrConfig if none is, or if Like, Allow, Dir or
-// Shards is set: use [Build]. For static families, such as ribbon, it wraps errors.ErrUnsupported: use [Build]. Some
-// families can be full: Add then returns an error wrapping filter.ErrFull, unless the Spec has growth=.
+// or, without a Spec, Needs has Later or Bytes. The error wraps filter.ErrConfig if no size is set. It also does if
+// Like, Allow, Dir or Shards is set: use [Build]. For static families, such as ribbon, it wraps errors.ErrUnsupported:
+// use [Build]. In families that can be full, Add then returns an error wrapping filter.ErrFull, unless the Spec has
+// growth=.
 func New(c Config) (*Set, error) {
 	if err := errors.Join(c.checkOne(), c.checkNew()); err != nil {
 		return nil, err
@@ -119,8 +120,7 @@ func Build[K filter.Key](ctx context.Context, keys iter.Seq[K], c Config) (*Set,
 	return build(ctx, c, func(in *intake.Intake) error { return intake.Feed(ctx, in, keys) })
 }
 
-// BuildFrom is [Build] for a source that can fail, such as [Lines]. An error that it yields ends the build, which
-// returns it.
+// BuildFrom is [Build] for a source that can fail, such as [Lines]. If keys yields an error, BuildFrom returns it.
 func BuildFrom[K filter.Key](ctx context.Context, keys iter.Seq2[K, error], c Config) (*Set, error) {
 	return build(ctx, c, func(in *intake.Intake) error {
 		var failed error
@@ -136,7 +136,7 @@ func BuildFrom[K filter.Key](ctx context.Context, keys iter.Seq2[K, error], c Co
 }
 
 // BuildValues is [Build] of keys with values, for a Spec such as ribbon(value_bits=8); see [Builder.AddValue]. If a key
-// has two values, it ranges over keys again, to name the key in the error, which wraps filter.ErrValues.
+// has two values, the error wraps filter.ErrValues; BuildValues ranges over keys again to name the key in it.
 func BuildValues[K filter.Key](ctx context.Context, keys iter.Seq2[K, uint64], c Config) (*Set, error) {
 	var hasher filter.Hasher
 	set, err := build(ctx, c, func(in *intake.Intake) error {
@@ -159,8 +159,8 @@ func build(ctx context.Context, c Config, feed func(in *intake.Intake) error) (*
 	return b.Build(ctx)
 }
 
-// Lines yields the lines of r, without their ends (LF or CR LF), and the error of r, if there is one. It skips empty
-// lines. A line is valid until the next one. A line of more than 1 MiB is an error.
+// Lines yields the lines of r, without their line endings (LF or CR LF), and the error of r, if there is one. It skips
+// empty lines. A line is valid until the next one. A line of more than 1 MiB is an error.
 func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		lines := bufio.NewScanner(r)
@@ -177,15 +177,15 @@ func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 }
 
 // Builder builds a Set of keys from any number of goroutines. All methods except Build and Close are safe for
-// concurrent use, and none keeps a key. Close every Builder; after a Build, Close does nothing. After Build, also a
-// failed one, and after Close, the methods that add keys return an error.
+// concurrent use, and none keeps a key. Close every Builder; after Build, Close does nothing. After Build, even if it
+// failed, and after Close, the methods that add keys return an error.
 //
 // A Builder hashes each key when it is added. If it needs the number of keys first, and Config.Keys is 0, it keeps the
 // hashes, 16 bytes each: in memory up to Config.Memory, then in a temporary file.
 //
 // With Config.Dir it keeps all hashes: in memory up to half of Config.Memory, by default 1 GiB, then in a temporary
-// file. Build makes a shard on each core at a time. Keys of Config.Allow take 16 bytes each too, with one half of that
-// limit for them, and exceptions about 150 bytes each while their shard is made.
+// file. Build makes one shard per core at a time. Keys of Config.Allow also take 16 bytes each, up to half of that
+// limit, and each exception takes about 150 bytes while its shard is made.
 type Builder struct {
 	in  *intake.Intake
 	mu  sync.Mutex // of Build and Close
@@ -233,9 +233,9 @@ func (b *Builder) AddMany(keys [][]byte) error { return b.in.AddMany(keys) }
 func (b *Builder) AddHashes(hs []filter.Hash) error { return b.in.AddHashes(hs) }
 
 // AddValue adds a key with its value, which Set.Get returns, for a Spec with value_bits=. In ribbon, and with Like if
-// that Set has values, every key needs a value; in rankindexed other keys have the value 0. If a key comes again with
-// another value, Build returns an error wrapping filter.ErrValues, which names the hash of the key. In rankindexed, Get
-// returns the value of one of the keys that look alike.
+// that Set has values, every key needs a value; in rankindexed other keys have the value 0. If a key is added again
+// with another value, Build returns an error wrapping filter.ErrValues, which names the hash of the key. In
+// rankindexed, Get returns the value of one of the keys with the same fingerprint.
 //
 // The error wraps errors.ErrUnsupported if the family takes no values at the build, and filter.ErrConfig if the Spec
 // has no value_bits or the value has more bits. Then the key is not added. With Config.Dir, values need Config.Shards
@@ -244,8 +244,8 @@ func (b *Builder) AddValue(key []byte, value uint64) error {
 	return b.in.AddValueHash(b.in.Hasher().Sum(key), value)
 }
 
-// AddManyValues adds keys with their values; values[i] belongs to keys[i]. On an error of AddValue it adds
-// none of these keys. It panics if keys and values differ in length.
+// AddManyValues adds keys with their values; values[i] belongs to keys[i]. If AddValue would fail for one of them, it
+// adds none. It panics if keys and values differ in length.
 func (b *Builder) AddManyValues(keys [][]byte, values []uint64) error {
 	return b.in.AddManyValues(keys, values)
 }
@@ -265,8 +265,9 @@ func (b *Builder) Hasher() filter.Hasher { return b.in.Hasher() }
 
 // Build returns the Set of all keys that were added. No Add may run at the same time. When ctx ends, Build returns
 // ctx.Err(). If context.WithCancelCause ends it with filter.ErrEnough, the search stops early and Build returns its
-// result. The error wraps filter.ErrFull if the filter has no room for all keys or they are more than Config.Capacity,
-// filter.ErrKeys if their number is not Config.Keys, and filter.ErrRate if the filter exceeds Config.MaxFPR.
+// result. The error wraps filter.ErrFull if the filter has no room for all keys or there are more keys than
+// Config.Capacity, filter.ErrKeys if their number is not Config.Keys, and filter.ErrRate if the filter exceeds
+// Config.MaxFPR.
 //
 // With Config.Dir it writes the shards, then the manifest, then removes the files of the set that it replaces, and
 // opens the folder: close the Set when done. On error, or when ctx ends before the manifest is written, the folder is
@@ -277,7 +278,7 @@ func (b *Builder) Build(ctx context.Context) (*Set, error) {
 	return built(ctx, b.in, b.set)
 }
 
-// built returns what m makes of the keys in an Intake, and closes that.
+// built returns the Set that m makes of the keys in an Intake, and closes the Intake.
 func built(ctx context.Context, in *intake.Intake, m maker) (set *Set, err error) {
 	if err = in.Flush(); err == nil {
 		set, err = m.build(ctx)

@@ -25,7 +25,7 @@ type oneBuild struct {
 	finish func(ctx context.Context) (*Set, error) // makes the Set of all keys
 
 	chosen float64      // the rate to store, for an Optimizer or with Config.Like
-	trim   bool         // the Set is in the trimmed form, as Config.Like is
+	trim   bool         // the Set is in the trimmed form, like Config.Like
 	losses *bulk.Losses // with Config.Like and of an Optimizer, else nil
 	part   bool         // it builds a shard: losses belong to the whole set
 }
@@ -58,14 +58,14 @@ func (c Config) memberBuild(ctx context.Context) (*oneBuild, error) {
 	b.finish = b.finishOne
 	if c.open() && c.Keys == 0 {
 		if c.Needs.ValueBits == 0 {
-			// The keys stay in the spool while the family gathers them, so that both need a share.
+			// The keys stay in the spool while the family gathers them, so both need a share of the memory.
 			most := intake.BuildMemory(c.Memory, c.Needs.Memory)
 			memory := max(most/16, min(most, 1<<20))
 			h, err := families.OwnHasher(c.Hash, c.Seed, c.Secret)
 			b.in = intake.Counted(h, memory, c.TempDir, intake.NoValues(filter.Spec{}))
 			return b, err
 		}
-		// A filter with values takes them with the keys: it is chosen before their number is known.
+		// A filter with values takes them with the keys, so it must be chosen before the number of keys is known.
 		if n := c.Needs; n.Add || n.Later > 0 || n.Bytes > 0 || n.BitsPerKey > 0 {
 			return nil, family.Invalid("keys", 0,
 				"values with room for later keys, or in a given size, need the number of keys")
@@ -121,7 +121,7 @@ func (c Config) likeBuild() (*oneBuild, error) {
 	return b, b.guard(c.Like)
 }
 
-// likeTarget returns the Target of a filter like the filter of old.
+// likeTarget returns the Target of a filter with the geometry of the filter of old.
 func (b *oneBuild) likeTarget(old *one.Set) (intake.Target, error) {
 	if b.family.Can.Has(family.CanRawKeys) {
 		return b.texts(), nil
@@ -146,8 +146,8 @@ func (b *oneBuild) noRoom(err error) error {
 		"room (capacity=, growth=): %w", b.in.Len(), b.config.Like.Len(), err)
 }
 
-// newTarget returns the Target of a filter of that number of keys. Unless that is counted, 0 means unknown: there is no
-// Target then if the family, or this form of it, needs the number.
+// newTarget returns the Target of a filter of that number of keys. Unless counted is true, 0 keys means that the number
+// is unknown; the Target is then nil if the family, or this form of it, needs the number.
 func (b *oneBuild) newTarget(keys uint64, counted bool) (intake.Target, error) {
 	unknown := keys == 0 && !counted
 	switch {
@@ -223,7 +223,7 @@ func (b *oneBuild) finishOne(ctx context.Context) (*Set, error) {
 	}
 
 	rate := b.chosen
-	if b.config.Like == nil && b.family.Name != "" { // else an older Set has chosen it
+	if b.config.Like == nil && b.family.Name != "" { // with Like, the rate of the older Set is kept
 		rate = cmp.Or(b.config.FPRChosen, engine.ChosenFPR(set.inner(), b.family, b.spec, b.in.Len()))
 	}
 	set.choose(rate)

@@ -52,7 +52,7 @@ func waysToAdd(b adder) map[string]func() error {
 	return ways
 }
 
-// spent wants an error of every way to add keys, since no Build will contain them.
+// spent checks that every method that adds keys returns an error, since no Build will contain the keys.
 func spent(t *testing.T, what string, b adder) {
 	t.Helper()
 	for way, add := range waysToAdd(b) {
@@ -62,7 +62,7 @@ func spent(t *testing.T, what string, b adder) {
 	}
 }
 
-// buildersOf are Configs whose Builders gather keys in each of the ways that there are.
+// buildersOf has a Config for each way in which a Builder gathers keys.
 var buildersOf = map[string]bloomery.Config{
 	"counted first": {}, "known": {Keys: 3}, "gathered": {Spec: "ribbon(r=8)"}, "searched": {Spec: "partitioned"},
 	"values": {Spec: "ribbon(value_bits=8)", Keys: 3}, "raw keys": {Spec: "bitsandblooms"},
@@ -166,7 +166,7 @@ func TestShardedBuilderAfterBuild(t *testing.T) {
 	}
 }
 
-// TestGatherersAfterEnd: what else gathers keys for one last call does not drop keys that come later either.
+// TestGatherersAfterEnd checks that jobs do not silently drop keys that are added after their last call.
 func TestGatherersAfterEnd(t *testing.T) {
 	keys := [][]byte{[]byte("a"), []byte("b")}
 	dir := filepath.Join(t.TempDir(), "set")
@@ -207,9 +207,9 @@ func TestGatherersAfterEnd(t *testing.T) {
 	}
 }
 
-// From here on: files that cannot be opened for a while, which tests make with WithOpening.
+// The tests below use WithOpening to make files that cannot be opened for a while.
 
-// outage is an error of the system while it is on. It counts how often files are opened meanwhile.
+// outage makes every opening of a file fail with an error of the system while it is on, and counts the attempts.
 type outage struct {
 	errno syscall.Errno
 	on    atomic.Bool
@@ -226,11 +226,11 @@ func (o *outage) option() bloomery.Option {
 	})
 }
 
-// attempts returns the largest number of attempts with growing pauses within d.
+// attempts returns the largest number of attempts with doubling pauses that fit within d.
 func attempts(d time.Duration) int64 { return 2 + int64(bits.Len64(uint64(d/live.FirstPause))) }
 
-// TestLivePassing: a Live that could not open a new file, since the system had too many open files for a while, swaps
-// it in later.
+// TestLivePassing checks that a Live that could not open a new file, because too many files were open for a while,
+// swaps it in later.
 func TestLivePassing(t *testing.T) {
 	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENOMEM, syscall.EIO} {
 		path := filepath.Join(t.TempDir(), "f.bloom")
@@ -269,7 +269,7 @@ func TestLivePassing(t *testing.T) {
 	}
 }
 
-// TestLiveDamage: a damaged file is opened once.
+// TestLiveDamage checks that a damaged file is opened only once.
 func TestLiveDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	settest.Large(t, path, 0)
@@ -286,8 +286,8 @@ func TestLiveDamage(t *testing.T) {
 	}
 }
 
-// TestShardsPassing: while a shard cannot be loaded, all answers for its keys are true and Err names it; after the
-// outage it answers. Shards are mapped in one run and read in the other.
+// TestShardsPassing checks that all answers for the keys of a shard that cannot be loaded are true and that Err names
+// the shard; after the outage, its answers are right again. One run maps the shards and the other reads them.
 func TestShardsPassing(t *testing.T) {
 	keys, absent := settest.Names("member", 2000), settest.Names("absent", 2000)
 	for _, spec := range []string{"counting(bytes=131072)", "counting(bytes=8388608)"} {
@@ -357,7 +357,7 @@ func TestShardsPassing(t *testing.T) {
 	}
 }
 
-// TestShardDamage: a damaged shard is read once, and later queries of it allocate nothing.
+// TestShardDamage checks that a damaged shard is read only once, and that later queries of it allocate nothing.
 func TestShardDamage(t *testing.T) {
 	dir := t.TempDir()
 	c := bloomery.Config{Spec: "standard(m=65536)", Shards: 1}

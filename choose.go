@@ -49,12 +49,12 @@ func (c Config) resolve(ctx context.Context) (Config, error) {
 		return c, err
 	}
 	c.Spec = choice.Spec.String()
-	if c.Needs.FPR > 0 { // without it the Spec says what was chosen
+	if c.Needs.FPR > 0 { // without a rate, the Spec has the chosen size
 		c.FPRChosen = cmp.Or(c.FPRChosen, c.Needs.FPR)
 	}
 	memory := intake.BuildMemory(c.Memory, c.Needs.Memory)
 	c.Memory = memory - memory/8
-	c.Needs = plan.Needs{} // a Spec takes their place
+	c.Needs = plan.Needs{} // the Spec replaces them
 	if c.Chosen != nil {
 		c.Chosen(choice)
 	}
@@ -112,7 +112,7 @@ func (c Config) checkNeeds() error {
 // checkSetSize returns an error if the shards of a set with that number of keys have more than MaxBytes together. each
 // is the Config of a shard, from ForShard.
 func (c Config) checkSetSize(each Config, keys uint64) error {
-	if c.MaxBytes == 0 || each.Like != nil { // each shard is compared then
+	if c.MaxBytes == 0 || each.Like != nil { // MaxBytes is then checked per shard
 		return nil
 	}
 	f, s, err := each.family()
@@ -128,8 +128,8 @@ func (c Config) checkSetSize(each Config, keys uint64) error {
 // Sizes of c are for the whole set: bytes= is divided by the number of shards. capacity=, later= and Capacity are
 // divided and raised by six standard deviations of the number of keys in a shard, so that the fullest shard has room.
 // With Needs, the planner chooses one Spec for all shards, for the set's Keys, divided in the same way; c.Keys must be
-// set then. MaxFPR is for the whole set, and 0 in the result. MaxBytes is for the whole set, and so are all shards
-// together compared with it. Shards is 0, Dir is empty and Allow is nil in the result: they are for all shards.
+// set then. MaxFPR is for the whole set, and 0 in the result. MaxBytes is for the whole set and is compared with the
+// size of all shards together. Shards is 0, Dir is empty and Allow is nil in the result.
 //
 // The error wraps filter.ErrConfig if Shards is out of range or the Spec cannot be sharded: specs that fix all sizes,
 // such as m=, and budget=, with which the bytes of a shard would depend on the speed of the machine. It wraps

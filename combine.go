@@ -13,10 +13,10 @@ import (
 	"github.com/bloomery/bloomery/internal/shardset"
 )
 
-// Merge adds the keys of o to s. If their Spec or hash function, including seed or secret, differ, or o is nil, the
+// Merge adds the keys of o to s. If their Specs or hash functions, including seed or secret, differ, or o is nil, the
 // error wraps filter.ErrMismatch and s is unchanged. If the family does not merge, it wraps errors.ErrUnsupported. If
 // their chosen rates differ, s gets the higher one. Merge needs exclusive use of both sets, also of sets for many
-// writers. Of a mapped o it keeps about 1 MiB in memory at a time; if the file of o was changed in place, the error
+// writers. If o is mapped, about 1 MiB of it is in memory at a time; if the file of o was changed in place, the error
 // wraps filter.ErrFile, and s may have changed. Two sharded sets are merged shard by shard if their manifests have the
 // same plan id; all shards of s are in memory then.
 func (s *Set) Merge(o *Set) error { return s.combine(o, family.CanMerge) }
@@ -34,7 +34,7 @@ func (s *Set) combine(o *Set, how family.Ability) error {
 // Clone returns a copy that shares nothing with s, in the same form. A copy of a mapped Set is in memory; a copy of a
 // sharded Set opens the files of unchanged shards by name again. A Set for many writers may change meanwhile: the copy
 // has all changes that returned before Clone began, and each concurrent change completely or not at all. If the filter
-// is growing, Clone waits for the end of that. Save and WriteTo need no Clone.
+// is growing, Clone waits until it has grown. Save and WriteTo need no Clone.
 func (s *Set) Clone() (*Set, error) { return made(s.inner().Copy()) }
 
 // Reset removes all keys and keeps the geometry. The error wraps errors.ErrUnsupported if the family cannot start
@@ -55,9 +55,9 @@ func (s *Set) Equal(o *Set) bool { return s.inner().Equal(o.other()) }
 func (s *Set) Trimmed() (*Set, error) { return made(s.inner().Form(true)) }
 
 // Full is the counterpart of Trimmed for a Set that was read from a trimmed file: Save and WriteTo of the result write
-// the full form. A Set of one filter has all data in memory, so that the result is s itself. For a sharded Set it is a
-// Set whose Save and Commit write every shard anew. The error wraps errors.ErrUnsupported if the family has no trimmed
-// form. It does not undo Trimmed: keep the Set that you trim.
+// the full form. For a Set of one filter, which has all data in memory, the result is s itself. For a sharded Set, Save
+// and Commit of the result write every shard again. The error wraps errors.ErrUnsupported if the family has no trimmed
+// form. It does not undo Trimmed: to write both forms, keep the untrimmed Set.
 func (s *Set) Full() (*Set, error) {
 	e := s.inner()
 	full, err := e.Form(false)
@@ -68,12 +68,12 @@ func (s *Set) Full() (*Set, error) {
 }
 
 // MergeFiles returns a Set of the keys in all files, which must have the same Spec and hash function, including seed or
-// secret. Peak memory: the filter + 8 MiB, however many files there are. Errors come from [Open] and [Set.Merge],
-// and name the files. If two paths name one file, also by a link, the error wraps filter.ErrConfig: its keys would
-// count twice.
+// secret. Peak memory: the filter + 8 MiB, however many files there are. Errors come from [Open] and [Set.Merge], and
+// name the files. If two paths name the same file, even through a link, the error wraps filter.ErrConfig: its keys
+// would count twice.
 //
-// Folders of sharded sets must have the same plan id. Their Set is computed shard by shard, and again by Save if it is
-// larger than 1 GiB, so that one shard is in memory at a time. Close it when done.
+// Folders of sharded sets must have the same plan id. The Set is computed shard by shard, so that one shard is in
+// memory at a time. If it is larger than 1 GiB, Save computes it again. Close it when done.
 func MergeFiles(ctx context.Context, paths []string, o ...Option) (*Set, error) {
 	if err := shardset.Distinct(paths); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func MergeFiles(ctx context.Context, paths []string, o ...Option) (*Set, error) 
 	return combineFiles(ctx, paths, family.CanMerge, o)
 }
 
-// IntersectFiles returns a Set that contains at least the keys that are in each of the files; see [Set.Intersect].
+// IntersectFiles returns a Set that contains at least the keys that are in all of the files; see [Set.Intersect].
 // Memory and errors: see MergeFiles.
 func IntersectFiles(ctx context.Context, paths []string, o ...Option) (*Set, error) {
 	return combineFiles(ctx, paths, family.CanIntersect, o)

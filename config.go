@@ -27,22 +27,20 @@ type Config struct {
 	// Needs makes the planner choose the filter; see Choose. It cannot be combined with Spec. Needs.Keys is
 	// ignored: set Keys. New chooses as if Needs.Add were set.
 	Needs plan.Needs
-	// Like, if not nil, is a Set of a similar key list, such as yesterday's. The new Set has its geometry,
-	// hash function with seed or secret, chosen rate and form (see Set.Trimmed), so that few bits differ
-	// and a delta is small: see package delta. Families that search keep what the search of Like has
-	// chosen, so their rate rises as keys change; see filter.Info.Exceeded. In ribbon and fuse all bits
-	// change with the keys. If Like has values, every key needs one. Build returns an error wrapping
-	// filter.ErrFull if Like has no room for the keys.
+	// Like, if not nil, is a Set of a similar key list, such as yesterday's. The new Set has its geometry, hash
+	// function with seed or secret, chosen rate and form (see Set.Trimmed), so that few bits differ and a delta is
+	// small: see package delta. Families that search keep the result of the search of Like, so their rate rises as keys
+	// change; see filter.Info.Exceeded. In ribbon and fuse all bits change with the keys. If Like has values, every key
+	// needs one. Build returns an error wrapping filter.ErrFull if Like has no room for the keys.
 	//
-	// Spec, Needs, Capacity, FPRChosen, Seed, Secret and Hash must not be set, and Shards must be 0 or that
-	// of Like. Like must not change before Build has returned. With Dir it is a sharded Set, which may be
-	// the one that is replaced; without Dir it is not sharded. New does not take it.
+	// Spec, Needs, Capacity, FPRChosen, Seed, Secret and Hash must not be set, and Shards must be 0 or the number of
+	// shards of Like. Like must not change before Build has returned. With Dir, Like must be a sharded Set, and may be
+	// the set in Dir; without Dir, it must not be sharded. New does not take it.
 	Like *Set
-	// Shrink is the largest fraction, in [0, 1], of the keys of Like that the new Set may have lost: a list
-	// that was cut must not replace a good one. It holds for the keys, for the list of Allow, and for how
-	// often keys come again in a Set that counts. If more is lost, Build returns an error wrapping
-	// filter.ErrShrunk and leaves Dir as it is. Default: 0.5, and never all keys; 1 allows every loss. It
-	// must be 0 without Like.
+	// Shrink is the largest fraction, in [0, 1], of the keys of Like that the new Set may have lost: a list that was
+	// cut must not replace a good one. The limit applies to the keys, to the list of Allow, and in a Set that counts to
+	// the duplicates of keys. If more is lost, Build returns an error wrapping filter.ErrShrunk and leaves Dir as it
+	// is. Default: 0.5, which never allows the loss of all keys; 1 allows every loss. It must be 0 without Like.
 	Shrink float64
 	// Capacity is the number of keys for which the planner chooses a filter, including keys that are added
 	// later: it raises Needs.Later. With a Spec, New sizes the filter for it if Keys is less; for Build use
@@ -52,24 +50,23 @@ type Config struct {
 	// Chosen, if not nil, is called when the planner has chosen a filter, before keys are added to it.
 	Chosen func(plan.Choice)
 	// FPRChosen is the false-positive rate that the filter is meant to keep. It is stored in the file, and
-	// filter.Info.Exceeded compares the filter with it. Default: the rate of Spec or Needs; for a size in
-	// bits per key the rate forecast for the keys, or for the capacity, to three digits, if it is at most
-	// filter.UselessFPR; else none.
+	// filter.Info.Exceeded compares the filter with it. Default: the rate of Spec or Needs; for a size in bits per key,
+	// the forecast rate for the keys, or for the capacity, rounded to three digits, if it is at most filter.UselessFPR;
+	// else none.
 	FPRChosen float64
-	// MaxFPR, if not 0, is the highest false-positive rate of the built filter: if the filter exceeds it by
-	// the rules of filter.Info.Exceeded, Build returns an error wrapping filter.ErrRate, and New if the filter
-	// would with all keys that it is made for.
+	// MaxFPR, if not 0, is the highest false-positive rate of the built filter: if the filter exceeds it by the rules
+	// of filter.Info.Exceeded, Build returns an error wrapping filter.ErrRate. New returns it if the filter would
+	// exceed the rate at its full number of keys.
 	MaxFPR float64
-	// Keys is the number of keys. New sizes the filter for it. For Build and a Builder it must be exact, or
-	// the error wraps filter.ErrKeys; or 0 if it is unknown: they then keep the hashes of all keys, 16
-	// bytes each, until they are counted. Duplicates count as keys and increase the size, except in
-	// families that drop them (ribbon, fuse, partitioned, blockpartitioned, twochoice, and rankindexed
-	// without counters).
+	// Keys is the number of keys. New sizes the filter for it. For Build and a Builder it must be exact, or else the
+	// error wraps filter.ErrKeys. If it is unknown, set 0: they then keep the hashes of all keys, 16 bytes each, until
+	// they are counted. Duplicates count as keys and increase the size, except in families that drop them (ribbon,
+	// fuse, partitioned, blockpartitioned, twochoice, and rankindexed without counters).
 	Keys uint64
-	// MaxBytes, if not 0, is the largest size in bytes of the filter, of all shards together: set it to use
-	// a Config from somebody else. If the Config or the number of keys asks for more, the error wraps
-	// filter.ErrTooLarge, before memory is allocated for the filter. Families that gather their keys count
-	// duplicates here. For the memory of the keys see Memory.
+	// MaxBytes, if not 0, is the largest size in bytes of the filter, or of all shards together. Set it if the Config
+	// comes from somebody else. If the Config or the number of keys asks for more, the error wraps filter.ErrTooLarge,
+	// before memory is allocated for the filter. Families that gather their keys count duplicates here. For the memory
+	// of the keys see Memory.
 	MaxBytes uint64
 	// Dir, if not empty, makes Build and a Builder build a sharded set in this folder: a manifest and the
 	// filters of the shards; see package shard. The folder is absent, empty, or a sharded set, which is
@@ -83,9 +80,8 @@ type Config struct {
 	Shards int
 	// Seed of the hash function. The same keys, Spec and Seed give the same file, byte for byte.
 	Seed uint64
-	// Secret selects a keyed hash (SipHash-128): false positives cannot be found without the secret. Files
-	// do not contain it; Open and Read need it again. It cannot be combined with Seed. See
-	// filter.NewSecret.
+	// Secret selects a keyed hash (SipHash-128): nobody can search for false positives without the secret. Files do not
+	// contain it; pass it to Open and Read. It cannot be combined with Seed. See filter.NewSecret.
 	Secret *filter.Secret
 	// Hash selects the hash function of another system: with XXH64, blocked(layout=split) is a filter of
 	// Parquet. It cannot be combined with Seed and Secret. Zero: the family's own hash; in ours, SipHash
@@ -105,17 +101,16 @@ type Config struct {
 	// Concurrent selects the form of the Set that any number of goroutines may change and query at the same
 	// time. Families: standard, blocked, rankindexed, counting.
 	Concurrent bool
-	// Allow, if not nil, yields keys that are not members and for which the Set must answer false; see
-	// Allower. If one of them is a member, the error is a *filter.AllowedError. The Builder keeps the
-	// hashes of all keys until then, as without Keys. Build ranges over Allow once, after the filter is
-	// made; with Dir before it makes the shards, and again only to name keys that are members. With Like,
-	// exceptions have about the geometry of the exceptions of that Set. New does not take it, nor do families and
-	// hash functions of other systems. The keys of the Set cannot change: Needs must not ask for Add,
-	// Remove, Count, Merge or Writers.
+	// Allow, if not nil, yields keys that are not members and for which the Set must answer false; see Allower. If one
+	// of them is a member, the error is a *filter.AllowedError. The Builder keeps the hashes of all keys until then, as
+	// if Keys were 0. Build ranges over Allow once, after it has made the filter, or with Dir before it makes the
+	// shards; if keys are members, it ranges again to name them. With Like, exceptions have about the geometry of the
+	// exceptions of that Set. New does not take it, nor do families and hash functions of other systems. The keys of
+	// the Set cannot change: Needs must not ask for Add, Remove, Count, Merge or Writers.
 	Allow iter.Seq[[]byte]
 }
 
-// String returns the fields of the Config that are set, such as bloomery.Config{Spec:standard Keys:1000}. Of the
+// String returns the fields of the Config that are set, such as bloomery.Config{Spec:standard Keys:1000}. For the
 // secret, Like and functions it shows only that they are set.
 func (c Config) String() string {
 	var shown []string
@@ -202,8 +197,8 @@ func (c Config) checkOne() error {
 	return c.checkFields()
 }
 
-// checkNew returns an error if a field is set that New does not use. Workers, Memory, TempDir and Progress are for work
-// that New does not have: it keeps to them.
+// checkNew returns an error if a field is set that New cannot honor. Workers, Memory, TempDir and Progress are allowed:
+// New has no work that they limit.
 func (c Config) checkNew() error {
 	return cmp.Or(
 		family.Refused("like", c.Like != nil, "New makes none like it; take Clone and Reset"),
@@ -233,7 +228,7 @@ func (c Config) checkAllow(h filter.Hasher) error {
 	return nil
 }
 
-// checkLike returns an error if Like cannot be followed or another field contradicts it.
+// checkLike returns an error if no Set can be built like Like, or another field contradicts it.
 func (c Config) checkLike() error {
 	old := c.Like
 	if old.isEmpty() {

@@ -24,7 +24,7 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// TestContradictions refuses a Config whose fields contradict each other, wherever one is taken.
+// TestContradictions checks that every function that takes a Config refuses one whose fields contradict each other.
 func TestContradictions(t *testing.T) {
 	one, needs := []string{"a"}, plan.Needs{FPR: 0.01}
 	dir := func() string { return filepath.Join(t.TempDir(), "set") }
@@ -62,7 +62,7 @@ func TestContradictions(t *testing.T) {
 	const all = "New NewBuilder Build Check Choose Resolve ForShard BuildDir Optimizer Removal Addition"
 	for name, c := range map[string]struct {
 		config bloomery.Config
-		ways   string // in which the Config is refused
+		ways   string // the functions that refuse the Config
 	}{
 		"Spec and Needs": {bloomery.Config{Spec: "standard", Needs: needs},
 			"New NewBuilder Build Check Choose Resolve ForShard BuildDir"},
@@ -92,7 +92,7 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-// TestLockedClosed: a lock that was released protects nothing, so that Replace must not write.
+// TestLockedClosed checks that Commit does not write after the lock was released.
 func TestLockedClosed(t *testing.T) {
 	keys := slices.Values([]string{"a", "b"})
 	file, dir := filepath.Join(t.TempDir(), "f.bloom"), filepath.Join(t.TempDir(), "set")
@@ -127,13 +127,13 @@ func TestLockedClosed(t *testing.T) {
 	}
 }
 
-// jobOf returns the fields of a Config that a job has.
+// jobOf returns the fields of a Config that a JobConfig also has.
 func jobOf(c bloomery.Config) bloomery.JobConfig {
 	return bloomery.JobConfig{Memory: c.Memory, TempDir: c.TempDir, Workers: c.Workers, MaxFPR: c.MaxFPR, Shrink: c.Shrink}
 }
 
-// TestChosen has the planner choose for a Builder that knows the number of keys, and for one that counts them: both
-// tell the choice, and give the same filter with room for Capacity keys.
+// TestChosen checks that a Builder that knows the number of keys and one that counts them both report the planner's
+// choice and build the same filter, with room for Capacity keys.
 func TestChosen(t *testing.T) {
 	var sets [2]*bloomery.Set
 	for i, keys := range []uint64{1000, 0} {
@@ -158,8 +158,8 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// TestResolve bounds the memory of a planned build as the choice assumes, with 1/8 of it for buffers, and leaves a
-// Config with a Spec as it is.
+// TestResolve checks that resolve limits the memory of a planned build to the limit of the choice, minus 1/8 for
+// buffers, and does not change a Config with a Spec.
 func TestResolve(t *testing.T) {
 	for limit, c := range map[int64]bloomery.Config{
 		1 << 30: {Needs: plan.Needs{FPR: 0.1}, Keys: 100},
@@ -199,9 +199,9 @@ func TestConfigCheck(t *testing.T) {
 	}
 }
 
-// From here on: Sets that only names of export_test.go make or look into.
+// The tests below make or inspect Sets with functions of export_test.go.
 
-// TestZeroSet asks a Set that nothing was put into.
+// TestZeroSet calls the methods of the zero Set.
 func TestZeroSet(t *testing.T) {
 	var s bloomery.Set
 	dst := []bool{true, true}
@@ -236,7 +236,7 @@ func TestZeroSet(t *testing.T) {
 	}
 }
 
-// TestMarshal sends every family through all encodings.
+// TestMarshal encodes and decodes a filter of every family in all encodings.
 func TestMarshal(t *testing.T) {
 	secret := filter.NewSecret()
 	for _, f := range families.All() {
@@ -286,7 +286,8 @@ func TestMarshal(t *testing.T) {
 	}
 }
 
-// TestTwoChanges: a change during another one panics and names the options, unless the Set is for many writers.
+// TestTwoChanges checks that a change during another change panics and names the options, unless the Set is for many
+// writers.
 func TestTwoChanges(t *testing.T) {
 	made := func(c bloomery.Config) *bloomery.Set {
 		t.Helper()
@@ -334,7 +335,7 @@ func TestTwoChanges(t *testing.T) {
 	}
 }
 
-// uncounted is a filter that must not be read for its name alone.
+// uncounted is a filter that fails the test if it is read only to get its name.
 type uncounted struct{ family.Filter }
 
 func (uncounted) Info() filter.Info { panic("Info counts all bits") }
@@ -357,7 +358,7 @@ func TestErrorsDoNotCount(t *testing.T) {
 	}
 }
 
-// unread is a filter for many writers that must not be read as a whole.
+// unread is a filter for many writers that fails the test if it is read as a whole.
 type unread struct {
 	family.Concurrent
 	t *testing.T
@@ -373,8 +374,8 @@ func (u unread) Snapshot() (family.Filter, error) {
 	return u.Concurrent.Snapshot()
 }
 
-// TestConcurrentUnread: what describes a Set for many writers, and every error of what its family cannot do, neither
-// reads the filter nor waits for its writers.
+// TestConcurrentUnread checks that methods that describe a Set for many writers, and errors of unsupported operations,
+// neither read the filter nor wait for its writers.
 func TestConcurrentUnread(t *testing.T) {
 	for _, name := range families.With(family.CanConcurrent) {
 		s, err := bloomery.New(bloomery.Config{Spec: name, Keys: 1000, Concurrent: true})

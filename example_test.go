@@ -18,7 +18,7 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// must ends an example that fails.
+// must returns v, or panics if err is not nil.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -70,7 +70,7 @@ func ExampleBuild_integers() {
 
 // The lines of a file are keys. If the file cannot be read to its end, BuildFrom returns the error.
 func ExampleBuildFrom() {
-	file := strings.NewReader("mailinator.com\n0-mail.com\nyopmail.com\n") // or what os.Open returns
+	file := strings.NewReader("mailinator.com\n0-mail.com\nyopmail.com\n") // or a file from os.Open
 	set := must(bloomery.BuildFrom(context.Background(), bloomery.Lines(file), bloomery.Config{}))
 	fmt.Println(set.Len(), set.ContainsString("0-mail.com"))
 	// Output:
@@ -89,7 +89,7 @@ func ExampleConfig_needs() {
 	// counting
 }
 
-// Many keys at once: their cache misses overlap.
+// Query many keys at once: their cache misses overlap.
 func ExampleKeyedSet_ContainsMany() {
 	set := must(bloomery.Build(context.Background(), slices.Values(blocklist), bloomery.Config{}))
 	keys := []string{"yopmail.com", "example.org", "0-mail.com"}
@@ -100,7 +100,7 @@ func ExampleKeyedSet_ContainsMany() {
 	// [true false true]
 }
 
-// With a secret nobody can look for keys that are falsely present. It is not in the file.
+// Without the secret, nobody can search for false positives. The file does not contain the secret.
 func ExampleWithSecret() {
 	secret := filter.NewSecret()
 	set := must(bloomery.Build(context.Background(), slices.Values(blocklist), bloomery.Config{Secret: secret}))
@@ -115,7 +115,7 @@ func ExampleWithSecret() {
 	// true
 }
 
-// Filters of one size and seed can be united.
+// Filters of the same size and seed can be merged.
 func ExampleSet_Merge() {
 	ctx, c := context.Background(), bloomery.Config{Spec: "standard(bytes=1000,capacity=500)"}
 	monday := must(bloomery.Build(ctx, slices.Values([]string{"ann", "bob"}), c))
@@ -126,7 +126,7 @@ func ExampleSet_Merge() {
 	// true true
 }
 
-// Four goroutines bring the same keys. Each key is new to one of them.
+// Four goroutines add the same keys. For each key, one of them sees it as new.
 func ExampleSet_TestAndAdd() {
 	set := must(bloomery.New(bloomery.Config{Spec: "blocked(fpr=1e-6)", Keys: 1000, Concurrent: true}))
 	numbers := bloomery.Keyed[uint64](set)
@@ -147,7 +147,7 @@ func ExampleSet_TestAndAdd() {
 	// 1000 1000
 }
 
-// Keys that come and go.
+// Add and remove keys.
 func ExampleSet_Remove() {
 	set := must(bloomery.New(bloomery.Config{Spec: "rankindexed(fpr=0.001)", Keys: 1000}))
 	check(set.AddString("session 17"))
@@ -160,7 +160,7 @@ func ExampleSet_Remove() {
 	// true
 }
 
-// How often each key was added.
+// Count how often each key was added.
 func ExampleSet_Count() {
 	set := must(bloomery.New(bloomery.Config{Spec: "rankindexed(counting=1)", Keys: 1000}))
 	for range 3 {
@@ -172,7 +172,7 @@ func ExampleSet_Count() {
 	// 2 false <nil>
 }
 
-// A small value with each key.
+// Store a small value with each key.
 func ExampleSet_Upsert() {
 	set := must(bloomery.New(bloomery.Config{Spec: "rankindexed(fpr=0.001,value_bits=4)", Keys: 1000}))
 	check(set.Upsert([]byte("192.0.2.7"), 3))
@@ -184,7 +184,7 @@ func ExampleSet_Upsert() {
 	// 0 false <nil>
 }
 
-// A small value with each key of a list that does not change.
+// Store a small value with each key of a list that does not change.
 func ExampleBuildValues() {
 	ctx := context.Background()
 	country := map[string]uint64{"192.0.2.1": 49, "198.51.100.7": 33, "203.0.113.9": 81}
@@ -206,7 +206,7 @@ func ExampleOpenLive() {
 	defer os.RemoveAll(filepath.Dir(path))
 	check(must(bloomery.Build(ctx, slices.Values(blocklist), bloomery.Config{})).Save(ctx, path))
 
-	live := must(bloomery.OpenLive(ctx, path)) // looks at the file every second
+	live := must(bloomery.OpenLive(ctx, path)) // checks the file every second
 	defer live.Close()
 	fmt.Println(live.ContainsString("new.example"))
 
@@ -219,10 +219,10 @@ func ExampleOpenLive() {
 	// true
 }
 
-// A filter that lies in a larger file, such as one that go:embed gives, is read where it is.
+// Use a filter inside a larger file, such as one from go:embed, without a copy.
 func ExampleFromBytes() {
 	set := must(bloomery.Build(context.Background(), slices.Values(blocklist), bloomery.Config{}))
-	archive := append(make([]byte, 64), must(set.MarshalBinary())...) // behind 64 bytes of something else
+	archive := append(make([]byte, 64), must(set.MarshalBinary())...) // after 64 bytes of other data
 
 	section := archive[64:]
 	embedded := must(bloomery.FromBytes(section))
@@ -231,7 +231,7 @@ func ExampleFromBytes() {
 	// true 3
 }
 
-// Keys from many goroutines.
+// Add keys from many goroutines.
 func ExampleBuilder() {
 	ctx := context.Background()
 	b := must(bloomery.NewBuilder(ctx, bloomery.Config{Spec: "partitioned(effort=fast)"}))
@@ -251,7 +251,7 @@ func ExampleBuilder() {
 	// 2000 true
 }
 
-// A Verifier asks for the keys and for random ones, and counts the wrong answers.
+// A Verifier queries the keys and random keys, and counts the wrong answers.
 func ExampleVerifier() {
 	ctx := context.Background()
 	keys := [][]byte{[]byte("mailinator.com"), []byte("0-mail.com"), []byte("yopmail.com")}
@@ -341,7 +341,7 @@ func ExampleAllower() {
 	// false true
 }
 
-// The search of a filter goes on, for a lower false-positive rate of the same size.
+// Continue the search of a filter for a lower false-positive rate at the same size.
 func ExampleOptimizer() {
 	ctx := context.Background()
 	keys := numbered("key ", 2000)
@@ -357,7 +357,7 @@ func ExampleOptimizer() {
 	// true 2000
 }
 
-// Many goroutines add to a file that is locked: no other process can change it meanwhile.
+// Many goroutines add to a locked file; no other process can change it meanwhile.
 func ExampleLock_manyWriters() {
 	ctx, path := context.Background(), filepath.Join(must(os.MkdirTemp("", "")), "seen.bloom")
 	defer os.RemoveAll(filepath.Dir(path))
@@ -376,7 +376,7 @@ func ExampleLock_manyWriters() {
 	// 4
 }
 
-// A sharded set is a folder of filters. Each shard is loaded when one of its keys is asked for.
+// A sharded set is a folder of filters. Each shard is loaded at the first query of one of its keys.
 func ExampleConfig_dir() {
 	ctx, dir := context.Background(), must(os.MkdirTemp("", ""))
 	defer os.RemoveAll(dir)
@@ -391,7 +391,7 @@ func ExampleConfig_dir() {
 	// true <nil> 10000 8
 }
 
-// How many distinct keys a filter holds, although some were added twice.
+// Estimate how many distinct keys a filter holds if some were added twice.
 func ExampleSet_EstimateInterval() {
 	set := must(bloomery.New(bloomery.Config{Spec: "standard(fpr=0.01)", Keys: 2000}))
 	for range 2 {
@@ -424,7 +424,8 @@ func ExampleSet_Addition() {
 	// 5
 }
 
-// A Removal looks at the whole list first. It refuses a list of keys that were never added: it would remove others.
+// A Removal checks the whole list first. It refuses a list of keys that were never added, since this would remove other
+// keys.
 func ExampleSet_Removal() {
 	ctx, c := context.Background(), bloomery.Config{Spec: "rankindexed(fpr=0.01)"}
 	set := must(bloomery.Build(ctx, numbered("session ", 1000), c))
@@ -434,7 +435,7 @@ func ExampleSet_Removal() {
 		check(r.AddMany([][]byte{[]byte(key)}))
 	}
 	_, err := r.Commit(ctx)
-	fmt.Println(errors.Is(err, filter.ErrStrangers), set.Len()) // Force would remove what is found
+	fmt.Println(errors.Is(err, filter.ErrStrangers), set.Len()) // Force would remove the keys that are found
 	// Output:
 	// true 1000
 }
@@ -454,7 +455,7 @@ func ExampleSet_Optimizer() {
 	// true true
 }
 
-// The files of several days become one, with one filter in memory, however many files there are.
+// Merge the files of several days. Only one filter is in memory, however many files there are.
 func ExampleMergeFiles() {
 	ctx, dir := context.Background(), must(os.MkdirTemp("", ""))
 	defer os.RemoveAll(dir)

@@ -9,13 +9,13 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// WithOpening has f called with the path of each file, or each shard, before it is opened, mapped or read. An error of
-// f takes the place of an error of the system.
+// WithOpening makes f called with the path of each file, or each shard, before it is opened, mapped or read. An error
+// of f is treated like an error of the system.
 func WithOpening(f func(path string) error) Option {
 	return func(o *options) { o.Opening = f }
 }
 
-// Begin begins a change of a Set and returns what ends it.
+// Begin begins a change of a Set and returns the function that ends it.
 func Begin(s *Set) (end func()) {
 	s.begin()
 	return s.end

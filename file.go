@@ -28,8 +28,8 @@ import (
 //
 // A folder, or the manifest.json in it, is a sharded set. Open then checks the manifest and the size and header of
 // every shard. A shard is loaded and checked at its first query; [Set.Check] checks all. If a shard cannot be loaded,
-// Contains is true for its keys, and Err returns a *shard.Error; after an error that may pass, a later query tries
-// again, as a [Live] does. Shards that another process replaces stay readable. docs/sharded.md says more.
+// Contains is true for its keys, and Err returns a *shard.Error; after a transient error, a later query tries again, as
+// a [Live] does. Shards that another process replaces stay readable. See docs/sharded.md.
 //
 // If ctx ends first, Open returns its cause. Other errors name the path and wrap the error of the file system,
 // filter.ErrMagic, ErrVersion, ErrHash, ErrSecret (ErrNoSecret if none was given), ErrChecksum, ErrCorrupt, ErrFamily,
@@ -66,8 +66,8 @@ func FromBytes(b []byte, o ...Option) (*Set, error) {
 }
 
 // Save creates or replaces a file atomically: after a crash it is completely the old one or completely the new one. If
-// ctx ends first, the file is unchanged. While others write to a Set for many writers, it saves what a Clone would
-// have.
+// ctx ends first, the file is unchanged. If other goroutines write to a Set for many writers meanwhile, Save writes the
+// keys that a Clone would have.
 //
 // A sharded Set is saved as a folder: path is a new folder, or the folder of a sharded set, which is replaced as by
 // [Locked.Commit]. If another process builds or changes the set there, the error wraps filter.ErrLocked. A Set of one
@@ -127,8 +127,8 @@ func InMemory() Option {
 }
 
 // Locked is the Set of a file that is locked for a change. The lock is advisory: it only blocks other calls of Lock. On
-// Windows it is the lock of a file beside it, path.lock, which stays; on js and wasip1 it blocks nothing. Commit
-// detects every other change of the file.
+// Windows it locks a separate file, path.lock, which is not removed; on js and wasip1 it blocks nothing. Commit detects
+// every other change of the file.
 //
 // For a sharded set the folder is locked. Shards are loaded on first use. Changed ones stay in memory up to 1
 // GiB; then they are written to new files, which no one reads until Commit.
@@ -136,7 +136,7 @@ type Locked struct {
 	*Set          // replace it to write another one, such as the result of an Optimizer
 	was      *Set // the Set that Lock opened
 	path     string
-	file     *os.File // of a lock; nil for a sharded set, which has its own
+	file     *os.File // the locked file; nil for a sharded set, which has its own lock
 	replaced fs.FileInfo
 	closed   bool
 }
@@ -179,9 +179,9 @@ func Lock(ctx context.Context, path string, o ...Option) (*Locked, error) {
 
 var errUnlocked = fmt.Errorf("the lock is %w, and Commit needs it", filter.ErrClosed)
 
-// Commit replaces the file by the set, atomically. Of a sharded set it writes the changed shards to files of new names,
-// then replaces the manifest, then removes the old files: after a crash the folder has the old set or the new one. If a
-// process without the lock has changed the file, Commit leaves it unchanged and returns an error wrapping
+// Commit replaces the file by the set, atomically. For a sharded set it writes the changed shards to files with new
+// names, then replaces the manifest, then removes the old files: after a crash the folder has the old set or the new
+// one. If a process without the lock has changed the file, Commit leaves it unchanged and returns an error wrapping
 // filter.ErrChanged. Call it at most once, before Close.
 func (l *Locked) Commit(ctx context.Context) error {
 	if l.closed {
@@ -203,8 +203,8 @@ func (l *Locked) Close() error {
 	return err
 }
 
-// WriteTo writes the set in the file format. While others write to a Set for many writers, it writes what a Clone would
-// have.
+// WriteTo writes the set in the file format. If other goroutines write to a Set for many writers meanwhile, it writes
+// the keys that a Clone would have.
 func (s *Set) WriteTo(w io.Writer) (int64, error) {
 	f, err := s.inner().Encode()
 	if err != nil {
@@ -230,8 +230,8 @@ func (s *Set) MarshalBinary() ([]byte, error) {
 	return b, err
 }
 
-// MarshalJSON returns an error wrapping errors.ErrUnsupported: a Set is no JSON value. Put what MarshalBinary returns
-// into JSON, where bytes are base64.
+// MarshalJSON returns an error wrapping errors.ErrUnsupported: a Set is not a JSON value. Encode the result of
+// MarshalBinary instead, which JSON stores as base64.
 func (s *Set) MarshalJSON() ([]byte, error) {
 	return nil, fmt.Errorf("bloomery: a Set is no JSON value; take MarshalBinary: %w", filter.ErrUnsupported)
 }

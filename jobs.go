@@ -30,8 +30,7 @@ type JobConfig struct {
 	// Like is, for an Allower, an earlier version of the Set, or nil. The exceptions get the geometry of
 	// the exceptions of Like if they need about as much, so that two versions differ in few bits.
 	Like *Set
-	// Absent is, for a Verifier, the expected number of keys of AddAbsent, 0 if it is not known. It is no
-	// limit.
+	// Absent is, for a Verifier, the expected number of keys of AddAbsent, 0 if it is not known. It is not a limit.
 	Absent uint64
 	// Effort is the effort of the search of an Optimizer. The zero value is the default effort.
 	Effort filter.Effort
@@ -75,8 +74,8 @@ func (s *Set) Addition(c JobConfig) (*Addition, error) {
 	return a, nil
 }
 
-// AddMany adds keys. Only for a sharded Set, or one for many writers, may several goroutines call it at once. Errors
-// are the errors of Set.Add and of the temporary file.
+// AddMany adds keys. Several goroutines may call it at once only for a sharded Set or a Set for many writers. Errors
+// come from Set.Add and the temporary file.
 func (a *Addition) AddMany(keys [][]byte) error {
 	switch {
 	case a.ended.Load():
@@ -116,11 +115,11 @@ func (a *Addition) Close() error {
 	return a.spill.Close()
 }
 
-// Allower makes a Set exact for a list of allowed keys, none of which is a member: the Set then answers false for all
-// of them. It stores with the Set which of them would be false positives; Info has their number and size, about
+// Allower makes a Set exact for a list of allowed keys, which must not be members: the Set then answers false for all
+// of them. It stores the false positives among them with the Set; Info has their number and size, about
 // 1.44·log2(members/exceptions) + 4.4 bits each if there are more members than exceptions. Other keys keep their
 // false-positive rate. Call AllowMany for the list, then AddMembers for all members, then Commit. Peak memory: about
-// 150 bytes and the key for each exception. Config.Allow does the same for a Set that is built.
+// 150 bytes and the key for each exception. Config.Allow does the same while a Set is built.
 //
 // A Set with exceptions cannot be changed: Add, Remove, Merge, Intersect, Optimizer and Reset return
 // filter.ErrExceptions. It can be read, saved, trimmed, cloned and followed like any other.
@@ -175,7 +174,7 @@ func (a *Allower) allowHashes(hs []filter.Hash, text func(i int) string) error {
 	return a.on.Guarded(func() error { return a.list.Allow(hs, text) })
 }
 
-// AddMembers adds keys that the Set was built from. Add all of them: one that is missing may become absent.
+// AddMembers adds keys that the Set was built from. Add all of them: a missing one may become absent.
 func (a *Allower) AddMembers(keys [][]byte) error {
 	return intake.Hash(a.on.Facts().Hasher, keys, a.addMemberHashes)
 }
@@ -205,7 +204,7 @@ func (a *Allower) Commit(ctx context.Context) error {
 	}
 
 	c, err := a.list.Build(ctx)
-	if !errors.Is(err, filter.ErrAllowed) { // else a sharded build reads which keys are members
+	if !errors.Is(err, filter.ErrAllowed) { // a sharded build reads from this error which keys are members
 		a.list = nil
 	}
 	if err != nil {
@@ -234,7 +233,7 @@ type Verifier struct{ job *bulk.Verifier }
 type Verification struct {
 	Members, FalseNegatives uint64 // keys of AskMembers, and how many of them the Set does not contain
 	WrongValues             uint64 // keys of AskValues for which the Set has another value
-	Rate                    Rate   // of the distinct keys that are no members
+	Rate                    Rate   // of the distinct keys that are not members
 }
 
 // Rate is an observed false-positive rate: the number of false positives among Trials absent keys.
@@ -257,8 +256,8 @@ func (s *Set) Verifier(c JobConfig) (*Verifier, error) {
 	return &Verifier{bulk.NewVerifier(s.Hasher(), s.inner, o, c.Absent)}, nil
 }
 
-// AddAbsent asks for keys of which none should be a member. After AskMembers it returns an error. Other errors of the
-// methods that take keys come from the temporary file.
+// AddAbsent asks for keys that should all be absent. After AskMembers it returns an error. Other errors of the methods
+// that take keys come from the temporary file.
 func (v *Verifier) AddAbsent(keys [][]byte) error { return v.job.AddAbsent(keys) }
 
 // AskRandom asks for n random keys, which are the same for every n and seed. When ctx ends, it returns its cause.
@@ -267,7 +266,7 @@ func (v *Verifier) AskRandom(ctx context.Context, n, seed uint64, progress func(
 	return v.job.AskRandom(ctx, n, seed, progress)
 }
 
-// AskMembers asks for keys that the Set was built from. Each counts as often as it comes.
+// AskMembers asks for keys that the Set was built from. Duplicates count each time.
 func (v *Verifier) AskMembers(keys [][]byte) error { return v.job.AskMembers(keys) }
 
 // AskValues is AskMembers for keys with values, and compares them: values[i] belongs to keys[i]. The error wraps

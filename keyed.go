@@ -16,7 +16,7 @@ import (
 type KeyedSet[K filter.Key] struct {
 	set  *Set
 	kind reflect.Kind // of K
-	size int          // of an integer; kernel.Hashed; or inHeader
+	size int          // bytes of an integer, or kernel.Hashed, or inHeader
 }
 
 // inHeader says that a key starts with its address and its size, as strings and slices do.
@@ -106,7 +106,7 @@ func (k KeyedSet[K]) hash(key K) filter.Hash {
 	return h
 }
 
-// key returns what the Engine takes of a key.
+// key returns the hash or the raw bytes of a key, whichever the Engine takes.
 func (k KeyedSet[K]) key(key K) (h filter.Hash, raw []byte) {
 	switch k.kind {
 	case reflect.String:
@@ -119,7 +119,7 @@ func (k KeyedSet[K]) key(key K) (h filter.Hash, raw []byte) {
 	return bitvec.As[filter.Hash](key), nil
 }
 
-// keys returns what the Engine takes of a batch.
+// keys returns a batch in the form that the Engine takes.
 func (k KeyedSet[K]) keys(keys []K) engine.Keys {
 	switch k.kind {
 	case reflect.String:

@@ -52,7 +52,7 @@ func sameLength(what string, dst, keys int) {
 	}
 }
 
-// key returns what the Engine takes of a key: its hash, or a copy of its bytes, so that key does not escape.
+// key returns the hash of a key, or for a raw-key filter a copy of its bytes, so that key does not escape.
 func (s *Set) key(key []byte) (h filter.Hash, raw []byte) {
 	if s.hashes {
 		return s.Hasher().Sum(key), nil
@@ -97,7 +97,7 @@ func (s *Set) add(h filter.Hash, raw []byte) error {
 
 // TestAndAdd adds a key unless Contains(key) is true, and returns Contains(key). In a Set for many writers this is one
 // atomic step: if many goroutines add the same new key at the same time, present is false for exactly one of them, or
-// for none if the key is a false positive. On error, as of Add, present is false.
+// for none if the key is a false positive. Errors come from Add; present is then false.
 func (s *Set) TestAndAdd(key []byte) (present bool, err error) { return s.testAndAdd(s.key(key)) }
 
 func (s *Set) testAndAdd(h filter.Hash, raw []byte) (present bool, err error) {
@@ -115,7 +115,7 @@ func (s *Set) testAndAdd(h filter.Hash, raw []byte) (present bool, err error) {
 // errors.ErrUnsupported if the family has no Remove. For lists of keys see [Removal].
 func (s *Set) Remove(key []byte) error { return s.remove(s.key(key)) }
 
-// remove is Remove for a hash. No filter of raw keys can remove any.
+// remove is Remove for a hash. Raw-key filters cannot remove keys.
 func (s *Set) remove(h filter.Hash, _ []byte) error {
 	s.begin()
 	one, err := s.at(h, true)
@@ -131,7 +131,7 @@ func (s *Set) remove(h filter.Hash, _ []byte) error {
 // errors.ErrUnsupported if the family does not count.
 func (s *Set) Count(key []byte) (n uint64, saturated bool, err error) { return s.count(s.key(key)) }
 
-// count is Count for a hash. No filter of raw keys counts.
+// count is Count for a hash. Raw-key filters do not count.
 func (s *Set) count(h filter.Hash, _ []byte) (n uint64, saturated bool, err error) {
 	one, err := s.at(h, false)
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *Set) count(h filter.Hash, _ []byte) (n uint64, saturated bool, err erro
 // filter stores no values.
 func (s *Set) Get(key []byte) (value uint64, ok bool, err error) { return s.get(s.key(key)) }
 
-// get is Get for a hash. No filter of raw keys stores values.
+// get is Get for a hash. Raw-key filters store no values.
 func (s *Set) get(h filter.Hash, _ []byte) (value uint64, ok bool, err error) {
 	one, err := s.at(h, false)
 	if err != nil {

@@ -18,11 +18,11 @@ import (
 const DefaultInterval = time.Second
 
 // Live is a Set that follows its file. When the file is replaced by rename, as Save does, Live opens and verifies the
-// new file and swaps it in. Of a sharded set it follows the manifest. Running queries finish on the old one. All
+// new file and swaps it in. For a sharded set it follows the manifest. Running queries finish on the old one. All
 // methods are safe for concurrent use. Make one with [OpenLive] or publish.Follow: the zero Live is like a closed one.
 //
-// If the new file cannot be opened, Live keeps the current Set, and Err returns the error. After an error that may
-// pass, such as too many open files, it tries again after 100 ms, then after twice as long each time, up to 30 s or the
+// If the new file cannot be opened, Live keeps the current Set, and Err returns the error. After a transient error,
+// such as too many open files, it tries again after 100 ms, then after twice as long each time, up to 30 s or the
 // interval if that is shorter. After damage, or with the wrong secret, it tries again when the file changes.
 type Live struct {
 	path string
@@ -56,7 +56,7 @@ func OpenLive(ctx context.Context, path string, o ...Option) (*Live, error) {
 	return l, nil
 }
 
-// opened returns the file, a closed one unless OpenLive has returned l.
+// opened returns the followed file, or a closed one if l is the zero Live.
 func (l *Live) opened() *live.File[*Set] {
 	if !l.file.Started() {
 		l.file.StartClosed(newClosed(errClosed))
@@ -79,15 +79,15 @@ func WithInterval(d time.Duration) Option {
 
 // WithUpdater makes OpenLive call update in a goroutine of its own. update replaces the file from time to time, for
 // example by a download, then calls Reload of the Live. It passes its errors to report: Live.Err returns the last one,
-// unless the file itself has an error; nil removes it. update must return soon after its context ends, at Close, which
-// waits for it and which it must not call.
+// unless the file itself has an error; report(nil) clears it. Close ends the context and waits for update, which must
+// return soon and must not call Close.
 func WithUpdater(update func(ctx context.Context, l *Live, report func(error))) Option {
 	return func(o *options) { o.update = update }
 }
 
-// Reload checks the file now and swaps it in if it has changed, or if the last attempt failed with an error that may
-// pass. If the file cannot be opened, Reload returns the error and keeps the current Set; Err returns the same error
-// until a Reload succeeds. If ctx ends first, Reload returns its cause and changes nothing.
+// Reload checks the file now and swaps it in if it has changed, or if the last attempt failed with a transient error.
+// If the file cannot be opened, Reload returns the error and keeps the current Set; Err returns the same error until a
+// Reload succeeds. If ctx ends first, Reload returns its cause and changes nothing.
 func (l *Live) Reload(ctx context.Context) error { return l.opened().Reload(ctx) }
 
 // View calls f with the current Set, which stays open until f returns. f must not keep, change or close it. After Close

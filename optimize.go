@@ -13,7 +13,7 @@ import (
 )
 
 // Optimizer continues the search of a partitioned, blockpartitioned or twochoice filter, for the same keys or others.
-// Add all keys to it: the new Set contains no others. It has the geometry, hash function and chosen rate of the old
+// Add all keys to it: the new Set contains only these. It has the geometry, hash function and chosen rate of the old
 // one.
 type Optimizer struct{ b *Builder }
 
@@ -70,7 +70,7 @@ func (s *Set) optimizer(e filter.Effort, c Config) (*oneBuild, error) {
 	return b, nil
 }
 
-// optimizeShards builds the filter of each shard of old again, from hashes by shard, and returns a Set of them, in
+// optimizeShards rebuilds the filter of each shard of old from the hashes of the shard, and returns a Set of them in
 // memory.
 func (b *oneBuild) optimizeShards(ctx context.Context, old *Set, e filter.Effort, keys *hashes.ByShard) (*Set, error) {
 	parts, n := old.inner().Parts(), float64(old.inner().Facts().Stored.Shards)

@@ -13,17 +13,18 @@ import (
 // MaxStrangers, 0.5, is the value of Removed.Strangers from which a Removal changes nothing.
 const MaxStrangers = bulk.MaxStrangers
 
-// Removal removes a list of keys from a Set, after a look at the whole list. Remove only keys that were added: the
-// removal of others, strangers, makes keys absent that look like them. Keys that are not found prove that the list has
-// strangers, and their number tells how many others look present. From [MaxStrangers] on, or if more than half of the
-// distinct keys of the list are not in the Set, Commit changes nothing, unless Force was called.
+// Removal removes a list of keys from a Set, after it has checked the whole list. Remove only keys that were added:
+// removing other keys, called strangers, makes present keys absent that have the same fingerprint. Keys that are not
+// found prove that the list has strangers, and from their number the Removal estimates how many other strangers look
+// present. From [MaxStrangers] on, or if more than half of the distinct keys of the list are not in the Set, Commit
+// changes nothing, unless Force was called.
 type Removal struct {
 	set    *Set
 	hasher filter.Hasher
 	list   bulk.List
 	force  bool
 	looked bool
-	ended  bool // by Commit, unless it was refused, or by Close
+	ended  bool // by Close, or by a Commit that was not refused
 	seen   bulk.Look
 }
 
@@ -34,13 +35,13 @@ var (
 
 // Removed is the result of a Removal.
 type Removed struct {
-	Removed  uint64 // keys, each as often as it was removed; after Look, as often as it would be
-	NotFound uint64 // keys that were not found, each as often as that happened
-	// Unknown is the number of distinct keys of the list that are not in the Set, or fewer times than in
-	// the list.
+	Removed  uint64 // number of removals, duplicates included; after Look, the removals that Commit would make
+	NotFound uint64 // number of removals that found no key, duplicates included
+	// Unknown is the number of distinct keys of the list that are not in the Set, or were added fewer times than the
+	// list has them.
 	Unknown uint64
-	// Strangers is the expected number of distinct keys of the list that were never added, or not as often,
-	// and look present nevertheless.
+	// Strangers is the expected number of distinct keys of the list that look present but were never added, or fewer
+	// times than the list has them.
 	Strangers float64
 	// Lost is the expected number of keys outside the list that become absent. It assumes that each of them
 	// was added once: keys that were added more often are lost less often.
@@ -73,8 +74,8 @@ func (r *Removal) AddMany(keys [][]byte) error {
 	return intake.Hash(r.hasher, keys, r.list.AddMany)
 }
 
-// Look returns what Commit would do, and changes nothing. If strangers look like keys of the list, Commit finds a few
-// keys fewer.
+// Look returns what Commit would do, and changes nothing. If strangers share a fingerprint with keys of the list,
+// Commit finds a few keys fewer.
 func (r *Removal) Look(ctx context.Context) (Removed, error) {
 	switch {
 	case r.ended:
@@ -99,8 +100,8 @@ func (r *Removal) Force() { r.force = true }
 
 // Commit removes the keys of the list. If it refuses, it returns the result of Look and an error wrapping
 // filter.ErrStrangers; it may be called again after Force. If it finds none of the keys, it changes nothing and returns
-// no error. If ctx ends, some of the keys may be removed. It needs exclusive use of the Set, unless that is one for
-// many writers.
+// no error. If ctx ends, some of the keys may be removed. It needs exclusive use of the Set, unless the Set is for many
+// writers.
 func (r *Removal) Commit(ctx context.Context) (Removed, error) {
 	seen, err := r.Look(ctx)
 	if err != nil {
@@ -110,7 +111,7 @@ func (r *Removal) Commit(ctx context.Context) (Removed, error) {
 		return seen, err
 	}
 
-	r.ended = true // to remove the list again would remove other keys
+	r.ended = true // removing the list again would remove other keys
 	seen.Removed, seen.NotFound = 0, 0
 	err = r.list.Each(ctx, 0.5, func(hs []filter.Hash) error {
 		for _, h := range hs {

@@ -15,11 +15,10 @@ import (
 
 // Set is a filter with the hash function of its keys. Queries are safe for concurrent use. Changes need exclusive use,
 // unless the Set was made with Config.Concurrent or WithConcurrent: two changes at the same time lose keys, and panic
-// where that is noticed.
+// if a change detects the other.
 //
-// The zero Set contains nothing; fill it with UnmarshalBinary. If that fails, and after Close, a Set without a filter
-// cannot know its answers: Contains and the other queries are true, and Err says why. A Set must not be copied after
-// first use: see Clone.
+// The zero Set contains nothing; fill it with UnmarshalBinary. If that fails, and after Close, the Set has no filter:
+// Contains and the other queries return true, and Err says why. A Set must not be copied after first use: see Clone.
 type Set struct {
 	_      [0]atomic.Bool // go vet reports copies
 	query  kernel.Query   // engine.Facts.Query with the hasher
@@ -30,7 +29,7 @@ type Set struct {
 	moved  uint32         // *moves when filter was set
 
 	shared   bool // engine.Facts.Shared
-	changing bool // a change runs; only for one writer
+	changing bool // true during a change; not used for many writers
 }
 
 // newSet returns a Set of a filter, which it takes over, and the hasher of its keys. It is in the form for many writers
@@ -46,7 +45,7 @@ func setOf(e engine.Engine) *Set {
 	return s
 }
 
-// made is setOf for the results of a function that makes an Engine.
+// made is setOf for a function that returns an Engine and an error.
 func made[E engine.Engine](e E, err error) (*Set, error) {
 	if err != nil {
 		return nil, err
@@ -81,7 +80,7 @@ func (s *Set) find(h filter.Hash, change bool) (engine.One, error) { // so that 
 	return s.inner().At(h, change)
 }
 
-// other returns the Engine of the other set of an operation on two, or nil if that is nil.
+// other returns the Engine of the second set of an operation on two sets, or nil if s is nil.
 func (s *Set) other() engine.Engine {
 	if s == nil {
 		return nil
@@ -102,8 +101,8 @@ func (s *Set) take(e engine.Engine) {
 	s.one, _ = e.(engine.One)
 }
 
-// begin begins a change. It panics if another goroutine is within one, as far as a plain flag shows that: it costs less
-// than an atomic one.
+// begin begins a change. It panics if it sees that another goroutine is within one. The flag is not atomic, because an
+// atomic flag costs more; so begin may miss a change.
 func (s *Set) begin() {
 	if s.shared {
 		return
@@ -115,8 +114,8 @@ func (s *Set) begin() {
 	s.changing = true
 }
 
-// end ends a change: it follows the Engine, which may have replaced its filter. If it has not, end writes nothing to a
-// Set for many writers, which many goroutines may change at once.
+// end ends a change. If the Engine has replaced its filter, the Set takes the new one. Otherwise end writes nothing to
+// a Set for many writers, since many goroutines may change it at once.
 func (s *Set) end() {
 	if s.changing {
 		s.changing = false
@@ -129,13 +128,13 @@ func (s *Set) end() {
 // Hasher returns the hash function of the keys.
 func (s *Set) Hasher() filter.Hasher { return s.query.Hasher() }
 
-// Spec returns the Spec of the filter, which fixes its geometry. For a sharded Set it is the Spec of each shard, as it
-// was given to the build.
+// Spec returns the Spec of the filter, which fixes its geometry. For a sharded Set it is the Spec of each shard that
+// the build was given.
 func (s *Set) Spec() filter.Spec { return s.inner().Spec() }
 
 // Info describes the filter. It may read all of it. Its rates are at least n/2^b, the probability that an absent key
-// has the same hash of b bits as one of the n keys. For a sharded Set they are means over the shards, from the manifest
-// while a shard is unchanged; Fill, FillSearched, Capacity and Pools are 0.
+// has the same hash of b bits as one of the n keys. For a sharded Set they are means over the shards, with the figures
+// of the manifest for unchanged shards; Fill, FillSearched, Capacity and Pools are 0.
 func (s *Set) Info() filter.Info { return s.inner().Info() }
 
 // chosen returns the false-positive rate that was chosen for the filter, or 0 if none was: see Config.FPRChosen. It is
@@ -175,7 +174,7 @@ type FileInfo struct {
 // such as Sets of New and Build without Config.Dir, and after Close. Changes of the Set do not change it.
 func (s *Set) FileInfo() FileInfo {
 	stored := s.inner().Facts().Stored
-	if stored.Bytes == 0 { // it was not read from a file
+	if stored.Bytes == 0 { // the Set was not read from a file
 		return FileInfo{}
 	}
 
@@ -198,11 +197,11 @@ func (s *Set) Check(ctx context.Context, progress func(bytes uint64)) error {
 	return s.inner().Check(ctx, progress)
 }
 
-// Err returns an error wrapping filter.ErrFile if the file of a mapped Set was overwritten or truncated in place
-// since Open. Earlier answers may then be wrong. It compares size, time of modification and header of the file, with a
-// system call. For a sharded Set it is a *shard.Error of a loaded shard, or of a shard whose last load failed, until a
-// later one succeeds. After Close, or if a Set without a filter could not be loaded, it says so. It returns nil for
-// other Sets.
+// Err returns an error wrapping filter.ErrFile if the file of a mapped Set was overwritten or truncated in place since
+// Open. Earlier answers may then be wrong. It compares size, time of modification and header of the file, with a system
+// call. For a sharded Set it is a *shard.Error of a loaded shard, or of a shard whose last load failed, until a later
+// one succeeds. After Close, or after a failed UnmarshalBinary of a Set without a filter, it returns an error that says
+// so. It returns nil for other Sets.
 func (s *Set) Err() error { return s.inner().Err() }
 
 // Close releases the memory of a Set that was opened from a file or folder. No query may be running. Afterwards
@@ -220,13 +219,13 @@ func (s *Set) Close() error {
 // Estimate is an estimated number of distinct keys, with the ends of its 95% interval, which are whole numbers.
 type Estimate struct {
 	Keys      float64 // +Inf if the filter is full: every bit is set
-	Low, High float64 // High is +Inf if nothing is known but Low
+	Low, High float64 // High is +Inf if only a lower bound is known
 	// Counted reports that the number is not estimated: the filter counts its keys, and its bits do not
 	// tell their number. Keys, Low and High are then Set.Len.
 	Counted bool
 }
 
-// Overlap has the numbers of distinct keys of two sets, of both together, and of those that they have in common.
+// Overlap has the numbers of distinct keys in each of two sets, in their union, and in their intersection.
 type Overlap struct {
 	A, B, Union, Intersection Estimate
 }
@@ -241,8 +240,8 @@ func (s *Set) EstimateInterval() (Estimate, error) {
 }
 
 // EstimateOverlap estimates how many distinct keys s and o hold, together and in common, with 95% intervals. It reads
-// both filters and changes none. The interval of the common keys does not shrink with their number: it is as wide as
-// the error of the union. The error wraps filter.ErrMismatch unless both have the same Spec and hash function,
+// both filters and changes none. The interval of the number of common keys is as wide as the interval of the union,
+// also if few keys are common. The error wraps filter.ErrMismatch unless both have the same Spec and hash function,
 // including seed or secret, and errors.ErrUnsupported in families without EstimateInterval.
 func (s *Set) EstimateOverlap(o *Set) (Overlap, error) {
 	v, err := s.inner().EstimateOverlap(o.other())

@@ -23,10 +23,10 @@ import (
 type shardBuild struct {
 	in      *intake.Intake
 	config  Config // of the set
-	each    Config // of a shard, once the number of shards is known
+	each    Config // the Config of a shard, set once the number of shards is known
 	folder  *shardset.Folder
 	spill   *intake.Shards // nil until the number of shards is known
-	allowed *intake.List   // of Config.Allow, from Build on, else nil
+	allowed *intake.List   // the keys of Config.Allow, set by Build, else nil
 	losses  *bulk.Losses   // with Config.Like, else nil
 }
 
@@ -41,7 +41,7 @@ func newShardBuild(ctx context.Context, c Config) (b *shardBuild, err error) {
 	} else if c.Keys > 0 && c.Shards == 0 {
 		b.config.Shards = hashes.AutoShards(c.Keys)
 	}
-	hasher, err := b.config.checkSharded(ctx) // before the keys come
+	hasher, err := b.config.checkSharded(ctx) // before any key is added
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (b *shardBuild) memory() int64 {
 	return max(half, 1)
 }
 
-// noValues returns the error for keys with values if the set takes none: with Config.Allow another one.
+// noValues returns the error for keys with values if the set takes none: with Config.Allow its own error, else other.
 func (b *shardBuild) noValues(other error) error {
 	if b.config.Allow != nil {
 		return family.Invalid("allow", "list", "a sharded set with values has no exceptions; leave one out")
@@ -166,7 +166,7 @@ func (b *shardBuild) build(ctx context.Context) (*Set, error) {
 		return nil, err
 	}
 	o := options{Options: engine.Options{Keyed: b.in.Hasher(), Secret: b.config.Secret}}
-	set, err := openFile(context.WithoutCancel(ctx), b.config.Dir, o) // the old set is gone: the end of ctx is too late
+	set, err := openFile(context.WithoutCancel(ctx), b.config.Dir, o) // the old set is already replaced
 	if err != nil {
 		return nil, fmt.Errorf("the sharded set was built, and does not open: %w", err)
 	}
@@ -227,7 +227,7 @@ func (b *shardBuild) write(ctx context.Context) error {
 func (b *shardBuild) shards(ctx context.Context, m *shard.Manifest) error {
 	n := b.config.Shards
 	workers := parallel.Workers(b.config.Workers)
-	at := min(workers, n) // shards at the same time
+	at := min(workers, n) // number of shards that are built at the same time
 	each := b.each
 	each.Workers = workers / at
 	if each.Memory > 0 {
@@ -256,7 +256,7 @@ func (b *shardBuild) shard(ctx context.Context, s int, c Config) (e shard.Entry,
 			return e, 0, err
 		}
 	}
-	one, err := c.memberBuild(ctx) // exceptions come later: the keys need not be kept twice
+	one, err := c.memberBuild(ctx) // exceptions are added later, so the keys need not be kept twice
 	if err != nil {
 		return e, 0, err
 	}
@@ -290,7 +290,8 @@ func (b *shardBuild) readAllowed(ctx context.Context) (err error) {
 	return err
 }
 
-// except gives exceptions to a shard. Keys that are members are no error yet, so that all of them are found.
+// except gives exceptions to a shard. It does not fail at the first allowed key that is a member, so that all of them
+// are found.
 func (b *shardBuild) except(ctx context.Context, set *Set, s int, like *Set) error {
 	if b.allowed == nil {
 		return nil
