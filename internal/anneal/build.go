@@ -11,9 +11,9 @@ import (
 	"github.com/bloomery/bloomery/internal/parallel"
 )
 
-// Goal is what a build has to reach.
+// Goal is the result that a build must reach.
 type Goal struct {
-	// Rate is the posterior rate that the filter must keep after Later more keys, in (0, 1); 0 for any rate.
+	// Rate is the highest posterior rate after Later more keys, in (0, 1); 0 allows any rate.
 	Rate  float64
 	Later uint64
 	// Clock measures an Effort by time. Nil, except in tests.
@@ -26,8 +26,8 @@ type Job[G any, F family.Filter] interface {
 	Geometry(n uint64) (G, filter.Effort, error)
 	// New returns a filter for n keys with no bit set.
 	New(g G, n uint64) (F, error)
-	// Parts returns how many parts the keys divide into and the part of a key: a number that does not fall from one key
-	// to the next in the order of their hashes.
+	// Parts returns the number of parts and a function that returns the part of a key. The part never decreases in the
+	// order of the hashes.
 	Parts(g G) (parts uint64, of func(filter.Hash) uint64)
 	// Worker returns a function that searches one part and writes its bits to f. Each worker calls Worker once and the
 	// function for one part after the other; workers run at the same time.
@@ -58,8 +58,8 @@ func NewBuilder[G any, F family.Filter](c Common, job Job[G, F]) *Builder[G, F] 
 	return b
 }
 
-// Build makes a filter of the gathered keys that keeps the Goal, and closes the Intake. It is the loop of all families
-// that search:
+// Build makes a filter of the gathered keys that keeps the Goal, and closes the Intake. All families that search share
+// this loop:
 //
 //	gather ─▶ geometry ─▶ search ─▶ rate kept? ── yes ─▶ filter
 //	                        ▲          │ no
@@ -126,7 +126,7 @@ func workers(n int, parts uint64) int {
 }
 
 // unless returns a context that ends when ctx does, except if the cause is filter.ErrEnough. It is for the work before
-// the search, without which there is no filter to return.
+// the search: until that is done, Build has no filter to return.
 func unless(ctx context.Context) (context.Context, context.CancelFunc) {
 	to, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

@@ -7,7 +7,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// Common is what the Config of each family with a search has.
+// Common has the fields that the Config of every family with a search has.
 type Common struct {
 	Keys    uint64
 	Size    family.Sizing
@@ -28,7 +28,7 @@ type Limits struct {
 	Target      bool // it takes a target
 }
 
-// Check returns an error wrapping filter.ErrConfig if c is wrong for any number of keys.
+// Check returns an error wrapping filter.ErrConfig if c is invalid whatever the number of keys.
 func (l Limits) Check(c Common) error {
 	if err := errors.Join(c.Size.Check(), family.CheckEffort(c.Effort)); err != nil {
 		return err

@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// tables is the version of the tables that geometries and forecasts come from, the parameter table= of a Spec. If a
-// table changes, or how a family uses it, that is a new version, and the old one stays: the same keys and the same Spec
-// give the same bytes.
+// tables is the version of the tables that geometries and forecasts come from, the parameter table= of a Spec. A change
+// of a table, or of the way a family uses it, needs a new version, and the old version stays: the same keys and the
+// same Spec must give the same bytes.
 const tables = 1
 
 //go:generate go test -run TestTables -update -timeout 1h
 
 // The grids of the tables. A table is the yield of a search: -ln(1-f)/λ, where f is the share of set bits after the
-// search and λ the number of throws per bit: keys times slots over bits. It is 1 without a search, and less the more
-// throws the search puts on bits that others set.
+// search and λ the number of throws per bit: keys times slots over bits. It is 1 without a search, and falls as the
+// search puts more throws on bits that others set.
 var (
 	groupsAxis = Axis{0, 1 - 1./8} // 1 - 1/groups
 	widthAxis  = Axis{1, 2, 3, 4, 5}
@@ -119,11 +119,11 @@ func Fill(yield, load float64) float64 { return -math.Expm1(-yield * load) }
 // Searches even out the luck of the throws.
 const Spread = 0.06
 
-// slope is about how much the binary logarithm of the rate falls with one more bit per key.
+// slope is the approximate decrease of the binary logarithm of the rate with one more bit per key.
 const slope = 0.85
 
-// moreBits returns 1.5 times the estimated number of bits that a filter of that number of keys lacks if its rate is too
-// high by a factor.
+// moreBits returns the number of bits to add to a filter of that many keys whose rate is too high by a factor: 1.5
+// times the estimate of the missing bits.
 func moreBits(factor, keys float64) float64 { return 1.5 * keys * math.Log2(factor) / slope }
 
 // Margin is the factor by which a forecast with k functions should be lower than a rate to keep, so that few builds
@@ -131,9 +131,9 @@ func moreBits(factor, keys float64) float64 { return 1.5 * keys * math.Log2(fact
 func Margin(luck float64, k int) float64 { return 1 + luck + 0.002*float64(k) }
 
 // LeastBits returns the fewest bits per key in [least, most], in steps of 1/1024, whose rate is at most fpr. If even
-// most does not reach fpr, it returns +Inf and the rate at most. The rate must fall as bits are added; it may be more
-// than 1 if the bits are too few for any filter. LeastBits calls rate about eight times, because the logarithm of the
-// rate is almost a line in bits per key.
+// most bits do not reach fpr, it returns +Inf and their rate. The rate must fall as bits are added; it may be more than
+// 1 if the bits are too few for any filter. LeastBits calls rate about eight times, because the logarithm of the rate
+// is almost linear in bits per key.
 func LeastBits(fpr, least, most float64, rate func(per float64) float64) (per, nearest float64) {
 	want := -math.Log2(fpr)
 	got := func(step float64) float64 { return -math.Log2(max(rate(step*sizeStep), 1e-300)) - want }

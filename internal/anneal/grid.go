@@ -73,8 +73,8 @@ func point(i int, axes []Axis) []float64 {
 	return at
 }
 
-// First returns the table of all but the first coordinate, at a value of that. Between the points of the axis it
-// interpolates, outside it takes the nearest point.
+// First fixes the first coordinate at x and returns the table of the others. It interpolates between the points of the
+// axis and takes the nearest point outside of them.
 func (t Table) First(x float64) Table {
 	from, weights, n := weigh(t.axes[0], x)
 	rest := len(t.values) / len(t.axes[0])

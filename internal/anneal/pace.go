@@ -82,10 +82,10 @@ func (p *Pace) Take(keys uint64) *Part {
 	return part
 }
 
-// each gives the parts of the keys, in any order, to the workers. It calls worker once for each of them, to get what
-// that worker does with a part. If the search is stopped and not kept, each gives no more parts and returns the error
-// of the context; if it is kept, all parts are given, so that the filter has all keys. After an error of a worker it
-// gives no more parts and returns the first such error.
+// each gives the parts of the keys, in any order, to the workers. It calls worker once for each of them, to get the
+// function that the worker runs for each part. If the search is stopped and not kept, each gives no more parts and
+// returns the error of the context; if it is kept, all parts are given, so that the filter has all keys. After an error
+// of a worker it gives no more parts and returns the first such error.
 func (p *Pace) each(
 	keys *hashes.Sorted, part func(filter.Hash) uint64, worker func() func(part uint64, keys []filter.Hash) error,
 ) error {
@@ -134,7 +134,7 @@ func (p *Pace) soFar() float64 {
 	return math.Float64frombits(p.rate.Load())
 }
 
-// report calls give ten times a second from one goroutine until stop is called. give may be nil.
+// report calls give from one goroutine, ten times per second, until stop is called. give may be nil.
 func (p *Pace) report(give func(filter.Progress)) (stop func()) {
 	if give == nil {
 		return func() {}
@@ -182,8 +182,8 @@ func watcher(ctx context.Context) func(*State) {
 // Clock is the clock of a search with a time limit (filter.Effort.Budget). A nil *Clock is the clock of the
 // machine.
 //
-// A Clock from NewClock counts work instead: it stands still except for passes, each of which takes a fixed time for
-// each key. With one worker, a search by time then gives the same result on every machine, which tests need.
+// A Clock from NewClock counts work instead: only passes advance it, by a fixed time per key. With one worker, a search
+// by time then gives the same result on every machine, which tests need.
 type Clock struct {
 	perKey time.Duration
 	passed atomic.Int64 // nanoseconds

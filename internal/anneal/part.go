@@ -106,7 +106,7 @@ func (p *Part) tell(rate func() float64) {
 	}
 }
 
-// Loop runs a search that is not over a State. It calls pass for every pass, with the place of the pass in the
+// Loop runs a search that is not over a State. It calls pass for every pass, with the position of the pass in the
 // schedule: 0 for the first, 1 for the last or only one. Loop ends when pass returns false. If the Pace is stopped, one
 // more pass at 1 is the last. rate returns the rate so far, for the progress report.
 func (p *Part) Loop(rate func() float64, pass func(at float64) (more bool)) {
@@ -133,8 +133,8 @@ func (p *Part) Loop(rate func() float64, pass func(at float64) (more bool)) {
 	}
 }
 
-// RunSmall is Run for a State that is one of many in a Part. It reads the clock once, before the search, and the
-// context every 1024 passes. In a search by time it makes as many passes as the part has time for on average.
+// RunSmall is Run for one of many States in a Part. It reads the clock once, before the search, and the context every
+// 1024 passes. In a search by time it makes as many passes as the part has time for on average.
 func (p *Part) RunSmall(s *State, rnd *Random, keys int, again bool) {
 	if p.pace.keep {
 		s.Fill()

@@ -7,7 +7,8 @@ import (
 	"github.com/bloomery/bloomery/internal/kernel"
 )
 
-// maxNoise bounds the noise. maxSize is the most keys of a group whose points and noise fit a byte.
+// maxNoise bounds the noise. maxSize is the largest number of keys of a group for which points and noise fit into a
+// byte.
 const (
 	maxNoise = 15
 	maxSize  = (255 - maxNoise) / maxPoints

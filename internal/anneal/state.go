@@ -1,6 +1,5 @@
-// Package anneal is what the builders of the families that search have in common: the loop that builds a filter and
-// keeps its promised rate, the division of a search among workers and time, and the search itself of the partitioned
-// families.
+// Package anneal has the common parts of the builders of families that search: the loop that builds a filter and keeps
+// its promised rate, the division of a search among workers and time, and the search of the partitioned families.
 //
 // That search picks a shift for each slot of each group of keys so that all keys together set few bits. A group has k
 // slots. Slot l of key x has a fixed base position u_l(x), and the key sets bit u_l(x) + shift, with one shift for all
@@ -27,7 +26,7 @@ import (
 // MaxWidth is the largest number of bits of a shift: kernel.BestLanes looks at 2^MaxWidth bits.
 const MaxWidth = 5
 
-// Geometry is what a State is made for.
+// Geometry has the sizes of a State.
 type Geometry struct {
 	Bits  uint64 // of the bitmap, below 2^31
 	K     int
@@ -38,7 +37,7 @@ type Geometry struct {
 	Words bool
 }
 
-// State is what a search changes: the shifts of all groups, and the number of (key, slot) pairs that set each bit.
+// State is the state of a search: the shifts of all groups, and the number of (key, slot) pairs that set each bit.
 //
 //	keys of group j      [starts[j], starts[j+1])
 //	base positions       pos[starts[j]·K + l·size + i] of key i of the group, slot l: slot after slot
@@ -130,7 +129,7 @@ func (s *State) slot(j, l int) []uint32 {
 	return s.pos[int(s.starts[j])*s.K+l*size:][:size]
 }
 
-// Fill sets the bits of all keys with the present shifts. Before it no bit may be set.
+// Fill sets the bits of all keys with the present shifts. No bit may be set before the call.
 func (s *State) Fill() {
 	for j := range len(s.starts) - 1 {
 		for l := range s.K {

@@ -14,8 +14,8 @@ import (
 const maxWords = min(1<<43, uint64(^uint(0)>>1)/8) - LineWords
 
 // Alloc returns a slice of words zero words whose first one is at the start of a cache line. It returns an error
-// wrapping filter.ErrTooLarge if the machine cannot address as many or has less memory, swap included: Go itself
-// would end the process. On Linux, arrays of several MiB ask for huge pages.
+// wrapping filter.ErrTooLarge if the machine cannot address that many words or has less memory, swap included: an
+// allocation by Go would end the process. On Linux, arrays of several MiB ask for huge pages.
 func Alloc(words uint64) ([]uint64, error) {
 	if words > maxWords {
 		return nil, fmt.Errorf("%d words of 64 bits are %w for this machine", words, filter.ErrTooLarge)
@@ -54,8 +54,8 @@ func View(b []byte) ([]uint64, bool) {
 	return unsafe.Slice((*uint64)(p), len(b)/8), true
 }
 
-// Words returns n words of a file, of which b has all bytes except zeros at the end. They share the memory of b if they
-// can.
+// Words returns the n words of a file whose bytes are b, padded with zeros at the end. They share the memory of b if
+// they can.
 func Words(b []byte, n uint64) []uint64 {
 	if words, ok := View(b); ok && uint64(len(b)) == 8*n {
 		return words

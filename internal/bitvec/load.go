@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// Line returns words [8·i, 8·i+8) without a bounds check, which would be a tenth of the instructions of a query:
-// 8·i+8 is at most len(words).
+// Line returns words [8·i, 8·i+8) without a bounds check: 8·i+8 is at most len(words). The check would be a tenth of
+// the instructions of a query.
 func Line(words []uint64, i uint64) *[8]uint64 {
 	return (*[8]uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), i*64))
 }
@@ -88,10 +88,10 @@ func PackedWords(n uint64, width uint) uint64 {
 // too.
 func Prefetch(words []uint64, at []uint64) { prefetch(words, at, 0) }
 
-// PrefetchBits does the same for bit positions: it asks for words[at[i]/64].
+// PrefetchBits is Prefetch for bit positions: it asks for words[at[i]/64].
 func PrefetchBits(words []uint64, at []uint64) { prefetch(words, at, 6) }
 
-// PrefetchBitsAt does the same for bits of different arrays: at[i] is BitAddress of the words plus the position of the
+// PrefetchBitsAt is PrefetchBits for bits of several arrays: at[i] is BitAddress of the words plus the position of the
 // bit. It has no effect if Prefetches is false.
 func PrefetchBitsAt(at []uint64) { prefetch(nil, at, 6) }
 

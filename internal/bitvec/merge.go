@@ -7,9 +7,9 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// BitFilter is a filter that is an array of bits, or of counters, of a geometry that follows from the Spec: a pointer
-// whose Encode has its words as the only section. Merging, intersecting, comparing and copying do not depend on where
-// the bits of a key are.
+// BitFilter is a filter that consists of one array of bits or counters, whose size follows from the Spec. It is a
+// pointer type, and its Encode returns the words as the only section. Merging, intersecting, comparing and copying do
+// not depend on the positions of a key's bits.
 //
 // The forms of standard and blocked for many goroutines take no locks in Add and Has: bits are set by atomic ORs and
 // never cleared, so the bits of a key that was added stay set. This does not suffice for TestAndAdd: two goroutines
@@ -32,7 +32,7 @@ func Same[F BitFilter](f F, other family.Filter) (same F, err error) {
 }
 
 // Merge makes f hold the keys of both filters: the bitwise or. A key that is in both counts twice in keys, the number
-// of keys of f. The error is the error of Same; f is then unchanged. For passed see family.Merger.
+// of keys of f. It returns the errors of Same and then leaves f unchanged. For passed see family.Merger.
 func Merge[F BitFilter](f F, keys *uint64, other family.Filter, passed func([]uint64)) error {
 	n, err := combine(f, other, passed, func(words, other []uint64) {
 		for i, w := range other {
@@ -44,8 +44,8 @@ func Merge[F BitFilter](f F, keys *uint64, other family.Filter, passed func([]ui
 }
 
 // Intersect makes f hold at least the keys that are in both filters: the bitwise and. Its rate of false positives is at
-// most the rate of either, but above the rate of a filter built from the common keys alone. keys becomes the smaller
-// number of both, an upper bound. For errors and passed see Merge.
+// most the rate of either, but above the rate of a filter built from the common keys alone. keys becomes the smaller of
+// the two numbers of keys, which is an upper bound. For errors and passed see Merge.
 func Intersect[F BitFilter](f F, keys *uint64, other family.Filter, passed func([]uint64)) error {
 	n, err := combine(f, other, passed, func(words, other []uint64) {
 		for i, w := range other {
@@ -87,7 +87,7 @@ func Pass(words, other []uint64, passed func([]uint64), do func(words, other []u
 	}
 }
 
-// Free returns how many of the first n bits are 0 in both filters. Errors are the errors of Same.
+// Free returns how many of the first n bits are 0 in both filters. It returns the errors of Same.
 func Free[F BitFilter](f F, other family.Filter, n uint64) (free uint64, err error) {
 	o, err := Same(f, other)
 	if err != nil {
@@ -103,7 +103,7 @@ func Free[F BitFilter](f F, other family.Filter, n uint64) (free uint64, err err
 	return free, nil
 }
 
-// CopyShared returns a copy of words to which others write at the same time. Since bits are only ever set, it has every
+// CopyShared returns a copy of words while other goroutines write to them. Since bits are only ever set, it has every
 // bit that was set before the call, hence every key whose Add had returned. A key that is being added may have some of
 // its bits in the copy, which raises the rate of false positives as if it were added, at most. The error wraps
 // filter.ErrTooLarge if there is no memory for the copy.

@@ -1,5 +1,5 @@
-// Package bulk has the parts of the jobs on a Set and a list of keys: lists, what a removal would do, what a new Set has
-// lost, and the Verifier.
+// Package bulk implements jobs on a Set and a list of keys: removals and their preview, the check that a new Set has
+// not lost keys, and the Verifier.
 package bulk
 
 import (
@@ -50,14 +50,14 @@ func (s *Spill) EachShard(f func(i int, done float64) error) error {
 	return nil
 }
 
-// List keeps the hashes of a Removal and returns them in an order in which equal ones follow each other.
+// List keeps the hashes of a Removal and returns them grouped: equal hashes follow each other.
 type List interface {
 	AddMany(hs []filter.Hash) error
 	// Finish is called after the last AddMany.
 	Finish(ctx context.Context) error
 	// loss returns the mean number of keys that become absent for each absent key in the list. keep, in [0, 1], is the
-	// share of the filter's keys that are not in the list. ok is false if each removal loses at most one key: the number
-	// is then keep times the posterior rate.
+	// share of the filter's keys that are not in the list. If ok is false, each removal loses at most one key, and the
+	// mean is keep times the posterior rate.
 	loss(keep float64) (loss float64, ok bool)
 	// Each calls f with all hashes, and reports progress from done to done + 0.5.
 	Each(ctx context.Context, done float64, f func(hs []filter.Hash) error) error

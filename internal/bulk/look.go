@@ -10,29 +10,29 @@ import (
 	"github.com/bloomery/bloomery/internal/engine"
 )
 
-// MaxStrangers is the value of Removed.Strangers from which a guarded removal changes nothing.
+// MaxStrangers is the limit of Removed.Strangers: a guarded removal with at least this value changes nothing.
 const MaxStrangers = 0.5
 
-// Look is what a removal of a list of keys would do.
+// Look is the predicted effect of removing a list of keys.
 //
-// A stranger, a key that was never added, is mostly not found. But at the false-positive rate p of the Set it looks
-// present, and its removal takes other keys with it. A key of the list that is not found proves that the list has
-// strangers, since keys that were added are always found. If u distinct keys are not found, about u·p/(1-p) others are
-// strangers that look present.
+// A stranger is a key that was never added. With a probability of p, the false-positive rate of the Set, it looks
+// present, and its removal takes other keys with it; otherwise it is not found. A key of the list that is not found
+// proves that the list has strangers, since keys that were added are always found. If u distinct keys are not found,
+// about u·p/(1-p) others are strangers that look present.
 type Look struct {
 	Removed
 	// Distinct keys of the list, and how many of them the set does not hold at all.
 	distinct, absent uint64
 }
 
-// Removed is what a removal does: see bloomery.Removed.
+// Removed is the result of a removal: see bloomery.Removed.
 type Removed struct {
 	Removed  uint64 // keys, each as often as it was removed; after Look, as often as it would be
 	NotFound uint64 // keys that were not found, each as often as that happened
-	// Unknown is the number of distinct keys of the list that are not in the Set, or fewer times than in the list.
+	// Unknown is the number of distinct keys that the Set holds fewer times than the list does, or not at all.
 	Unknown uint64
-	// Strangers is the expected number of distinct keys of the list that were never added, or not as often, and look
-	// present nevertheless.
+	// Strangers is the expected number of distinct keys of the list that look present although they were never added,
+	// or were added fewer times.
 	Strangers float64
 	// Lost is the expected number of keys outside the list that become absent. It assumes that each of them was added
 	// once: keys that were added more often are lost less often.
@@ -83,7 +83,7 @@ func (l *Look) count(hs []filter.Hash, hits []bool, e engine.Engine) {
 	}
 }
 
-// mostCopies returns how often a key that looks present can be removed, or more.
+// mostCopies returns an upper bound of the number of times that a key that looks present can be removed.
 func mostCopies(e engine.Engine, h filter.Hash) uint64 {
 	if one, err := e.At(h, false); err == nil {
 		if n, saturated, err := one.Count(h); err == nil && !saturated {
@@ -113,7 +113,8 @@ func (l *Look) estimate(list List, info filter.Info) {
 	l.Lost = -kept * math.Expm1(-all*loss/kept) // a key is lost once: the loss slows down as keys are lost
 }
 
-// Refusal returns an error wrapping filter.ErrStrangers if the removal would lose members, or if it is the wrong list.
+// Refusal returns an error wrapping filter.ErrStrangers if the removal would lose members, or if the list is the wrong
+// one.
 func (l *Look) Refusal() error {
 	switch {
 	case l.Strangers >= MaxStrangers:

@@ -13,7 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// Losses notices that a Set which replaces an older one, by Config.Like or an Optimizer, has lost keys or counts.
+// Losses detects lost keys or counts in a Set that replaces an older one, by Config.Like or an Optimizer.
 type Losses struct {
 	old     engine.Engine // nil: nothing is guarded
 	allowed float64       // the part that may be lost
@@ -23,15 +23,15 @@ type Losses struct {
 	lost    lost
 }
 
-// lost is what a Set has of an older one.
+// lost compares the contents of a Set with an older one.
 type lost struct {
 	allowedBefore, allowedAfter uint64 // keys of Config.Allow
 	sampled                     uint64 // keys whose counts are compared
 	before, after               uint64 // additions of these keys beyond the first
 }
 
-// sampleSize is about how many keys are compared if all keys of the old Set come again. There are never more than twice
-// as many.
+// sampleSize is the approximate number of keys that are compared if all keys of the old Set come again. The sample
+// never has more than twice as many.
 const sampleSize = 1 << 16
 
 // NewLosses returns the guard for Sets that replace old.
@@ -71,7 +71,7 @@ func (l *Losses) Add(hs []filter.Hash) error {
 	return nil
 }
 
-// Compare notes what the new Set has, before the old one is closed.
+// Compare records the counts of the new Set. Call it before the old one is closed.
 func (l *Losses) Compare(set engine.Engine) error {
 	if l == nil {
 		return nil
@@ -115,7 +115,7 @@ func DistinctLen(e engine.Engine) uint64 {
 	return n
 }
 
-// AddShard adds what a shard has lost.
+// AddShard adds the losses of a shard.
 func (l *Losses) AddShard(one *Losses, set engine.Engine) {
 	if l == nil {
 		return
@@ -151,10 +151,10 @@ func (l *Losses) Check(keys uint64) error {
 	return nil
 }
 
-// Distinct returns Len if it is at most the capacity, or if the bits do not contradict that all of these keys are
-// distinct. Otherwise some came several times: it returns the least number of distinct keys that agrees with the bits.
-// A filter that counts how often each key came stores copies in the room of one key and returns filter.ErrFull itself:
-// its Len is not compared with a capacity, and Distinct returns 0.
+// Distinct returns the number of distinct keys: Len if it is at most the capacity, or if the bits agree with that many
+// distinct keys. Otherwise some keys came several times, and it returns the smallest number that agrees with the bits.
+// For a filter that counts, Distinct returns 0: copies take the room of one key, so its Len is not compared with a
+// capacity, and the filter itself returns filter.ErrFull.
 func Distinct(e engine.Engine, capacity uint64) uint64 {
 	n := e.Len()
 	if n <= capacity {

@@ -17,8 +17,8 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// Verifier is the job of bloomery.Verifier. It keeps 16 bytes for each absent key of AddAbsent, and 16 for each member
-// that may be one of them: members are first looked up in a table of about two bytes an absent key. Without AddAbsent
+// Verifier implements bloomery.Verifier. It keeps 16 bytes for each absent key of AddAbsent, and 16 for each member
+// that may be one of them: members are first looked up in a table of about two bytes per absent key. Without AddAbsent
 // it keeps nothing.
 type Verifier struct {
 	hasher filter.Hasher
@@ -34,7 +34,7 @@ type Verifier struct {
 	random, randomErrors atomic.Uint64
 }
 
-// Verification is what a Verifier has counted.
+// Verification has the counts of a Verifier.
 type Verification struct {
 	Members, FalseNegatives uint64 // keys of AskMembers, and how many of them the Set does not contain
 	WrongValues             uint64 // keys of AskValues for which the Set has another value
@@ -45,7 +45,8 @@ type Verification struct {
 // Its seed is a constant that no user is likely to choose.
 var verifierHash = filter.NewHasher(0xB1003E12_5E9A7A7E)
 
-// The two lowest bits of a hash that a Verifier keeps tell what the key is. Members come first in the order of hashes.
+// The two lowest bits of a hash that a Verifier keeps are the kind of the key. Members come first in the order of
+// hashes.
 const (
 	keptMember = iota
 	keptAbsent
@@ -86,8 +87,8 @@ func (v *Verifier) AddAbsent(keys [][]byte) error {
 	}, true)
 }
 
-// AskMembers asks for keys that the Set was built from. Each counts as often as it comes. It returns an error if keys
-// beyond the limit cannot be written.
+// AskMembers asks for keys that the Set was built from. A key counts each time that it comes. It returns an error if
+// keys beyond the limit cannot be written.
 func (v *Verifier) AskMembers(keys [][]byte) error {
 	v.asked.Store(true)
 	v.members.Add(uint64(len(keys)))
@@ -214,7 +215,7 @@ func (v *Verifier) countAbsent(ctx context.Context, r *Rate) error {
 	if err != nil {
 		return err
 	}
-	// Parts of about 4096 keys, with all hashes of a key in one part: parts across chunks are copied.
+	// A part has about 4096 keys, with all hashes of a key in one part. Parts that cross a chunk are copied.
 	shift := 64 - max(bits.Len64(n)-12, 0)
 	return v.keys.Each(ctx, func(h filter.Hash) uint64 { return h.Hi >> shift }, func(_ uint64, hs []filter.Hash) error {
 		var member filter.Hash
@@ -250,7 +251,7 @@ type sieve struct {
 }
 
 // newSieve returns a sieve with 8 to 16 bits a key, at least 128 KiB and at most 64 MiB, and of at most an eighth of a
-// memory limit. With twice as many keys as expected, it keeps a fifth of other keys.
+// memory limit. With twice as many keys as expected, its false-positive rate is 20%.
 func newSieve(keys uint64, memory int64) sieve {
 	const least, most = 20, 29 // logarithms of the number of bits
 	if keys == 0 {
@@ -310,8 +311,8 @@ func HoldsChosen(falsePositives, trials uint64, i filter.Info) bool {
 	return i.FPRChosen == 0 || Holds(falsePositives, trials, allowed)
 }
 
-// RandomKeys returns random names of 24 letters and digits without end. They have 120 random bits, so that none of them
-// is in a list of keys. The memory of a name is reused for the next one.
+// RandomKeys returns an endless sequence of random names of 24 letters and digits. A name has 120 random bits, so that
+// no list of keys has it. The memory of a name is reused for the next one.
 func RandomKeys(seed uint64) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		next := randomKeys(seed)

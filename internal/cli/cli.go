@@ -1,5 +1,5 @@
-// Package cli has what the commands of this repository have in common: signals and exit codes, errors as text and as
-// JSON, errors of the command line in our words, a progress bar, and manual pages.
+// Package cli has the common parts of the commands of this repository: signals and exit codes, errors as text and as
+// JSON, messages for errors of the command line, a progress bar, and manual pages.
 package cli
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 )
 
-// Exit codes, as grep has them. A signal ends with the code of the shell: 130 for SIGINT, 143 for SIGTERM.
+// Exit codes, the same as in grep. A signal ends with the code of the shell: 130 for SIGINT, 143 for SIGTERM.
 const (
 	ExitOK    = 0
 	ExitNo    = 1 // the answer is no: see ErrNo
@@ -66,7 +66,7 @@ type Program struct {
 	JSON   *bool // whether errors are printed as JSON: set by a flag of Root, or by Run if the arguments have --json
 	Stdout *Checked
 	Stderr io.Writer
-	// Hint returns a hint for an error of a command that has none of its own, or "". It may be nil.
+	// Hint returns a hint for an error that has none, or "". It may be nil.
 	Hint func(c *cobra.Command, err error) string
 }
 
@@ -169,7 +169,7 @@ func (w *Checked) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// Sync waits until what was written to an output is on the disk, if it is a regular file.
+// Sync waits until the output is on the disk, if it is a regular file.
 func Sync(file any) error {
 	f := fileOf(file)
 	if f == nil {

@@ -42,8 +42,8 @@ func fileOf(file any) *os.File {
 	return f
 }
 
-// ShowProgress returns the progress of work that began at start, and draws it on w until the caller calls End, if w is
-// a terminal and what is not empty. The size is unknown if it is not positive.
+// ShowProgress returns the progress of work that began at start. If w is a terminal and what is not empty, it draws the
+// progress on w until the caller calls End. The size is unknown if it is not positive.
 func ShowProgress(w io.Writer, what string, size int64, start time.Time) *Progress {
 	p := &Progress{start: start, stop: make(chan struct{}), done: make(chan struct{})}
 	if what == "" || !IsTerminal(w) {
@@ -58,8 +58,8 @@ func ShowProgress(w io.Writer, what string, size int64, start time.Time) *Progre
 	return p
 }
 
-// draw draws the progress five times a second on one line, which it clears at the end. It adapts to the width of the
-// terminal, also when that changes.
+// draw draws the progress on one line, five times per second, and clears the line at the end. It follows changes of the
+// width of the terminal.
 func (p *Progress) draw(w io.Writer, what string, size int64) {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
@@ -88,12 +88,12 @@ func (p *Progress) draw(w io.Writer, what string, size int64) {
 	}
 }
 
-// The cells of the bar: at most and at least.
+// The largest and smallest number of cells of the bar.
 const mostCells, fewestCells = 24, 6
 
 // line returns the text of the progress, such as "building  45% ██████░░░░░░ 12s left, 7.18M keys/s". It is shorter
-// than the number of columns: what does not fit is left out, the false-positive rate first, then the bar, the keys per
-// second and the time left.
+// than the number of columns. If the text does not fit, it leaves out the false-positive rate, then the bar, the keys
+// per second and the time left.
 func (p *Progress) line(what string, size int64, since time.Duration, columns int) string {
 	room := columns - 1 // some terminals go on to the next line in the last column
 	name := []rune(what)
@@ -127,7 +127,7 @@ func (p *Progress) line(what string, size int64, since time.Duration, columns in
 	return head + " " + strings.Join(tail, ", ")
 }
 
-// timeLeft returns the time that is left if the rest goes on at the pace so far, or "" if that is unknown.
+// timeLeft returns the remaining time at the pace so far, or "" if it is unknown.
 func timeLeft(size, read int64, since time.Duration) string {
 	if size <= 0 || read <= 0 {
 		return ""
@@ -150,8 +150,8 @@ func (p *Progress) End() {
 	<-p.done
 }
 
-// Share returns a function that takes the share done of a part of the work, in [0, 1]. The part is the range from
-// before to before+size of the whole.
+// Share returns a function that reports the progress of a part of the work, as a share in [0, 1]. The part is the range
+// from before to before+size of the whole.
 func (p *Progress) Share(before, size int64) func(done float64) {
 	p.Read.Store(before)
 	return func(done float64) { p.Read.Store(before + int64(done*float64(size))) }

@@ -8,7 +8,7 @@ import (
 
 // Closed reports whether standard output was closed when the program began. Go then opens /dev/null in its place, for
 // reading and writing, where > /dev/null of a shell opens it for writing. Some programs give their children /dev/null
-// opened for both, which looks the same: ask only where output that goes nowhere does harm.
+// opened for both, which looks the same: call Closed only where discarded output does harm.
 func Closed(stdout any) bool {
 	f := fileOf(stdout)
 	if f == nil {
@@ -23,7 +23,7 @@ func Closed(stdout any) bool {
 }
 
 // NotOutput returns an error if standard output goes to the file of an input: appended lines would be read again,
-// without an end, and a filter would be damaged. The path "-" is stdin, and so is no input at all.
+// without an end, and a filter would be damaged. The path "-" means stdin, and so does an empty list of inputs.
 func NotOutput(stdout, stdin any, inputs ...string) error {
 	if len(inputs) == 0 {
 		inputs = []string{"-"}

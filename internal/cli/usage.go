@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// advised is an error with a hint what to do.
+// advised is an error with a hint: what the user can do.
 type advised struct {
 	error
 	hint string
@@ -21,11 +21,11 @@ func (e *advised) Unwrap() error { return e.error }
 
 func (e *advised) Hint() string { return e.hint }
 
-// Advise adds a hint what to do to an error.
+// Advise adds a hint to an error: what the user can do.
 func Advise(err error, hint string) error { return &advised{err, hint} }
 
 // Errors of the command line. cobra's own errors about commands, arguments and flags have no types, so this file checks
-// all of them before cobra does, in our words and with a hint what to do. Only pflag's errors have types: see flagError.
+// all of them before cobra does, with messages and hints of its own. Only pflag's errors have types: see flagError.
 
 // strictUsage makes all commands check their arguments and flags, and help and commands with subcommands refuse unknown
 // names.
@@ -83,8 +83,8 @@ func strictArgs(c *cobra.Command) {
 	}
 }
 
-// checkArgs returns the error of a check of arguments in our words: the last argument that it does not take, or that one
-// is missing.
+// checkArgs runs a check of arguments and rewords its error: it names the last argument that is not accepted, or says
+// that one is missing.
 func checkArgs(c *cobra.Command, check cobra.PositionalArgs, args []string) error {
 	err := check(c, args)
 	var own interface{ Hint() string }
@@ -102,7 +102,7 @@ func checkArgs(c *cobra.Command, check cobra.PositionalArgs, args []string) erro
 // exclusiveGroups is the annotation in which cobra.Command.MarkFlagsMutuallyExclusive keeps the groups of a flag.
 const exclusiveGroups = "cobra_annotation_mutually_exclusive"
 
-// exclusiveFlags returns an error if several flags of a group are given that exclude each other.
+// exclusiveFlags returns an error if the command line has several flags of a group that exclude each other.
 func exclusiveFlags(c *cobra.Command) (err error) {
 	c.Flags().Visit(func(f *pflag.Flag) {
 		for _, group := range f.Annotations[exclusiveGroups] {
@@ -157,7 +157,7 @@ func showHelp(help *cobra.Command, args []string) error {
 	return c.Help()
 }
 
-// flagError puts an error of pflag about the flags of a command into our words.
+// flagError rewords an error of pflag about the flags of a command.
 func flagError(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var value *pflag.InvalidValueError
@@ -186,7 +186,7 @@ func flagError(c *cobra.Command, err error) error {
 	return err
 }
 
-// wanted describes the values of a flag of some types.
+// wanted describes the valid values of flags, by type.
 var wanted = map[string]string{
 	"bool": "true or false", "uint64": "a whole number of 0 or more", "int": "a whole number", "float64": "a number",
 	"duration": "a time such as 30s or 5m", "stringSlice": "a list such as a,b",

@@ -20,10 +20,11 @@ import (
 // Errors name path, not the temporary file.
 //
 // The new file has the owner, group and permissions of the old one, on Linux also its POSIX ACL and its user.*
-// attributes; if those cannot be kept, that is an error, and the old file stays. Other systems do not keep ACLs and
-// attributes. Without an old one the umask decides, and NewMode. If this process may not set owner or group, the file
-// is written all the same, with permissions that let nobody but the writer read it who could not read the old one, and
-// a warning wrapping filter.ErrOwner goes to WithWarnings. The new file is at no moment more open than the old one.
+// attributes; if it cannot keep those, it returns an error and leaves the old file. Other systems do not keep ACLs and
+// attributes. If there is no old file, the umask and NewMode decide. If this process may not set owner or group, it
+// still writes the file, but with permissions that give no other user access that the old file did not give, and passes
+// a warning wrapping filter.ErrOwner to WithWarnings. The new file never has wider permissions than the old one, not
+// even for a moment.
 func WriteAtomic(ctx context.Context, path string, write func(io.Writer) error) error {
 	return writeAtomic(ctx, path, nil, func(w io.Writer) error {
 		b := bufio.NewWriter(w)
@@ -112,7 +113,7 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 	return nil
 }
 
-// errMounted is EBUSY of a rename, as for a file that Docker or Kubernetes has mounted alone.
+// errMounted replaces EBUSY of a rename, such as for a single file that Docker or Kubernetes has mounted.
 var errMounted = fmt.Errorf("%w: a file that is mounted alone cannot be replaced; mount its folder", syscall.EBUSY)
 
 // named returns err with its path replaced by path.

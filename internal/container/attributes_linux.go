@@ -37,7 +37,7 @@ func attributesOf(path string) (user map[string][]byte, a acl, err error) {
 		user[name] = append([]byte{}, b[:n]...)
 	}
 
-	// Not every file system lists it.
+	// Not every file system lists the ACL among the attributes.
 	n, err = unix.Lgetxattr(path, aclName, b)
 	if err != nil {
 		return user, nil, ignoreNone(err)
@@ -55,7 +55,7 @@ func setAttributes(f *os.File, user map[string][]byte) error {
 	return nil
 }
 
-// setACL gives a file an ACL. nil removes the one that it has from its folder.
+// setACL gives a file an ACL. nil removes the ACL that the file inherited from its folder.
 func setACL(f *os.File, a acl) error {
 	if a == nil {
 		return ignoreNone(unix.Fremovexattr(int(f.Fd()), aclName))

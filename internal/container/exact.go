@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/internal/sums"
 )
 
-// This file has what programs need that detect, copy or patch the file of an exact set; package exact has the rest.
+// This file is for programs that detect, copy or patch the file of an exact set; package exact has the rest.
 
 const (
 	// ExactMagic begins each record of an exact set, and so its file.
@@ -20,15 +20,15 @@ const (
 	ExactTrailerSize = 20
 )
 
-// ExactTrailer is the content of the trailer of an exact set. A reader sees by it that the file is whole:
+// ExactTrailer is the content of the trailer of an exact set. It shows a reader that the file is complete:
 //
 //	 0  4  magic: 89 42 4C 45
 //	 4  8  length of the file in bytes, this trailer included
 //	12  4  number of updates
 //	16  4  CRC-32C of the CRC of the last record, which is the 4 bytes before the trailer, and of bytes 0 to 15
 //
-// Numbers are little endian. An update replaces the trailer by its record and a new trailer, so that a file that was
-// cut anywhere has none at its end.
+// Numbers are little endian. An update overwrites the trailer with its record and a new trailer, so a truncated file
+// does not end with a trailer.
 type ExactTrailer struct {
 	Length  uint64 // of the file, with the trailer
 	Updates uint32

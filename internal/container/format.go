@@ -22,12 +22,12 @@
 //	           ..  the spec in canonical form, then zeros up to a multiple of 64
 //	           ..  the sections, each at a multiple of 64, zeros between them; the last one ends the file
 //
-// A later program may use the other flags and the reserved bytes: a reader refuses a file in which one of them is set
+// A later version may use the other flags and the reserved bytes: a reader that finds one of them set refuses the file
 // as newer than itself. The same content has one encoding.
 //
-// The last section of a file with exceptions does not belong to the family. It holds keys for which the filter answers
-// false although its bits say true. Package internal/except has their layout. Such a file has one of the hash functions
-// 1 and 2.
+// The last section of a file with exceptions does not belong to the family. It holds keys for which the answer is false
+// although the filter's bits say true. Package internal/except has their layout. Such a file has one of the hash
+// functions 1 and 2.
 //
 // A file of package window has the same layout with another magic, 89 42 4C 57 49 4E 0D 0A ("\x89BLWIN\r\n"), and
 // family 0: its answers depend on the time, so that readers of filters must refuse it.
@@ -77,11 +77,11 @@ type File struct {
 	KeyCheck uint64        // filter.Hasher.KeyCheck of SipHash, else 0
 	// FPRChosen is the false-positive rate that was chosen for the filter, above 0 and below 1, or 0 if none was.
 	FPRChosen float64
-	// Exceptions are the words of the section of exceptions. It is nil if the file has none, and empty but not nil if it
-	// has some and only its header was read. They are not among Sections.
+	// Exceptions are the words of the section of exceptions. It is nil if the file has none, and empty but not nil if
+	// it has some and only its header was read. Sections does not include them.
 	Exceptions []uint64
 	Bytes      uint64 // length of the file that was read
-	// Intact, if not nil, returns an error if the sections were changed from outside: Mapping.Err.
+	// Intact, if not nil, returns an error if another program has changed the sections: see Mapping.Err.
 	Intact func() error
 }
 
@@ -113,7 +113,7 @@ func (f *File) CheckHeader(want *File, foreign error) error {
 }
 
 // HasExceptions reports whether the file has a section of exceptions, also if only its header was read. A reader that
-// does not ask them must refuse the file.
+// ignores exceptions must refuse the file.
 func (f *File) HasExceptions() bool { return f.Exceptions != nil }
 
 // stored returns the sections in the order of the file: the family's sections, then the exceptions.
@@ -272,7 +272,7 @@ func prefix(b []byte) (dataAt uint64, err error) {
 	return align(headerSize + sectionSize*uint64(n) + uint64(spec)), nil
 }
 
-// parse parses the bytes before the first section, whose number prefix returned.
+// parse parses the bytes before the first section; prefix returned their number.
 func parse(b []byte) (*header, error) {
 	le := binary.LittleEndian
 	fail := func(at int, what string, err error) (*header, error) { return nil, Broken(uint64(at), what, err) }
@@ -282,7 +282,7 @@ func parse(b []byte) (*header, error) {
 		return fail(60, "header", filter.ErrChecksum)
 	}
 
-	// After the checksum, so that damage of these bytes is not taken for a newer version.
+	// This check follows the checksum, so that damage of these bytes is not reported as a newer version.
 	if flags&^flagExceptions != 0 {
 		return fail(15, fmt.Sprintf("flags %#x", flags), filter.ErrVersion)
 	}
@@ -342,7 +342,7 @@ func parse(b []byte) (*header, error) {
 	return h, nil
 }
 
-// setHash sets the seed or the check of the secret, which the hash says the field of bytes 16 to 23 to be.
+// setHash sets the seed or the check of the secret from bytes 16 to 23: the hash decides which of them the field is.
 func (h *header) setHash(field uint64) error {
 	switch {
 	case h.Hash == filter.XXH3:

@@ -49,8 +49,8 @@ func ChecksumOf(head []byte) uint32 { return binary.LittleEndian.Uint32(head[60:
 
 // NewImage returns a file with that spec and sections of these lengths in bytes, all 0. Its first HeadSize bytes are a
 // copy of head, except for the lengths. The caller fills the sections and then calls Seal. The error wraps
-// filter.ErrTooLarge if the file would have more than limit bytes, or filter.ErrCorrupt if the spec or the sections are
-// none of a file.
+// filter.ErrTooLarge if the file would have more than limit bytes, or filter.ErrCorrupt if no file can have this spec
+// or these sections.
 func NewImage(head []byte, spec string, sections []uint64, limit uint64) (*Image, error) {
 	if n := len(sections); n < 1 || n > maxSections {
 		return nil, fmt.Errorf("%d sections: %w", n, filter.ErrCorrupt)

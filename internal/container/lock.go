@@ -13,20 +13,20 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// Advisory locks of files and folders that are about to be changed. They are locked by what they are, not by their
-// names: Lock takes the lock of the file itself, LockFile of a file that is there for the lock, beside the file that
-// Resolve names. All waits end with their context.
+// Advisory locks of files and folders that are about to be changed. Lock locks the file itself, whatever its name.
+// LockFile locks a separate lock file beside the file that Resolve names. All waits end with their context.
 
 // lockInterval is the time between two attempts to take a lock.
 const lockInterval = 50 * time.Millisecond
 
 // Lock takes the lock of a file or folder, until Unlock. While another open file has it, Lock waits; before that it
 // calls waiting, if not nil. It returns ctx.Err() when ctx ends, after at least one attempt. The FileInfo describes the
-// locked file. What is neither a regular file nor a folder, such as a pipe, is an error wrapping
+// locked file. For a path that is neither a regular file nor a folder, such as a pipe, the error wraps
 // untrusted.ErrNotRegular: Lock never waits to open it. On systems and file systems without locks it takes none.
 //
-// The file may be replaced once, at the end: processes that wait then lock the new one. Files that are replaced more
-// often, or need not exist, need LockFile. Windows cannot replace an open file, so there Lock locks a file beside it.
+// The holder may replace the file once, at the end: processes that wait then lock the new one. Use LockFile for files
+// that are replaced more often or need not exist. Windows cannot replace an open file, so there Lock locks a file
+// beside it.
 func Lock(ctx context.Context, path string, waiting func()) (*os.File, fs.FileInfo, error) {
 	if runtime.GOOS != "windows" {
 		open := func() (*os.File, fs.FileInfo, error) { return untrusted.OpenAny(path, os.O_RDONLY, 0) }
@@ -48,13 +48,13 @@ func Lock(ctx context.Context, path string, waiting func()) (*os.File, fs.FileIn
 	return f, was, file.Close()
 }
 
-// LockSuffix is the suffix of a lock file, behind the resolved path of the file that it stands for.
+// LockSuffix follows the resolved path of a file in the name of its lock file.
 const LockSuffix = ".lock"
 
-// LockFile is Lock for a file that is there for the lock only, and creates it if needed: for files that need not exist,
-// or are replaced several times while they are locked. Links, folders, pipes and devices are errors at once. Users who
-// may write to the folder may open the lock file, and nobody else may. trusts returns an error if the lock file is not
-// to be used. If it is nil, a lock file of another user in a sticky folder is an error: it could not be removed there.
+// LockFile is Lock for a lock file, which it creates if needed. It is for files that need not exist, or are replaced
+// several times while they are locked. Links, folders, pipes and devices are errors at once. Only users who may write
+// to the folder may open the lock file. trusts returns an error if the lock file must not be used. If trusts is nil, a
+// lock file of another user in a sticky folder is an error, since this user could not remove it.
 func LockFile(
 	ctx context.Context, path string, trusts func(fs.FileInfo) error, waiting func(),
 ) (*os.File, fs.FileInfo, error) {
@@ -78,10 +78,10 @@ func openLockFile(path string, trusts func(fs.FileInfo) error) (*os.File, fs.Fil
 	if err != nil {
 		return nil, nil, err
 	}
-	// A file with other names may be one that somebody has linked here for us to change.
+	// A file with several hard links may be another user's trap: a link to a file that we would change.
 	if links(st) == 1 && !stranger(st) {
 		if trusts == nil && !sticky && os.Geteuid() == 0 && st.Size() == 0 {
-			_ = giveTo(f, folder) // else who runs as root would lock out the owner of the folder
+			_ = giveTo(f, folder) // a lock file of root would lock out the owner of the folder
 		}
 		if st.Mode().Perm()&^perm != 0 {
 			_ = f.Chmod(perm) // an older version let others open it
@@ -129,7 +129,7 @@ func Resolve(path string) (string, error) {
 	return real, err
 }
 
-// lock waits for the lock of what open opens at a path.
+// lock waits for the lock of the file that open opens at a path.
 func lock(
 	ctx context.Context, path string, open func() (*os.File, fs.FileInfo, error), waiting func(),
 ) (*os.File, fs.FileInfo, error) {

@@ -10,8 +10,8 @@ import (
 // canLock is false: files can be locked, and neither renamed nor removed while they are open.
 const canLock = false
 
-// tryLock takes the lock of an open file until it is closed. taken is false if another open file has it, or if the file
-// system has no locks; elsewhere tells which.
+// tryLock takes the lock of an open file until it is closed. If another open file has the lock, taken is false and
+// elsewhere is true. If the file system has no locks, both are false.
 func tryLock(f *os.File) (taken, elsewhere bool) {
 	// One byte far behind the end: others may read and write the file.
 	at := &windows.Overlapped{OffsetHigh: 1 << 30}

@@ -141,9 +141,9 @@ func (m *Mapping) unmap() (err error) {
 	return err
 }
 
-// Release gives the pages of the mapping that words lie in back to the system, if it can. Their next use loads them
-// again from the file. Called behind a pass over the sections, it keeps only a part of them in memory at a time. It
-// does nothing if words lie elsewhere, such as in memory that a filter keeps besides its sections.
+// Release returns the pages of the mapping that hold words to the system, if it can. Their next use loads them again
+// from the file. A pass over the sections that releases each part after its use keeps only one part in memory. It does
+// nothing if words lie elsewhere, such as in memory that a filter keeps besides its sections.
 func (m *Mapping) Release(words []uint64) {
 	if m == nil {
 		return
@@ -180,7 +180,7 @@ func (m *Mapping) Fault(p any) error {
 	if fault, ok := p.(interface{ Addr() uintptr }); ok && bitvec.Within(m.data, fault.Addr()) {
 		return fmt.Errorf("%s: %w", m.file.Name(), filter.ErrFile)
 	}
-	// Some systems do not tell the address.
+	// Some systems do not report the address.
 	if _, ok := p.(runtime.Error); ok {
 		if changed, err := m.changed(); changed || err != nil {
 			return fmt.Errorf("%s: %w", m.file.Name(), filter.ErrFile)

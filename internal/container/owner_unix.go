@@ -12,9 +12,9 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// keepOwner gives a new file what the old one at path has: owner, group, permissions, ACL and attributes. If this
-// process may not give away the owner or the group, warning wraps filter.ErrOwner; a file with another group then gets
-// only the permissions that both its group and all others had.
+// keepOwner gives a new file the owner, group, permissions, ACL and attributes of the old one at path. If this process
+// may not give away the owner or the group, warning wraps filter.ErrOwner; a file with another group then gets only the
+// permissions that both its group and all others had.
 func keepOwner(f *os.File, path string, old fs.FileInfo) (warning, err error) {
 	attributes, acl, err := attributesOf(path)
 	if err == nil { // first, while this process may surely write the file
@@ -32,8 +32,8 @@ func keepOwner(f *os.File, path string, old fs.FileInfo) (warning, err error) {
 		}
 	}
 
-	// After chown, which may clear bits. An ACL has the permissions, too. Without one, the ACL inherited from the
-	// folder must go before chmod opens it.
+	// The permissions follow chown, which may clear bits. An ACL includes the permissions. If the old file has none,
+	// the ACL that the new file inherited from the folder must go before chmod opens the file.
 	if err := setACL(f, acl); err != nil || acl != nil {
 		return warning, err
 	}
@@ -71,7 +71,8 @@ const (
 	aclGroup, aclRest = 0x04, 0x20 // tags of the owning group and of all others
 )
 
-// group returns the permissions of the owning group. masked are those in the mode: of an ACL, its mask.
+// group returns the permissions of the owning group. masked are the group's permissions in the mode; with an ACL, these
+// are its mask.
 func (a acl) group(masked fs.FileMode) fs.FileMode {
 	for i := aclHead; i+aclEntry <= len(a); i += aclEntry {
 		if binary.LittleEndian.Uint16(a[i:]) == aclGroup {
@@ -98,7 +99,7 @@ func giveTo(f *os.File, folder fs.FileInfo) error {
 	return nil
 }
 
-// links returns the number of names of a file.
+// links returns the number of hard links of a file.
 func links(st fs.FileInfo) int {
 	if s, ok := st.Sys().(*syscall.Stat_t); ok {
 		return int(s.Nlink)

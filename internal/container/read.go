@@ -27,10 +27,11 @@ type Options struct {
 	// It gets the File without sections, and the number of words of each section of the family, not of the exceptions.
 	// If it returns an error, so does Read.
 	Check func(f *File, words []uint64) error
-	// Window also accepts files of package window; File.Window then tells them apart. Else their error wraps ErrWindow.
+	// Window also accepts files of package window; File.Window then tells them apart. If false, their error wraps
+	// ErrWindow.
 	Window bool
-	// Regular makes ReadFile and Map refuse what is not a regular file, such as a pipe, and never wait to open it. The
-	// error wraps untrusted.ErrNotRegular.
+	// Regular makes ReadFile and Map refuse anything but a regular file, such as a pipe, without waiting to open it.
+	// The error wraps untrusted.ErrNotRegular.
 	Regular bool
 	// Context, if not nil, ends Read, ReadFile, Map and FromBytes when it ends; they then return its cause. It also ends
 	// the wait for the writer of a pipe.
@@ -60,8 +61,8 @@ func (o Options) limit() uint64 { return cmp.Or(o.MaxBytes, math.MaxInt64) }
 
 // Read reads one filter from r and stops at its end. It verifies the header before it allocates and all checksums
 // before it returns. Peak memory: the filter + 1 MiB if r is a regular file, a bytes.Reader, a bytes.Buffer or a
-// strings.Reader; for others, whose size is unknown, 1.5x the filter + 8 MiB per section, and at most 3x the bytes
-// received + 8 MiB, even if the header announces more.
+// strings.Reader; for other readers, whose size is unknown, 1.5x the filter + 8 MiB per section, and at most 3x the
+// bytes received + 8 MiB, even if the header announces more.
 //
 // On error the File is nil and the error is the error of r, or a *FormatError with the byte where reading stopped that
 // wraps filter.ErrMagic, filter.ErrVersion, filter.ErrHash, filter.ErrChecksum, filter.ErrCorrupt, filter.ErrFamily,
@@ -81,8 +82,8 @@ func Read(r io.Reader, o Options) (*File, error) {
 	})
 }
 
-// load returns the File with its sections. In the order of the file it calls zeros for the bytes before a section, and
-// words for the section and its checksum.
+// load returns the File with its sections. In file order, it calls zeros for the bytes before each section and words
+// for the section, which also returns its checksum.
 func (h *header) load(zeros func(at, n uint64) error, words func(section) ([]uint64, uint32, error)) (*File, error) {
 	at := h.dataAt
 	for i, s := range h.sections {
@@ -189,7 +190,7 @@ func acceptHeader(r io.Reader, o Options) (*header, error) {
 func readHeader(r io.Reader, window bool) (*header, error) {
 	b := make([]byte, headerSize)
 	n, err := io.ReadFull(r, b)
-	// A wrong magic is an error of its own also if the input is shorter than a header.
+	// A wrong magic is reported as such even if the input is shorter than a header.
 	if m := min(n, len(magic)); string(b[:m]) != magic[:m] && !(window && string(b[:m]) == windowMagic[:m]) {
 		return nil, Broken(0, "magic", OtherKind(b[:n]))
 	}
@@ -293,7 +294,8 @@ func readFull(r io.Reader, b []byte, at uint64) error {
 	return ended(err, at+uint64(n))
 }
 
-// ended returns err, or if err is the end of the input, an error wrapping io.ErrUnexpectedEOF at that byte.
+// ended returns err unless it is the end of the input; then it returns an error wrapping io.ErrUnexpectedEOF at that
+// byte.
 func ended(err error, at uint64) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return Broken(at, "end of the file", io.ErrUnexpectedEOF)
@@ -325,7 +327,7 @@ func readFile(in *os.File, o Options) (*File, error) {
 	return f, nil
 }
 
-// readWhole is Read of a reader that has nothing behind the filter.
+// readWhole is Read that returns an error if bytes follow the filter.
 func readWhole(r io.Reader, o Options) (*File, error) {
 	f, err := Read(r, o)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// A temporary file of the file NAME is .NAME.tmp- and 16 hex digits, in the same folder. Its writer holds its advisory
-// lock until it has renamed or removed it. So a file that nobody holds belongs to a writer that was killed, or was
-// created this moment: a writer that has its lock looks whether its file is still there.
+// The temporary file of the file NAME has the name .NAME.tmp- and 16 hex digits, in the same folder. Its writer holds
+// its advisory lock until it has renamed or removed it. So an unlocked file belongs to a writer that was killed or has
+// just created it. After taking the lock, a writer therefore checks that its file still exists.
 
 // tempPrefix returns the first part of the names of temporary files of target.
 func tempPrefix(target string) string { return "." + filepath.Base(target) + ".tmp-" }

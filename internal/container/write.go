@@ -15,9 +15,8 @@ import (
 	"github.com/bloomery/bloomery/internal/sums"
 )
 
-// Write writes a file to w. The error wraps filter.ErrConfig if FPRChosen is no rate. It
-// reads the sections twice, because their checksums are written before them. At the end it returns the error of
-// f.Intact.
+// Write writes a file to w. The error wraps filter.ErrConfig if FPRChosen is not a rate. It reads the sections twice,
+// because their checksums are written before them. At the end it returns the error of f.Intact.
 func Write(w io.Writer, f *File) error {
 	h, err := newHeader(f)
 	if err != nil {
@@ -138,7 +137,7 @@ func (c *Counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// writing says how WriteAtomic and WriteFile write. Contexts carry it.
+// writing has the options of WriteAtomic and WriteFile. Contexts carry it.
 type writing struct {
 	batch, noLinks bool
 	mode           fs.FileMode // of a new file, before the umask
@@ -163,31 +162,31 @@ func with(ctx context.Context, set func(*writing)) context.Context {
 }
 
 // Batch returns a context in which WriteAtomic and WriteFile do not sync the folder, and do not look for the temporary
-// files of killed writers: for many files of one folder, which another file names at last. Before writing that file the
-// caller calls SyncFolder, and RemoveAbandoned at some time.
+// files of killed writers: for many files of one folder that become valid with one last file, such as a manifest. The
+// caller must call SyncFolder before it writes that file, and RemoveAbandoned at any time.
 func Batch(ctx context.Context) context.Context {
 	return with(ctx, func(w *writing) { w.batch = true })
 }
 
 // NoLinks returns a context in which WriteAtomic and WriteFile replace a symbolic link at their path, not its target:
-// for folders in which others may put links.
+// for folders in which other users may put links.
 func NoLinks(ctx context.Context) context.Context {
 	return with(ctx, func(w *writing) { w.noLinks = true })
 }
 
-// NewMode returns a context in which a file that WriteAtomic creates has at most these permissions, whatever the umask.
+// NewMode returns a context in which a file that WriteAtomic creates has at most these permissions, for any umask.
 func NewMode(ctx context.Context, mode fs.FileMode) context.Context {
 	return with(ctx, func(w *writing) { w.mode = mode })
 }
 
-// Like returns a context in which a file that WriteAtomic creates has owner, permissions and attributes of the file at
-// path, if there is one, as if it replaced that.
+// Like returns a context in which a file that WriteAtomic creates gets the owner, permissions and attributes of the
+// file at path, if there is one.
 func Like(ctx context.Context, path string) context.Context {
 	return with(ctx, func(w *writing) { w.like = path })
 }
 
-// WithWarnings returns a context in which writers of files call warn with what did not prevent the writing, such as an
-// error wrapping filter.ErrOwner. Without it they are silent.
+// WithWarnings returns a context in which writers of files call warn with problems that do not prevent writing, such as
+// an error wrapping filter.ErrOwner. Without it they drop these errors.
 func WithWarnings(ctx context.Context, warn func(error)) context.Context {
 	return with(ctx, func(w *writing) { w.warn = warn })
 }
@@ -199,7 +198,7 @@ func (w writing) statOld(path string) (fs.FileInfo, error) {
 	}
 	old, err := os.Lstat(path)
 	if err == nil && old.Mode()&fs.ModeSymlink != 0 {
-		return nil, fs.ErrNotExist // the new file has nothing of what the link names
+		return nil, fs.ErrNotExist // the new file takes nothing from the target of the link
 	}
 	return old, err
 }

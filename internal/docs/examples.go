@@ -16,9 +16,8 @@ import (
 )
 
 // CompileExamples compiles every block of Go in Markdown files as a part of the module in dir, with the go command. A
-// block is a list of statements, in which err is returned; it may begin with imports. declare has the declarations of
-// what all blocks use, imports the packages by name. It returns the number of blocks. Without a go command it skips the
-// test.
+// block is a list of statements that may return err; it may begin with imports. declare has the declarations that all
+// blocks use, imports the packages by name. It returns the number of blocks. Without a go command it skips the test.
 func CompileExamples(t *testing.T, dir string, files []string, declare string, imports map[string]string) int {
 	t.Helper()
 	command, err := exec.LookPath("go")

@@ -1,6 +1,6 @@
 // Package drift compares a filter or list with the ones before it. Drift predicts from the false-positive rates of
-// successive releases when a fresh build is due. CheckShrink guards good files: one that was made from a list is not
-// replaced by one from a list that was cut.
+// successive releases when a fresh build is due. CheckShrink guards good files: a truncated list must not replace a
+// file that was built from the full list.
 package drift
 
 import (
@@ -16,15 +16,15 @@ type Measured struct {
 	FPRPosterior float64 // in (0, 1), as in release.json
 }
 
-// Drift says how the false-positive rate of successive releases moves against the rate that was chosen for them. Builds
-// like an older filter keep its size, and searched families its search, so their rate rises until a fresh build.
+// Drift compares the false-positive rate of successive releases with the rate that was chosen for them. Builds like an
+// older filter keep its size, and searched families its search, so their rate rises until a fresh build.
 type Drift struct {
 	Chosen float64 // the promised rate; 0 if none was chosen
 	Rate   float64 // of the last release
 	Ratio  float64 // Rate / Chosen; 0 without a chosen rate
 	Slope  float64 // change of the rate from release to release; 0 if the releases show none
 	// Due is the number of releases after which the rate is above tolerance times Chosen if the slope stays, so that a
-	// fresh build is due: 0 if it is already, Never if it is not in sight.
+	// fresh build is due: 0 if the rate is already above it, Never if more than 1,000 releases are left.
 	Due uint64
 }
 
@@ -42,10 +42,10 @@ const (
 	horizon     = 1000 // releases
 )
 
-// Of returns the drift of a rate. releases are in ascending order; the rate belongs to the last one. The slope is the
-// least-squares line through the last 30 releases since the last fresh build, which shows as a fall of the rate by more
-// than 5%. It needs at least three of them. chosen is 0 if no rate was chosen. Releases without a rate do not count.
-// Without a release the drift is zero, except Due, which is Never.
+// Of returns the drift of a rate. releases are in ascending order; the rate belongs to the last one. The slope comes
+// from the least-squares line through the last 30 releases since the last fresh build. A fall of the rate by more than
+// 5% marks a fresh build. It needs at least three of them. chosen is 0 if no rate was chosen. Releases without a rate
+// do not count. Without a release the drift is zero, except Due, which is Never.
 func Of(chosen float64, releases []Measured) Drift {
 	d := Drift{Due: Never}
 	if chosen > 0 && chosen < 1 {
@@ -116,8 +116,8 @@ func slopeOf(releases []Measured) float64 {
 	return slope
 }
 
-// String returns the drift in a line, such as "rate 0.98%, below the chosen 1%, rising 0.004 points a release; a fresh
-// build is due in 31 releases".
+// String returns the drift as one line, such as "rate 0.98%, below the chosen 1%, rising 0.004 points a release; a
+// fresh build is due in 31 releases".
 func (d Drift) String() string {
 	if d.Rate == 0 {
 		return "no rate"
@@ -163,7 +163,7 @@ const (
 const AnyShrink = 1
 
 // CheckShrink returns a *ShrinkError if a list of before keys now has after keys and the loss exceeds the fraction
-// allowed, in [0, 1], of before. To lose all keys is always too much, unless allowed is AnyShrink. what names the keys
+// allowed, in [0, 1], of before. Losing all keys is always an error, unless allowed is AnyShrink. what names the keys
 // in the error.
 func CheckShrink(what string, before, after uint64, allowed float64) error {
 	if after >= before || allowed >= AnyShrink {

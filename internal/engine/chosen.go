@@ -38,7 +38,7 @@ func ChosenFPR(e Engine, f families.Family, s filter.Spec, keys uint64) float64 
 	if err != nil || !(fpr > 0 && fpr <= filter.UselessFPR) {
 		return 0
 	}
-	// Three digits are the same on machines whose floating-point results differ slightly.
+	// Rounding to three digits gives the same rate on machines whose floating-point results differ slightly.
 	fpr, _ = strconv.ParseFloat(strconv.FormatFloat(fpr, 'g', 3, 64), 64) // parses what was formatted
 	return fpr
 }

@@ -1,6 +1,6 @@
-// Package engine defines what a Set of package bloomery stands on. An Engine is one filter (package one: in memory,
-// mapped, of raw keys, for many writers, or none at all) or a folder of them (package shards). A new form of a Set is a
-// new Engine: Set itself does not ask which one it has.
+// Package engine defines the interface below a Set of package bloomery. An Engine is one filter (package one: in
+// memory, mapped, of raw keys, for many writers, or empty) or a folder of filters (package shards). A new form of a Set
+// is a new Engine; Set itself does not distinguish them.
 //
 //	Set.Contains ──► Facts.Query ─┬─► a filter in memory
 //	             └─► raw keys     ├─► one.Set: a mapped filter
@@ -26,8 +26,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Engine is a filter, or several, with the hasher of the keys. The methods of bloomery.Set describe what most methods
-// do. Queries are safe for concurrent use; changes need exclusive use, unless the Engine is for many writers.
+// Engine is a filter, or several, with the hasher of the keys. Most methods are described at the methods of
+// bloomery.Set. Queries are safe for concurrent use; changes need exclusive use, unless the Engine is for many writers.
 type Engine interface {
 	Asker
 	Changer
@@ -42,7 +42,7 @@ type Asker interface {
 	// HasMany and ContainsMany set dst[i] to the answer for key i. The lengths agree.
 	HasMany(dst []bool, hs []filter.Hash)
 	ContainsMany(dst []bool, keys Keys)
-	// Facts are asked for again when *Facts.Moves has changed.
+	// Facts returns the Facts. Callers keep them until *Facts.Moves changes.
 	Facts() Facts
 	Spec() filter.Spec
 	Info() filter.Info
@@ -50,7 +50,7 @@ type Asker interface {
 	EstimateInterval() (Estimate, error)
 	EstimateOverlap(o Engine) (Overlap, error)
 	Equal(o Engine) bool
-	// Lacks returns the error for an operation that the filter does not have.
+	// Lacks returns the error for an operation that the filter does not support.
 	Lacks(a family.Ability) error
 	// Parts returns the shards, or nil if there are none.
 	Parts() Parts
@@ -58,19 +58,19 @@ type Asker interface {
 
 // Changer changes the set.
 type Changer interface {
-	// At returns the filter that holds a key: the Engine itself if it is a One. change says that the caller will change
-	// it.
+	// At returns the filter that holds a key: the Engine itself if it is a One. change tells whether the caller will
+	// change it.
 	At(h filter.Hash, change bool) (One, error)
 	AddMany(keys Keys) error
 	Reset() error
 	// Combine merges with o if how is family.CanMerge, and intersects with it if it is family.CanIntersect. o may be nil.
 	Combine(o Engine, how family.Ability) error
-	// Except gives the filter exceptions, in place of those that it has. If c is nil, it changes nothing and returns an
-	// error if there can be none.
+	// Except replaces the exceptions of the filter. If c is nil, it changes nothing and only returns an error if the
+	// filter cannot have exceptions.
 	Except(c *except.Cascade) error
 }
 
-// Filer knows the ways from and to files.
+// Filer copies the set and reads and writes its files.
 type Filer interface {
 	// Copy returns a copy in the same form, which shares nothing.
 	Copy() (Engine, error)
@@ -78,22 +78,22 @@ type Filer interface {
 	Form(trimmed bool) (Engine, error)
 	// Encode returns the stored form of one filter. It is used in Guarded.
 	Encode() (*container.File, error)
-	// Guarded calls f, which reads the filter, and returns its error, or the error of a fault of the mapping.
+	// Guarded calls f, which reads the filter, and returns its error. A fault of the mapping in f becomes an error.
 	Guarded(f func() error) error
 	Save(ctx context.Context, path string) error
-	// Replace replaces the file or folder at path, which was was when it was read, by the set of by, or by the set itself
-	// if by is the same Engine.
+	// Replace writes by, which may be the Engine itself, over the file or folder at path. was describes the file when
+	// it was read.
 	Replace(ctx context.Context, path string, was fs.FileInfo, by Engine) error
-	// Check reads what was not read yet and checks it.
+	// Check reads and checks everything that was not read yet.
 	Check(ctx context.Context, progress func(bytes uint64)) error
 	Err() error
-	// Close releases what was read from files. Contains is true afterwards.
+	// Close releases the memory and mappings of files. Contains returns true afterwards.
 	Close() error
 }
 
 // One is the filter that holds a key.
 type One interface {
-	// Ask is Contains that returns an error if the answer cannot be known; it is then true.
+	// Ask is Contains with an error. If the answer cannot be known, it returns true and the error.
 	Ask(h filter.Hash, raw []byte) (bool, error)
 	Count(h filter.Hash) (n uint64, saturated bool, err error)
 	Get(h filter.Hash) (value uint64, ok bool, err error)
@@ -119,7 +119,7 @@ type Parts interface {
 	Fail(i int, err error) error
 }
 
-// Facts are what is known of an Engine without reading a filter.
+// Facts are the properties of an Engine that are known without reading a filter.
 type Facts struct {
 	// Query answers for hashes: the filter itself if it lies in memory, else the Engine. It is nil unless Hashes is true.
 	Query  family.Filter
@@ -158,7 +158,7 @@ func ValueBits(e Engine) (int, error) {
 	return one.ValueBits()
 }
 
-// Options of opening a Set.
+// Options are the options of opening a Set.
 type Options struct {
 	Secret     *filter.Secret
 	Keyed      filter.Hasher // a hasher that has the secret, or zero
@@ -210,18 +210,18 @@ var (
 type Estimate struct {
 	Keys      float64 // +Inf if the filter is full: every bit is set
 	Low, High float64 // High is +Inf if nothing is known but Low
-	// Counted reports that the number is not estimated: the filter counts its keys, and its bits do not tell their
-	// number. Keys, Low and High are then Set.Len.
+	// Counted is true if the number is counted, not estimated, because the bits of the filter do not tell it. Keys, Low
+	// and High are then Set.Len.
 	Counted bool
 }
 
-// Overlap has the numbers of distinct keys of two sets, of both together, and of those that they have in common.
+// Overlap has the numbers of distinct keys of two sets, of their union and of their intersection.
 type Overlap struct {
 	A, B, Union, Intersection Estimate
 }
 
-// Sum adds the estimate of another shard. Estimates of shards are independent, so that the widths of their intervals
-// add up as the squares of their errors do.
+// Sum adds the estimate of another shard. Estimates of shards are independent, so the squares of the widths of their
+// intervals add up.
 func (e *Estimate) Sum(o Estimate) {
 	low := math.Hypot(e.Keys-e.Low, o.Keys-o.Low)
 	high := math.Hypot(e.High-e.Keys, o.High-o.Keys)

@@ -23,11 +23,11 @@ var (
 		"seed or secret: %w", maxLevels, filter.ErrFull)
 )
 
-// Builder finds the exceptions of a filter. It takes first the keys of the list, then all members, then Build. Allow
-// and Members may each be called from several goroutines at once.
+// Builder finds the exceptions of a filter. Call Allow with the keys of the list, then Members with all members, then
+// Build. Allow and Members may each be called from several goroutines at once.
 //
-// Peak memory, besides the filter: about 80 bytes for each exception and its text, and 16 for each member that is in
-// level 1, about 0.7 an exception.
+// Peak memory, besides the filter: about 80 bytes for each exception and its text, and 16 for each member in level 1,
+// about 0.7 per exception.
 type Builder struct {
 	many    func(dst []bool, hs []filter.Hash) // HasMany of the filter
 	members float64
@@ -47,8 +47,8 @@ type Builder struct {
 	missing uint64 // members that main does not have
 }
 
-// NewBuilder returns a Builder for a filter with about that many members. like, if not nil, has the sizes of an earlier
-// version of the filter: the new cascade has the same ones, if it needs about as much.
+// NewBuilder returns a Builder for a filter with about that many members. like, if not nil, has the level sizes of an
+// earlier version of the filter: the new cascade gets the same sizes if it needs about as much room.
 func NewBuilder(main family.Filter, members uint64, like []Size) *Builder {
 	return &Builder{
 		many: many(main), members: float64(max(members, 1)), like: like,
@@ -119,15 +119,15 @@ func (b *Builder) Members(hs []filter.Hash) error {
 	return nil
 }
 
-// Seen returns the number of members so far, and how many of them the filter does not have: a filter has all its
-// members, so the missing ones are members of another filter.
+// Seen returns the number of members so far, and how many of them the filter does not contain. Missing members show
+// that the list is for another filter.
 func (b *Builder) Seen() (members, missing uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.seen, b.missing
 }
 
-// Both returns the members so far that are in the list, with their text.
+// Both returns the members so far that are also in the list, with their text.
 func (b *Builder) Both() map[filter.Hash]string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -154,8 +154,8 @@ func (b *Builder) start() error {
 	return err
 }
 
-// suits reports whether levels of the sizes like can replace the sizes of a plan: if each of the larger ones differs by
-// less than an eighth.
+// suits reports whether levels of the sizes like can replace the sizes of a plan: if each of the larger sizes differs
+// by less than an eighth.
 func suits(like, plan []Size) bool {
 	for i, p := range plan {
 		switch {
@@ -253,11 +253,11 @@ func (b *Builder) cascade(ctx context.Context) error {
 }
 
 const (
-	// endOdds is how many keys the last level of a plan lets through: a plan has too few levels about once in so many
-	// builds. Then the section becomes longer by a small level.
+	// endOdds is the expected number of keys that pass the last level of a plan, so about one plan in 1024 has too few
+	// levels. The section then gets an additional small level.
 	endOdds = 1. / 1024
-	// spare is the room of the last level, as a multiple of its expected keys. With a few percent more keys in a
-	// cascade than its plan says, each level lets more keys through than expected, and the numbers of keys drift apart.
+	// spare is the room of the last level, as a multiple of its expected keys. If a cascade has a few percent more keys
+	// than planned, each level passes more keys than expected, and the error grows from level to level.
 	spare = 2
 	// steps is the number of sizes of a level between two powers of two. Sizes are rounded up, 3% on average, so that
 	// filters whose numbers of keys differ little mostly have levels of the same sizes.
@@ -271,11 +271,12 @@ func plan(exceptions, members float64) []Size {
 	return sizes
 }
 
-// cheapest returns the sizes of levels, the first of which holds in keys and is asked about out others, and their bits.
+// cheapest returns the sizes of levels and their total bits. The first level holds in keys and is queried with out
+// other keys.
 //
-// A level at rate p costs about 1.44·log2(1/p) bits a key of it and leaves p·out keys to the next one. The optimum is
-// p = √½·in/out, at most ½ (Larisch et al., section IV.C). Levels of few keys cost less if they end the cascade,
-// because each level takes a word of its own and has whole words.
+// A level at rate p costs about 1.44·log2(1/p) bits per key and passes p·out keys to the next one. The optimum is p =
+// √½·in/out, at most ½ (Larisch et al., section IV.C). Small levels cost less if they end the cascade, because each
+// level takes one word for its length and is rounded up to whole words.
 func cheapest(in, out float64, left int) ([]Size, float64) {
 	last, lastBits := sized(spare*in, endOdds/max(spare*out, 1))
 	if p := min(math.Sqrt(0.5)*in/out, 0.5); left > 0 && p*out >= 1 {
@@ -303,7 +304,7 @@ func sized(n, p float64) (Size, float64) {
 	return s, 64 * float64(s.Words+1)
 }
 
-// rounded returns the least number of words that is at least w and has one of the few sizes that levels have.
+// rounded returns the smallest valid size of a level that is at least w words; see steps.
 func rounded(w float64) uint64 {
 	step := max(math.Exp2(math.Floor(math.Log2(max(w, 1))))/steps, 1)
 	return uint64(max(math.Ceil(w/step)*step, 1))

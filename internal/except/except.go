@@ -1,10 +1,10 @@
-// Package except makes a filter exact for a stated list of keys: for each of them that is not a member the filter
-// answers false, although its bits may say true. Members stay members.
+// Package except makes a filter exact for a list of keys: for each key of the list that is not a member, the answer is
+// false although the filter's bits may say true. Members stay members.
 //
 // The keys of the list that the filter takes for members are its exceptions. They are stored in a cascade of Bloom
-// filters, which is asked only about keys that the filter takes for members (Larisch et al., "CRLite", IEEE S&P 2017,
-// section IV). Level 1 holds the exceptions, level 2 the members that level 1 has, too, level 3 the exceptions that
-// level 2 has, and so on, until no key is left:
+// filters, which is queried only for keys that the filter takes for members (Larisch et al., "CRLite", IEEE S&P 2017,
+// section IV). Level 1 holds the exceptions, level 2 the members that pass level 1, level 3 the exceptions that pass
+// level 2, and so on, until no key is left:
 //
 //	level 1   exceptions E             a key that is not in it is a member
 //	level 2   members in level 1       a key that is not in it is an exception
@@ -12,8 +12,8 @@
 //	...
 //
 // A query walks the levels from the first one on. The first level i without the key decides: true if i is odd. A key
-// that is in all L levels is treated as if level L+1 did not have it. For members and for keys of the list the answer
-// is right. Other keys that the filter takes for members are rarely in level 1, so that they stay false positives.
+// that is in all L levels is treated as if level L+1 did not have it. The answer is correct for members and for keys of
+// the list. Other false positives of the filter are rarely in level 1, so most of them stay false positives.
 //
 // # Section
 //
@@ -25,14 +25,14 @@
 //	       3 ..   for each level its length in words, 1 to 2^56-1, plus its number of probes, 1 to 64, times 2^56
 //	       3+L .. the bits of all levels, one level after the other
 //
-// Words 1 and 2 are only reported: no answer depends on them. Probe j, from 0 on, of a level whose length is in word w
-// is bit ⌊x·m / 2^64⌋ of the level, where m is 64 times its length and
+// Words 1 and 2 are for information: no answer depends on them. Probe j, from 0 on, of a level whose length is in word
+// w is bit ⌊x·m / 2^64⌋ of the level, where m is 64 times its length and
 //
 //	x = fold(fold(Lo xor (256·w + j), Hi xor 0x9E3779B185EBCA87), 0x9E3779B185EBCA87)
 //
 // fold(a, b) is the exclusive or of the halves of the 128-bit product a·b. So the levels are independent of each other
-// and of the filter. The constant is a prime that XXH3 has, so that readers in a web page do not need another one. A
-// key is in a level if all its probes are set.
+// and of the filter. The constant is a prime of XXH3, so that readers in a web page need no other constant. A key is in
+// a level if all its probes are set.
 package except
 
 import (

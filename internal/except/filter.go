@@ -7,8 +7,8 @@ import (
 )
 
 // Filter is a filter with exceptions. It answers queries like the other filter, except that it answers false for the
-// exceptions. It has no method that changes it: a new member could be one of the exceptions, and a new false positive
-// one of the keys of the list.
+// exceptions. It cannot be changed: a new member could be one of the exceptions, and a new false positive one of the
+// keys of the list.
 type Filter struct {
 	main family.Filter
 	many func(dst []bool, hs []filter.Hash) // HasMany of main
@@ -16,7 +16,7 @@ type Filter struct {
 	c    *Cascade
 }
 
-// Wrap returns f with the exceptions of a stored section, or f if the section is nil. Errors are the errors of Decode.
+// Wrap returns f with the exceptions of a stored section, or f if the section is nil. It returns the errors of Decode.
 func Wrap(f family.Filter, section []uint64) (family.Filter, error) {
 	if section == nil {
 		return f, nil
@@ -35,7 +35,7 @@ func New(main family.Filter, c *Cascade) *Filter {
 	return f
 }
 
-// many returns HasMany of a filter, or the same by Has if the filter is no Batcher.
+// many returns HasMany of a filter, or a loop over Has if the filter is not a Batcher.
 func many(f family.Filter) func(dst []bool, hs []filter.Hash) {
 	if b, ok := f.(family.Batcher); ok {
 		return b.HasMany
@@ -76,7 +76,7 @@ func (f *Filter) HasManyCold(dst []bool, hs []filter.Hash) {
 	f.except(dst, hs)
 }
 
-// except clears the answers for exceptions.
+// except sets the answers for exceptions to false.
 func (f *Filter) except(dst []bool, hs []filter.Hash) {
 	for i, h := range hs {
 		if dst[i] {
@@ -85,8 +85,8 @@ func (f *Filter) except(dst []bool, hs []filter.Hash) {
 	}
 }
 
-// Info implements family.Filter. Bits and bits a key include the exceptions. The rates are the rates of main; the true
-// rate for keys that are not in the list is slightly below them.
+// Info implements family.Filter. Bits and bits per key include the exceptions. The rates are the rates of main; the
+// true rate for keys outside the list is slightly lower.
 func (f *Filter) Info() filter.Info {
 	i := f.main.Info()
 	i.Allowed, i.Exceptions, i.ExceptionBits = f.c.Allowed(), f.c.Exceptions(), f.c.Bits()
@@ -95,10 +95,10 @@ func (f *Filter) Info() filter.Info {
 }
 
 // Encode implements family.Encoder: it returns the content of main, without the exceptions, which have a section of
-// their own in a file. It panics if main is no Encoder, as all families' filters are.
+// their own in a file. It panics if main is not an Encoder; the filters of all families are.
 func (f *Filter) Encode() family.Encoded { return f.main.(family.Encoder).Encode() }
 
-// Split returns a filter without its exceptions, and these, or nil if it has none.
+// Split returns a filter without its exceptions, and its exceptions, or nil if it has none.
 func Split(f family.Filter) (family.Filter, *Cascade) {
 	if f, ok := f.(*Filter); ok {
 		return f.main, f.c

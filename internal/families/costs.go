@@ -17,8 +17,8 @@ import (
 //go:embed costs.json
 var costsJSON []byte
 
-// CostTable has the times and the memory of filters and builds, measured on one machine, that package plan
-// interpolates. Other machines are faster or slower, with similar ratios. Package eval/lab/measure makes the table.
+// CostTable has the measured times and memory of filters and builds on one machine; package plan interpolates in it.
+// Other machines are faster or slower, with similar ratios. Package eval/lab/measure makes the table.
 type CostTable struct {
 	Machine string `json:"machine"`
 	Go      string `json:"go"`
@@ -42,8 +42,8 @@ type CostPoint struct {
 	Build   float64 `json:"build_ns"`
 }
 
-// Costs returns the measured table. Do not change it. It is read by a function, at the first call: a variable would
-// link the table and its reader into programs that never plan.
+// Costs returns the measured table. Do not change it. The first call parses the table. A package variable would link
+// the table and its parser into programs that never plan.
 func Costs() CostTable {
 	costsOnce.Do(func() {
 		if err := json.Unmarshal(costsJSON, &costs); err != nil {
@@ -110,7 +110,7 @@ func between(row []CostPoint, at float64, coordinate func(CostPoint) float64) Co
 	a, b := row[i-1], row[i]
 	w := (at - coordinate(a)) / (coordinate(b) - coordinate(a))
 	mix := func(x, y float64) float64 { return x + w*(y-x) }
-	a.Build = math.Exp(mix(math.Log(a.Build), math.Log(b.Build))) // for few keys it falls as 1/keys
+	a.Build = math.Exp(mix(math.Log(a.Build), math.Log(b.Build))) // for few keys the time falls as 1/keys
 	a.Present, a.Absent = mix(a.Present, b.Present), mix(a.Absent, b.Absent)
 	return a
 }

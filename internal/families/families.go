@@ -2,9 +2,9 @@
 // parameters of its specs, and has the functions that make, read and forecast its filters. The library, the planner,
 // the command with its flags and help, and the tests all read this list.
 //
-// Two tables make up the list: formats has what readers of files need, and makeList the rest. They are two because the
-// linker drops functions, not rows: a table that names a builder links it into every program that reads the table, also
-// into those that only open filters and ask them.
+// The list has two tables: formats for readers of files, and makeList for everything else. There are two because the
+// linker drops functions, not rows: a table that names a builder links it into every program that reads the table, even
+// a program that only opens and queries filters.
 //
 // To add a family, add a package in internal/family/, a line in both tables, the specs for the conformance suite
 // (conformance_test.go), golden files, and its costs (go generate ./internal/families).
@@ -32,9 +32,9 @@ import (
 	"github.com/bloomery/bloomery/internal/family/twochoice"
 )
 
-// formats are what readers of files need of all families, in the order of tables. An id is part of the file format and
-// must never be reused for another family. Id 9 is not used. Families of other systems have ids from 20 on and their
-// own hash functions. Parquet's filters belong to family blocked; see Format.TakesHash.
+// formats has the data of all families that readers of files need, in the order of tables. An id is part of the file
+// format and must never be reused for another family. Id 9 is not used. Families of other systems have ids from 20 on
+// and their own hash functions. Parquet's filters belong to family blocked; see Format.TakesHash.
 var formats = []Format{
 	format(1, standard.Traits, standard.SectionWords, standard.Decode),
 	format(2, blocked.Traits, blocked.SectionWords, blocked.Decode),
@@ -52,8 +52,8 @@ var formats = []Format{
 	format(23, java.SparkTraits, java.Spark.SectionWords, java.Spark.Decode),
 }
 
-// makeList returns the families with what planners and builders need, in the order of formats. It is a function: a
-// variable would link the builders, tables and texts of all families into programs that only open filters.
+// makeList returns the families with the data for planners and builders, in the order of formats. It is a function
+// because a variable would link the builders, tables and texts of all families into programs that only open filters.
 func makeList() []Family {
 	return []Family{
 		entry(1, standard.About, standard.ConfigFromSpec, empty(standard.New), builder(standard.NewBuilder)),
@@ -88,7 +88,7 @@ var (
 // All returns all families, in the order of tables.
 func All() []Family { return slices.Clone(list()) }
 
-// Forms returns the specs, without sizes, of the forms of all families: those that a planner compares.
+// Forms returns the specs, without sizes, of all forms that a planner compares.
 func Forms() (specs []filter.Spec) {
 	for _, f := range list() {
 		for _, form := range f.Forms {
@@ -98,8 +98,7 @@ func Forms() (specs []filter.Spec) {
 	return specs
 }
 
-// ByName returns a family, or an error wrapping filter.ErrFamily that lists all names. A reader of files takes
-// FormatOf.
+// ByName returns a family, or an error wrapping filter.ErrFamily that lists all names. Readers of files call FormatOf.
 func ByName(name string) (Family, error) {
 	for _, f := range list() {
 		if f.Name == name {
@@ -119,7 +118,7 @@ func FormatOf(name string) (Format, error) {
 	return Format{}, unknown(name)
 }
 
-// unknown is the error for a name that no family has.
+// unknown returns the error for an unknown family name.
 func unknown(name string) error {
 	return fmt.Errorf("%w %q; want one of %s", filter.ErrFamily, name, strings.Join(Names(), ", "))
 }
@@ -169,7 +168,7 @@ func names(keep func(Format) bool) (names []string) {
 }
 
 // Lacks returns the error for a filter of a family that lacks an ability: it wraps filter.ErrUnsupported and names the
-// families that have it. A family that takes raw keys may have it for these only, not for their hashes.
+// families that have it. A family that takes raw keys may have the ability for keys only, not for their hashes.
 func Lacks(s filter.Spec, can family.Ability) error {
 	if f, err := FormatOf(s.Family()); err == nil && f.Can.Has(can) && f.Can.Has(family.CanRawKeys) {
 		return fmt.Errorf("the family takes raw keys, not their hashes: %w", filter.ErrUnsupported)

@@ -24,15 +24,15 @@ type Family struct {
 	// NewBuilder returns a Builder for about that number of keys. It is nil with family.CanRawKeys.
 	NewBuilder func(s filter.Spec, keys uint64) (family.Builder, error)
 
-	// NewBuilderLike returns a Builder of a filter with the geometry of f, a filter of the family, for other keys. What
-	// a search of f has chosen stays, so that filters of similar keys have similar bits. A family that cannot do that,
+	// NewBuilderLike returns a Builder of a filter with the geometry of f, a filter of the family, for other keys. The
+	// choices of a search of f stay, so that filters of similar keys have similar bits. A family that cannot do that,
 	// such as fuse, keeps the width of its fingerprints. f must not change before Build has returned. It is nil with
 	// family.CanRawKeys.
 	NewBuilderLike func(f family.Filter) (family.Builder, error)
 }
 
-// config is a family's Config. It has a method Check if what Forecast does depends on the number of keys: if it has a
-// search, or a size in bytes may be too small for some numbers of keys.
+// config is a family's Config. It has a method Check if the errors of Forecast depend on the number of keys: if the
+// family has a search, or a size in bytes may be too small for some numbers of keys.
 type config interface {
 	Forecast(keys uint64) (bits uint64, fpr float64, err error)
 }
@@ -97,7 +97,7 @@ func builder[C any, B family.Builder](f func(C) (B, error)) func(C) (family.Buil
 	return func(c C) (family.Builder, error) { return family.As[family.Builder](f(c)) }
 }
 
-// liker is a filter whose Spec alone does not determine the Builder of a filter of the same geometry: redisbloom.
+// liker is a filter, of redisbloom, whose Spec alone does not determine its geometry.
 type liker interface {
 	// Like returns a Builder of a filter of the same geometry for other keys. Without keys it builds an empty filter.
 	Like() (family.Builder, error)
@@ -127,8 +127,8 @@ func (f Family) Empty(old family.Filter) (family.Filter, error) {
 	return f.New(family.SpecOf(old), 0)
 }
 
-// Form returns the form of a filter that a planner chose: that with the parameters of the Spec, apart from its size,
-// its room for later keys and the number of its value bits. It returns false if a planner has no such form.
+// Form returns the form of a filter that a planner chose. It compares the parameters of the Spec except the size, the
+// room for later keys and the number of value bits. It returns false if no form matches.
 func (f Family) Form(s filter.Spec) (family.Form, bool) {
 	bare := func(s filter.Spec) filter.Spec {
 		for _, size := range []string{"bits_per_key", "fpr", "bytes", "capacity", "later"} {

@@ -7,8 +7,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// Format is what a reader of files needs of a family: the part of a Family that a program links which only opens
-// filters and asks them.
+// Format is the part of a Family that readers of files need. A program that only opens and queries filters links
+// nothing else of it.
 type Format struct {
 	family.Traits
 	// ID is the family's number in files.
@@ -46,7 +46,7 @@ func (f Format) inflating(bytes func(filter.Spec) (uint64, error)) Format {
 // Foreign reports whether the family belongs to another system.
 func (f Format) Foreign() bool { return f.Hash != 0 }
 
-// BuildValueBits returns how many bits the values have that the Builder of that Spec takes with the keys, or 0 if it
+// BuildValueBits returns the number of bits of the values that the Builder of that Spec takes with the keys, or 0 if it
 // takes none. See NeedsValues.
 func (f Format) BuildValueBits(s filter.Spec) int {
 	if !f.Can.Has(family.CanBuildValues) {
@@ -110,8 +110,8 @@ func OwnHasher(id filter.HashID, seed uint64, secret *filter.Secret) (filter.Has
 	return Format{}.Hasher(filter.Spec{}, id, seed, secret)
 }
 
-// UserOf returns the family that takes a hash function of another system, with the parameters that its filters need for
-// that; the zero Spec if there is none.
+// UserOf returns the family that takes a hash function of another system, with the parameters that its filters then
+// need. It returns the zero Spec if no family does.
 func UserOf(id filter.HashID) filter.Spec {
 	for _, f := range formats {
 		switch id {

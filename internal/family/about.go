@@ -7,41 +7,41 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Traits are what a family's filters can do and which hash functions they take: all that a program which opens filters
-// needs to know about it. Each family has one; package families lists them.
+// Traits are the abilities of a family's filters and the hash functions that they take: everything that a program that
+// opens filters needs to know about a family. Each family has one; package families lists them.
 type Traits struct {
 	Name string
 	// Hash is the only hash function of a family of another system, and 0 in our own.
 	Hash filter.HashID
 	// Also is a hash function of another system. Filters with the parameters of Also.Spec take it in addition to ours.
 	Also Also
-	// Can is the set of abilities that at least one form of the family has. A family writes down only abilities without
-	// an interface of its filters; package families adds AbilitiesOf.
+	// Can is the set of abilities that at least one form of the family has. A family lists only abilities that no
+	// interface of its filters shows; package families adds AbilitiesOf.
 	Can Ability
 }
 
 // About describes a family further: which parameters its specs take, and in which forms a planner compares it. Flags,
 // hints, help, planner and tests read it. Each family has a function that returns it, not a variable, so that a program
-// which only opens filters does not link it.
+// that only opens filters does not link it.
 type About struct {
 	Summary string // one line, such as "plain Bloom filter: any size, keys at any time"
-	// FileBytes is about how many bytes a file has besides the filter: header, spec, checksums and padding.
+	// FileBytes is the approximate number of bytes of a file besides the filter: header, spec, checksums and padding.
 	FileBytes uint64
-	// Bounded says that a filter is full when it has its capacity, or a few keys more: Add then returns ErrFull.
+	// Bounded is true if Add returns ErrFull once a filter has its capacity, or a few keys more.
 	Bounded bool
 	// Default is the size of a filter whose spec names none, such as "a false-positive rate of 1%".
 	Default string
 	// DefaultFPR is the rate of Default, and 0 if that is not a rate.
 	DefaultFPR float64
-	// Sizes are the parameters that fix sizes of the filter, instead of bits_per_key=, fpr= and bytes=. The Spec of a
-	// built filter has one of them.
+	// Sizes are the parameters that fix the size of the filter, instead of bits_per_key=, fpr= and bytes=. The Spec of
+	// a built filter has one of them.
 	Sizes []string
-	// Grows returns the number of keys for which an empty filter is made whose Spec has none, if it then takes more at its
-	// rate; 0 if it does not grow. nil: none grows.
+	// Grows returns the initial capacity of an empty filter whose Spec has no capacity, if the filter grows beyond it
+	// at its rate, or 0 if it does not grow. It is nil if no filter of the family grows.
 	Grows func(filter.Spec) uint64
 	// Parameters are the parameters of a spec, besides bits_per_key=, fpr= and bytes=, which every family takes.
 	Parameters []Parameter
-	// Forms are what a planner compares. A family of another system has none.
+	// Forms are the forms that a planner compares. A family of another system has none.
 	Forms []Form
 }
 
@@ -58,21 +58,21 @@ type Parameter struct {
 	Help  string // one line
 }
 
-// Form is a family with the parameters that decide what it can do.
+// Form is a family with the parameters that decide its abilities.
 type Form struct {
 	Spec filter.Spec // without a size
-	// Can is what a filter of this form can do; a subset of Traits.Can.
+	// Can is the set of abilities of a filter of this form, a subset of Traits.Can.
 	Can Ability
 	// LineFrom is the lowest false-positive rate at which at least 95% of the queries read one cache line. It is 0 if
 	// CanOneLine holds at every rate.
 	LineFrom float64
-	// Patented says that a patent on the method is nominally in force somewhere.
+	// Patented is true if a patent on the method is nominally in force somewhere.
 	Patented bool
-	// Default is the place of the form in the order in which a build without a family tries forms, from 1 on; 0 if it is
-	// never tried. The first form that meets the needs is taken, whatever the number of keys.
+	// Default is the position, from 1 on, at which a build without a family tries this form, or 0 if it never does. The
+	// first form that meets the needs is taken, whatever the number of keys.
 	Default int
-	// Reason is why to choose it, one line. A planner puts how far the file is above the smallest possible size in place
-	// of "{size}".
+	// Reason is the reason to choose the form, in one line. A planner replaces "{size}" by the excess of the file over
+	// the smallest possible size.
 	Reason  string
 	Warning string // a caveat, one line; may be empty
 }
@@ -111,7 +111,7 @@ func AbilitiesOf(f Filter) Ability {
 		ifIs[Trimmer](f, CanTrim) | ifIs[CellFilter](f, CanEstimate)
 }
 
-// ifIs returns the abilities if f implements I, else none.
+// ifIs returns the abilities if f implements I, else 0.
 func ifIs[I any](f Filter, can Ability) Ability {
 	if _, ok := f.(I); !ok {
 		return 0
@@ -154,7 +154,7 @@ var (
 	LaterParameter    = Parameter{"later", "KEYS", "keys that are added after the build; the size counts them"}
 	SlotsParameter    = Parameter{"k", "1..64", "bits of a key; fewer make a larger filter with smaller deltas"}
 	CountingParameter = Parameter{"counting", "1", "count how often each key was added"}
-	// SearchParameters say how long a search goes on. See Effort.
+	// SearchParameters set the length of a search. See Effort.
 	SearchParameters = []Parameter{
 		{"effort", "fast|default|max", "how long to search, by name"},
 		{"passes", "1..1000000", "how long to search, in passes over all keys"},

@@ -170,7 +170,7 @@ func (s *Set) Reset() error {
 	return s.replace(s.inForm(f))
 }
 
-// Except gives the filter exceptions, in place of those that it has, unless c is nil.
+// Except replaces the exceptions of the filter, unless c is nil.
 func (s *Set) Except(c *except.Cascade) error {
 	switch err := s.missing(); {
 	case err != nil:

@@ -64,8 +64,8 @@ func combiner(f family.Filter, how family.Ability) func(o family.Filter, passed 
 }
 
 // Join returns the Set of several files, merged or intersected. It reads the first one into memory and combines it with
-// each of the others, which are mapped. They are opened first, because that reads them: the pages are released again
-// before the first file takes its memory.
+// each of the others, which are mapped. It opens the mapped files first: opening reads them, and their pages are
+// released before the first file takes its memory.
 func Join(ctx context.Context, paths []string, how family.Ability, o engine.Options) (*Set, error) {
 	others := make([]*Set, 0, len(paths))
 	defer func() {
@@ -123,8 +123,8 @@ func (s *Set) Clone() (*Set, error) {
 	return s.like(s.inForm(f)), nil
 }
 
-// Model returns the filter without exceptions and in the form for one writer, as the model of another. If s lies in a
-// mapped file and lasting is true, it is a copy, so that it lasts when the file changes.
+// Model returns the filter without exceptions and in the form for one writer, as the model of a new filter. If s lies
+// in a mapped file and lasting is true, it is a copy, so that it lasts when the file changes.
 func (s *Set) Model(lasting bool) (f family.Filter, err error) {
 	o, err := s.Single()
 	if err != nil {

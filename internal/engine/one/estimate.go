@@ -7,8 +7,8 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// EstimateInterval estimates the number of distinct keys, with a 95% interval, from the bits if the family can, else it
-// returns Len.
+// EstimateInterval estimates the number of distinct keys from the bits, with a 95% interval. It returns Len if the
+// family cannot estimate it.
 func (s *Set) EstimateInterval() (e engine.Estimate, err error) {
 	if err := s.missing(); err != nil {
 		return e, err

@@ -51,7 +51,7 @@ func Read(r io.Reader, o engine.Options) (*Set, error) {
 	return Decode(f, nil, o)
 }
 
-// FromBytes returns a Set that reads b, a whole filter file, without a copy unless it must.
+// FromBytes returns a Set that reads b, a whole filter file. It copies b only if it must.
 func FromBytes(b []byte, o engine.Options) (*Set, error) {
 	if o.Concurrent {
 		b = bytes.Clone(b)
@@ -140,7 +140,7 @@ func (s *Set) Save(ctx context.Context, path string) error {
 	return s.write(path, func(f *container.File) error { return container.WriteFile(ctx, path, f) })
 }
 
-// Replace is Save of by, a Set of one filter, for a file that was was when it was read.
+// Replace saves by, a Set of one filter, to a file that was read earlier; was describes that file at that time.
 func (s *Set) Replace(ctx context.Context, path string, was fs.FileInfo, by engine.Engine) error {
 	next, err := s.other(by)
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *Set) write(path string, f func(*container.File) error) error {
 // Check returns Err: a file is checked when it is opened.
 func (s *Set) Check(context.Context, func(uint64)) error { return s.Err() }
 
-// Close unmaps the file, if there is one. Then the answers are unknown.
+// Close unmaps the file, if there is one. Contains returns true afterwards.
 func (s *Set) Close() error {
 	file := s.file
 	if file == nil {

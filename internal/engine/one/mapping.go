@@ -9,14 +9,15 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// mapping says where the filter lies if not in memory of its own.
+// mapping describes the memory of a filter that does not own it, such as a mapped file.
 type mapping struct {
 	file     *container.Mapping    // the file that the filter lies in, or nil
-	borrowed bool                  // the memory of the filter is not our own; the first change copies it
+	borrowed bool                  // the filter does not own its memory; the first change copies it
 	fault    atomic.Pointer[error] // the first fault in the mapping, or why there is no filter
 }
 
-// Has reports whether the key with hash h may be in the set. A fault of the mapping is true and kept for Err.
+// Has reports whether the key with hash h may be in the set. On a fault of the mapping it returns true and keeps the
+// error for Err.
 func (s *Set) Has(h filter.Hash) (present bool) {
 	if s.file == nil {
 		return s.filter.Has(h)
@@ -25,14 +26,15 @@ func (s *Set) Has(h filter.Hash) (present bool) {
 	defer func() {
 		debug.SetPanicOnFault(was)
 		if r := recover(); r != nil {
-			s.failed(s.file.Fault(r)) // panics if it is no fault in the mapping
+			s.failed(s.file.Fault(r)) // panics unless it is a fault in the mapping
 			present = true            // not a false negative
 		}
 	}()
 	return s.filter.Has(h)
 }
 
-// guard calls f, which reads the filter, and reports whether it ended. It keeps the error of a fault for Err.
+// guard calls f, which reads the filter, and reports whether f returned without a fault. It keeps the error of a fault
+// for Err.
 func (m *mapping) guard(f func()) (ended bool) {
 	err := m.file.Guard(f)
 	if err != nil {
@@ -55,7 +57,7 @@ func (m *mapping) Guarded(f func() error) (err error) {
 	return err
 }
 
-// failed keeps the first fault for Err. It is a function of its own so that err escapes in case of a fault only.
+// failed keeps the first fault for Err. It is a separate function so that err escapes only after a fault.
 func (m *mapping) failed(err error) { m.fault.CompareAndSwap(nil, &err) }
 
 // Err returns the first fault, or an error if the mapped file was changed in place.
@@ -78,5 +80,5 @@ func (s *Set) Release() {
 // Mapped reports whether the filter lies in a mapped file.
 func (m *mapping) Mapped() bool { return m.file != nil }
 
-// Borrowed reports whether the memory of the filter is not our own, so that Own would copy it.
+// Borrowed reports whether Own would copy the filter, because it does not own its memory.
 func (m *mapping) Borrowed() bool { return m.borrowed }

@@ -1,5 +1,6 @@
 // Package one is the engine of a Set that is one filter: in memory, in a mapped file, of raw keys, for many writers, or
-// with exceptions. It is also the engine of a Set without a filter, whose filter is a nothing: see Set.missing.
+// with exceptions. It is also the engine of a Set without a filter, which has type nothing in its place: see
+// Set.missing.
 package one
 
 import (
@@ -42,8 +43,8 @@ func New(f family.Filter, h filter.Hasher) *Set {
 	return s
 }
 
-// Nothing returns a Set without a filter, with the hasher of a later one. It contains nothing. If err is not nil, its
-// answers are unknown, so that Contains is true, and err says why.
+// Nothing returns a Set without a filter, with the hasher of a later one. It contains nothing. If err is not nil, it is
+// the reason that the answers are unknown, and Contains returns true.
 func Nothing(h filter.Hasher, err error) *Set {
 	s := New(nothing{err}, h)
 	if err != nil {
@@ -72,10 +73,10 @@ func (s *Set) become(f family.Filter, h filter.Hasher) {
 	s.hasher, s.file, s.borrowed = h, nil, false
 	s.fault.Store(nil)
 	s.set(f)
-	s.borrowed = s.missing() != nil // so that Own returns the error
+	s.borrowed = s.missing() != nil // Own then returns the error
 }
 
-// set sets the filter and what follows from it.
+// set sets the filter and the fields that depend on it.
 func (s *Set) set(f family.Filter) {
 	s.filter = f
 	s.main, s.exceptions = except.Split(f)
@@ -126,7 +127,8 @@ func (s *Set) inForm(f family.Filter) family.Filter {
 	return f.(family.Sharer).Concurrent()
 }
 
-// Single returns a Snapshot of a Set for many writers, and any other Set itself, for use while that does not change.
+// Single returns a Snapshot of a Set for many writers. It returns any other Set itself, which must not change while the
+// result is in use.
 func (s *Set) Single() (*Set, error) {
 	if s.shared == nil {
 		return s, s.missing()
@@ -141,7 +143,8 @@ func (s *Set) Single() (*Set, error) {
 // Facts has the filter as Query if it is in memory, else s.
 func (s *Set) Facts() engine.Facts {
 	if s.missing() != nil {
-		// Shared, since changes that fail lose no key: Close of a Set for many writers must not make one of one writer of it.
+		// Shared stays true: changes fail without losing a key, and Close must not turn a Set for many writers into one
+		// for a single writer.
 		return engine.Facts{Hasher: s.hasher, Shared: true, Chosen: &s.chosen, Moves: &s.moves}
 	}
 
@@ -191,7 +194,7 @@ func (s *Set) Len() uint64 {
 	return s.Info().Keys
 }
 
-// Lacks returns the error for an operation that the filter does not have.
+// Lacks returns the error for an operation that the filter does not support.
 func (s *Set) Lacks(can family.Ability) error {
 	if err := s.missing(); err != nil {
 		return err
@@ -203,8 +206,8 @@ func (s *Set) Lacks(can family.Ability) error {
 	return families.Lacks(s.Spec(), can)
 }
 
-// nothing is the filter of a Set without one. If why is not nil, it says why the answers are unknown. It takes raw keys,
-// because the hasher of a Set without a filter may be zero, which cannot hash any.
+// nothing is the filter of a Set without one. If why is not nil, it is the reason that the answers are unknown. nothing
+// takes raw keys, because the hasher of a Set without a filter may be the zero Hasher, which cannot hash.
 type nothing struct{ why error }
 
 func (n nothing) Has(filter.Hash) bool { return n.why != nil }

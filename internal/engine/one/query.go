@@ -24,7 +24,7 @@ func (s *Set) hasKey(key []byte) (present bool) {
 	return present || !ended
 }
 
-// Ask is Contains that returns an error if the answer cannot be known.
+// Ask is Contains with an error if the answer cannot be known.
 func (s *Set) Ask(h filter.Hash, raw []byte) (bool, error) {
 	present := s.Contains(h, raw)
 	if err := s.fault.Load(); err != nil {
@@ -53,10 +53,10 @@ func (s *Set) ContainsMany(dst []bool, keys engine.Keys) {
 // HasMany sets dst[i] to Has(hs[i]) for every i.
 func (s *Set) HasMany(dst []bool, hs []filter.Hash) { s.query(dst, hs, false) }
 
-// HasManyCold is HasMany if the caches probably hold nothing of the filter.
+// HasManyCold is HasMany for a filter that is probably not in the caches.
 func (s *Set) HasManyCold(dst []bool, hs []filter.Hash) { s.query(dst, hs, s.cold != nil) }
 
-// Prefetch asks the memory system for what queries of the keys read first, if the family can.
+// Prefetch prefetches the words that queries of the keys read first, if the family can.
 func (s *Set) Prefetch(hs []filter.Hash) {
 	if s.cold != nil {
 		s.guard(func() { s.cold.Prefetch(hs) }) // without an instruction for it, it reads
@@ -81,7 +81,8 @@ func (s *Set) query(dst []bool, hs []filter.Hash, cold bool) {
 	})
 }
 
-// guarded calls f, which sets dst. If f faults in the mapping, all of dst is true, which is not a false negative.
+// guarded calls f, which sets dst. If f faults in the mapping, it sets all of dst to true, so that there is no false
+// negative.
 func (s *Set) guarded(dst []bool, f func()) {
 	if !s.guard(f) {
 		for i := range dst {
@@ -131,7 +132,7 @@ func (s *Set) ValueBits() (int, error) {
 	return v.ValueBits(), nil
 }
 
-// noValues returns the error for a filter without values; could says that others of its family have some.
+// noValues returns the error for a filter without values; could tells whether other filters of its family have values.
 func (s *Set) noValues(could bool) error {
 	if err := s.missing(); err != nil {
 		return err

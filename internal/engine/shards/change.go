@@ -80,7 +80,7 @@ func (t *Set) Reset() error {
 	return nil
 }
 
-// relieve takes the shards of a Locked except one out of memory if they are more than LockedMemory.
+// relieve drops all shards but keep from memory if the shards of a Locked take more than LockedMemory.
 func (t *Set) relieve(keep int) error {
 	if !t.locked || t.memory.Load() <= LockedMemory {
 		return nil
@@ -98,7 +98,7 @@ func (t *Set) relieve(keep int) error {
 	return nil
 }
 
-// flush writes a changed shard to its new file and takes it out of memory.
+// flush writes a changed shard to its new file and drops it from memory.
 func (t *Set) flush(ctx context.Context, i int) error {
 	e, bits, err := put(ctx, t.folder, i, len(t.parts), t.sets[i].Load())
 	if err != nil {

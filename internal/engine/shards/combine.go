@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Combine merges with o or intersects with it, shard by shard. On error t is unchanged: results are kept aside until
+// Combine merges with o or intersects with it, shard by shard. On error t is unchanged: it keeps results apart until
 // all shards are done.
 func (t *Set) Combine(with engine.Engine, how family.Ability) error {
 	o, err := t.other(with)
@@ -73,8 +73,8 @@ func (t *Set) derived(chosen float64, origin []*Set, f func(i int) (*one.Set, er
 	return d
 }
 
-// DerivedMemory is the number of bytes of shards up to which a derived Set keeps them in memory. Those of a larger one
-// are computed again when they are used. Tests set it.
+// DerivedMemory is the number of bytes of shards up to which a derived Set keeps them in memory. A larger derived Set
+// computes its shards again at each use. Tests set it.
 var DerivedMemory = uint64(1 << 30)
 
 // compute computes all shards of a derived Set, unless ctx ends, and sets their keys, sizes and rates in its manifest.
@@ -104,8 +104,8 @@ func (t *Set) compute(ctx context.Context) error {
 	})
 }
 
-// Join returns the Set of several folders, merged or intersected one shard after the other. open opens each. The result
-// has no files of its own.
+// Join returns the Set of several folders, merged or intersected one shard after the other. open opens each folder. The
+// result has no files of its own.
 func Join(
 	ctx context.Context, paths []string, how family.Ability, open func(path string) (engine.Engine, error),
 ) (result *Set, err error) {
@@ -179,7 +179,7 @@ func (t *Set) Form(trimmed bool) (engine.Engine, error) {
 	return family.As[engine.Engine](d, d.compute(context.Background()))
 }
 
-// Copy returns a copy in which changed shards are copied, and others are loaded again.
+// Copy returns a copy of the Set: it copies changed shards and loads the others again.
 func (t *Set) Copy() (engine.Engine, error) {
 	c := t.derived(t.chosen, nil, t.derive)
 	c.trimmed, c.base, c.was = t.trimmed, shardset.Clone(t.manifest), t.was
@@ -222,7 +222,7 @@ func (t *Set) Equal(e engine.Engine) bool {
 // asInFile reports whether a shard has the content of its file.
 func (t *Set) asInFile(i int) bool { return !t.parts[i].changed.Load() && t.derive == nil }
 
-// Rebuild returns a Set in memory whose shards are f of these shards.
+// Rebuild returns a Set in memory whose shard i is the result of f for shard i.
 func (t *Set) Rebuild(f func(i int, part engine.Engine) (engine.Engine, error)) (engine.Engine, error) {
 	d := t.derived(t.chosen, nil, nil)
 	for i := range t.parts {

@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Facts has t as Query: the key says in which shard to look.
+// Facts has t as Query, because the key determines the shard.
 func (t *Set) Facts() engine.Facts {
 	return engine.Facts{
 		Query: t, Hasher: t.hasher, Hashes: true, Shared: t.options.Concurrent, Chosen: &t.chosen, Moves: &t.moves,
@@ -48,8 +48,8 @@ func (t *Set) Check(ctx context.Context, progress func(bytes uint64)) error {
 // Lacks returns the error for an operation that the family does not have.
 func (t *Set) Lacks(a family.Ability) error { return families.Lacks(t.Spec(), a) }
 
-// Info has sums over the shards, and means of rates, since an absent key belongs to each shard with the same
-// probability. For shards that have not been changed it takes the rates of the manifest and reads nothing.
+// Info returns sums over the shards, and for rates their means, since an absent key belongs to each shard with the same
+// probability. For unchanged shards it takes the rates of the manifest and reads no file.
 func (t *Set) Info() (i filter.Info) {
 	i.Spec = t.manifest.Spec
 	for at := range t.parts {
@@ -109,7 +109,7 @@ func (t *Set) Err() error {
 	return nil
 }
 
-// Guarded calls f: each query guards the shard that it reads.
+// Guarded only calls f: each query guards the shard that it reads.
 func (t *Set) Guarded(f func() error) error { return f() }
 
 // Encode returns an error: a folder is no stream.

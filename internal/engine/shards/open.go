@@ -20,7 +20,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// openers is the number of goroutines that open shards. On a file system of another machine each waits for its answers.
+// openers is the number of goroutines that open shards. On a network file system, each spends most of its time waiting.
 const openers = 8
 
 // Open opens the sharded set in a folder. If another process replaces the set meanwhile, it starts again.
@@ -132,7 +132,7 @@ func (t *Set) header(i int) (*container.File, error) {
 		return f, errors.Join(err, in.Close())
 	}
 	p.hold(in)
-	if t.crowd.full.Load() { // letGo, which does not wait for p.mu, may have passed this part
+	if t.crowd.full.Load() { // closeHeld, which does not wait for p.mu, may have skipped this part
 		p.hold(nil)
 	}
 	return f, nil

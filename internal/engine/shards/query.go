@@ -36,7 +36,7 @@ func (t *Set) At(h filter.Hash, change bool) (engine.One, error) {
 	return s, nil
 }
 
-// groupFrom is the mean number of keys of each shard from which a batch is grouped by shard.
+// groupFrom is the smallest mean number of keys per shard at which a batch is grouped by shard.
 const groupFrom = 4
 
 // ContainsMany sets dst[i] to Contains of key i.
@@ -75,18 +75,18 @@ func (t *Set) HasMany(dst []bool, hs []filter.Hash) {
 	}
 }
 
-// window is the number of keys whose memory is asked for before the first of them is tested: enough cache misses to
-// fill the queue of a core, few enough that all lines are still in its first-level cache when they are tested.
+// window is the number of keys that are prefetched before the first of them is tested: enough cache misses to fill the
+// queue of a core, few enough that all lines are still in its first-level cache when they are tested.
 const window = 32
 
-// hasWindow answers at most window keys: it finds the shard of each and prefetches, then tests them. It returns false,
-// and the answers are incomplete, if a shard is not loaded or the file of a mapped shard can no longer be read.
+// hasWindow answers at most window keys: it finds the shard of each and prefetches, then tests them. If a shard is not
+// loaded, or the file of a mapped shard can no longer be read, it returns false and incomplete answers.
 func (t *Set) hasWindow(dst []bool, hs []filter.Hash) (ok bool) {
 	was := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(was)
 		if recover() != nil {
-			ok = false // if it is no fault of a mapping, the single queries panic again
+			ok = false // unless it is a fault of a mapping, the single queries panic again
 		}
 	}()
 	var buf [window]*slot
@@ -172,11 +172,11 @@ func (t *Set) hasGroup(g *group, dst []bool, hs []filter.Hash) {
 	}
 }
 
-// fewKeys is the number of keys of a shard up to which they are prefetched while the shards before are queried. More
-// keys of one shard are prefetched among themselves.
+// fewKeys is the largest number of keys of a shard that are prefetched while earlier shards are queried. For more keys,
+// the query of the shard itself prefetches.
 const fewKeys = 64
 
-// prefetchFew prefetches keys of a loaded shard if they are few.
+// prefetchFew prefetches keys of a loaded shard if there are at most fewKeys.
 func (t *Set) prefetchFew(i int, hs []filter.Hash) {
 	if len(hs) == 0 || len(hs) > fewKeys {
 		return

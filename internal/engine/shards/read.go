@@ -21,7 +21,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// attempt is read that keeps the error for Err and for the next attempt. The caller has the lock of the part.
+// attempt is read that also keeps the error for Err and for the next attempt. The caller holds the lock of the part.
 func (t *Set) attempt(i int, inMemory bool) (*one.Set, error) {
 	p := &t.parts[i]
 	set, err := t.read(i, inMemory)
@@ -37,7 +37,7 @@ func (t *Set) attempt(i int, inMemory bool) (*one.Set, error) {
 	return nil, f.Err
 }
 
-// read reads or maps the file of a shard and checks it completely. The caller has the lock of the part.
+// read reads or maps the file of a shard and checks it completely. The caller holds the lock of the part.
 func (t *Set) read(i int, inMemory bool) (set *one.Set, err error) {
 	if t.derive != nil {
 		return t.derive(i)
@@ -137,7 +137,7 @@ func (t *Set) open(i int) (*os.File, error) {
 	}
 	turn := t.crowd.turns.Load()
 	in, st, err := untrusted.Open(path)
-	for errors.Is(err, syscall.EMFILE) && t.letGo(turn) {
+	for errors.Is(err, syscall.EMFILE) && t.closeHeld(turn) {
 		turn = t.crowd.turns.Load()
 		in, st, err = untrusted.Open(path)
 	}
@@ -150,9 +150,9 @@ func (t *Set) open(i int) (*os.File, error) {
 	return in, nil
 }
 
-// letGo closes the files that are held open, because the process has too many. From then on none is held. It reports
-// whether to try again: it closed a file, or another goroutine has done so since turn.
-func (t *Set) letGo(turn uint64) (again bool) {
+// closeHeld closes the files that are held open, because the process has too many open files. From then on no file is
+// held. It reports whether to try again: it closed a file, or another goroutine has closed one since turn.
+func (t *Set) closeHeld(turn uint64) (again bool) {
 	t.crowd.mu.Lock()
 	defer t.crowd.mu.Unlock()
 	if t.crowd.turns.Load() != turn {

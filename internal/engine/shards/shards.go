@@ -24,9 +24,9 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Set is a sharded set. A shard is loaded on first use: mapped, or read if it is smaller
-// than 1 MiB. It is then checked completely: its checksums, and its size and SHA-256 against the manifest. A load that
-// fails is repeated by later queries, after pauses, if the error may pass: see internal/live.
+// Set is a sharded set. A shard is loaded on first use: mapped, or read if it is smaller than 1 MiB. It is then checked
+// completely: its checksums, and its size and SHA-256 against the manifest. Later queries repeat a load that failed
+// with a transient error, after pauses: see internal/live.
 //
 //	Set.Contains ──► Hasher.Sum ──► shard.Route ──► slots[i] ──► Filter.Has of the shard
 //	                                                  └ not ready: sets[i], nil: load(i)
@@ -55,14 +55,14 @@ type Set struct {
 
 var _ engine.Engine = (*Set)(nil)
 
-// slot is what a query reads of a loaded shard, in one cache line. It is not used in a Locked, whose shards come and
-// go.
+// slot is what a query reads of a loaded shard, in one cache line. A Locked does not use slots, since it also drops
+// shards.
 type slot struct {
 	ready  atomic.Bool   // the others are set
 	safe   family.Filter // the filter, or if that is mapped its Set, which survives a fault
 	filter family.Filter
 	cold   family.ColdBatcher // the filter if it is one, else nil
-	probe  *kernel.Probe      // of safe; nil: it is asked
+	probe  *kernel.Probe      // of safe; nil: query safe itself
 }
 
 // Probe is kernel.Prober. On 32-bit machines a slot has another layout.
@@ -74,7 +74,7 @@ func (t *Set) Probe() kernel.Probe {
 	return s.Probe()
 }
 
-// part is what is known about a shard besides its Set.
+// part is the state of a shard besides its Set.
 type part struct {
 	mu       sync.Mutex                   // held while it is loaded
 	failed   atomic.Pointer[live.Failure] // of the last load, or nil
@@ -100,23 +100,23 @@ func (p *part) release() {
 	}
 }
 
-// sizes are numbers of filter.Info that a manifest does not have.
+// sizes has the numbers of filter.Info that a manifest lacks.
 type sizes struct{ bits, allowed, exceptions, exceptionBits uint64 }
 
 func sizesOf(i filter.Info) sizes { return sizes{i.Bits, i.Allowed, i.Exceptions, i.ExceptionBits} }
 
-// crowd says what happened when the process had too many open files.
+// crowd tracks the files that were closed because the process had too many open files.
 type crowd struct {
 	full  atomic.Bool   // hold no files
 	mu    sync.Mutex    // held while files are closed
-	turns atomic.Uint64 // how often that was done
+	turns atomic.Uint64 // how often files were closed
 }
 
 // heldFiles is the number of shards whose files Open keeps open, unless the system allows fewer. Others are opened by
 // name on first use. A mapped shard keeps its file open.
 const heldFiles = 4096
 
-// alloc makes the lists of the shards of the manifest, none of which is loaded.
+// alloc allocates the lists for the shards of the manifest. No shard is loaded yet.
 func (t *Set) alloc() {
 	n := len(t.manifest.Shards)
 	t.slots, t.sets, t.parts = make([]slot, n), make([]atomic.Pointer[one.Set], n), make([]part, n)
@@ -168,8 +168,8 @@ func (t *Set) loadOne(i int) (*one.Set, error) {
 	return set, nil
 }
 
-// LockedMemory is the number of bytes of shards that a Locked keeps in memory. When they are more, it writes changed
-// shards to their new files, which the manifest does not name yet. Tests set it.
+// LockedMemory is the number of bytes of shards that a Locked keeps in memory. Above that it writes changed shards to
+// their new files, which the manifest does not name yet. Tests set it.
 var LockedMemory = int64(1 << 30)
 
 // publish installs s as a shard.
@@ -189,7 +189,7 @@ func (t *Set) publish(i int, s *one.Set) {
 	}
 }
 
-// drop takes a shard out of memory. Its file must have its content.
+// drop drops a shard from memory. The file of the shard must be up to date.
 func (t *Set) drop(i int) {
 	p := &t.parts[i]
 	p.mu.Lock()

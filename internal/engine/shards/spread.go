@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// spreading has the family.Spread of the shards, which answers batches once all shards are loaded. There is none if the
+// spreading has the family.Spread of the shards, which answers batches once all shards are loaded. It is nil if the
 // family has none, if shards cannot be queried together, or in a Locked.
 type spreading struct {
 	ready  atomic.Bool   // all filters are set
@@ -22,7 +22,7 @@ type spreading struct {
 	unset  int    // number of shards
 }
 
-// put sets the filter of a shard, of so many. Queries may run if it is the first filter of this shard.
+// put sets the filter of shard i of shards. Queries may run at the same time if it is the first filter of this shard.
 func (p *spreading) put(i, shards int, f family.Filter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,13 +67,14 @@ func (t *Set) hasSpread(dst []bool, hs []filter.Hash) {
 	}
 }
 
-// hasSpreadBatch returns false, and the answers are incomplete, if the file of a mapped shard can no longer be read.
+// hasSpreadBatch is hasSpread for one batch. If the file of a mapped shard can no longer be read, it returns false and
+// incomplete answers.
 func (t *Set) hasSpreadBatch(dst []bool, hs []filter.Hash, ids []uint32) (ok bool) {
 	was := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(was)
 		if recover() != nil {
-			ok = false // if it is no fault of a mapping, the single queries panic again
+			ok = false // unless it is a fault of a mapping, the single queries panic again
 		}
 	}()
 	t.spreading.spread.HasManySpread(dst, hs, ids)

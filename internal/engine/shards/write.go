@@ -17,7 +17,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// encoded is a shard as its file: it writes the same bytes again and again, also while others write to the Set.
+// encoded is the content of a shard's file. It always writes the same bytes, even while other goroutines write to the
+// Set.
 type encoded struct {
 	set  *one.Set
 	file *container.File
@@ -42,7 +43,8 @@ func put(ctx context.Context, to *shardset.Folder, i, shards int, s *one.Set) (e
 	return e, bits, err
 }
 
-// Replace replaces the set in the folder by the one of by, which is t itself or another Set of as many shards.
+// Replace replaces the set in the folder by the set by, which is t itself or another Set with the same number of
+// shards.
 func (t *Set) Replace(ctx context.Context, path string, was fs.FileInfo, by engine.Engine) error {
 	next, err := sharded(by)
 	switch {
@@ -87,7 +89,7 @@ func (t *Set) replace(ctx context.Context, s *Set, was fs.FileInfo) (err error) 
 	return nil
 }
 
-// written takes a shard out of memory. Its file is the one of an entry now.
+// written drops a shard from memory after its file was written as the entry says.
 func (t *Set) written(i int, e shard.Entry, bits uint64) {
 	t.drop(i)
 	p := &t.parts[i]
@@ -102,7 +104,7 @@ func (t *Set) written(i int, e shard.Entry, bits uint64) {
 // writers is the number of goroutines that write shards.
 const writers = 2
 
-// inFolder returns a function that reports whether a folder has a shard as it is.
+// inFolder returns a function that reports whether a folder has the present content of a shard.
 func (t *Set) inFolder(to *shardset.Folder) func(i int) bool {
 	old := to.Manifest()
 	own := t.derive == nil && shardset.SameFile(to.Path("."), t.dir) && old != nil && len(old.Shards) == len(t.parts)

@@ -21,7 +21,7 @@ import (
 // Family is the name of the family in a Spec: bitsandblooms(k=7,m=9586).
 const Family = "bitsandblooms"
 
-// MaxK is the largest number of probes per key. The library has no limit; more probes than this are of no use.
+// MaxK is the largest number of probes per key. The library has no limit, but more probes do not help.
 const MaxK = 255
 
 // Filter is a Bloom filter of bits-and-blooms. Any number of goroutines may query it at once. AddKey, Merge and

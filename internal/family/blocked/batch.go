@@ -43,8 +43,8 @@ func (f *Filter) hasEach(dst []bool, hs []filter.Hash) {
 	}
 }
 
-// spread implements family.Spread for filters of the same layout and k. It has what differs between them in 16 bytes
-// per filter: the places of 1,000 filters fit in the first-level cache, the filters themselves do not.
+// spread implements family.Spread for filters of the same layout and k. It needs 16 bytes per filter: the locations of
+// 1,000 filters fit in the first-level cache, the filters themselves do not.
 type spread struct {
 	query  kernel.Blocks // without words
 	k      int
@@ -53,7 +53,7 @@ type spread struct {
 	places []place
 }
 
-// place is where the blocks of a filter are.
+// place is the location of the blocks of a filter.
 type place struct {
 	first  unsafe.Pointer
 	blocks uint64

@@ -191,7 +191,7 @@ func Decode(e family.Encoded) (*Filter, error) {
 	return &f, nil
 }
 
-// geometry reads the Spec of a built filter, blocked(blocks=,k=,layout=). Other Specs are errors.
+// geometry reads the Spec of a built filter, blocked(blocks=,k=,layout=). It returns an error for any other Spec.
 func geometry(s filter.Spec) (f Filter, err error) {
 	c, err := ConfigFromSpec(s, 0)
 	if err == nil && (c.Blocks == 0 || c.K == 0 || !c.Size.IsZero() || !family.Given(s, "layout") ||

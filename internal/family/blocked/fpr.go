@@ -27,7 +27,7 @@ func FPR(n, blocks uint64, k int, layout Layout) float64 {
 	return x.fpr(n, blocks, k, layout)
 }
 
-// formula computes FPR for many sizes and probes, with what it has computed before.
+// formula computes FPR for many sizes and numbers of probes, and keeps intermediate results.
 type formula struct {
 	values
 	bins    *stat.Bins            // the Markov chain of X, made on first use
@@ -72,7 +72,7 @@ func (c *formula) lineFPR(n, blocks uint64, k int) float64 {
 	})
 }
 
-// splitRate is splitRate with a list.
+// splitRate is the function splitRate with a list of known values.
 func (c *formula) splitRate(j uint64) float64 { return valueAt(&c.splitRates, j, splitRate) }
 
 // splitRate returns the rate of a split block with j keys. Each key sets one bit in each of its eight words of 32 bits.
@@ -86,9 +86,9 @@ func splitRate(j uint64) float64 {
 // splitAlike is the probability that two keys of a split block have the same bits of the hash.
 const splitAlike = 1. / (1 << 32)
 
-// leastFPR returns a lower bound of the rate with that many bits, whatever the number of probes: the best rate of a
-// standard filter. FPR is larger because it is a mean of powers of the fill, and the rate of a standard filter is the
-// power of the mean.
+// leastFPR returns a lower bound of the rate with that many bits and any number of probes: the best rate of a standard
+// filter. FPR is larger because it is a mean of powers of the fill, and the rate of a standard filter is the power of
+// the mean.
 func leastFPR(n uint64, bits float64) float64 {
 	least, empty := 1.0, float64(n)*math.Log1p(-1/bits)
 	for k := 1; k <= MaxK; k++ {
@@ -148,8 +148,8 @@ func (f *Filter) info(keys uint64) filter.Info {
 }
 
 // Cells describes the bits. A key chooses one of the blocks, and in it k bits independently in the line layout, or one
-// bit of each word of 32 bits in the split layout. So there are pairs of a bit with itself, of bits in the same word
-// (split), in the same block, and in different blocks, of which a key takes at most one.
+// bit of each word of 32 bits in the split layout. So there are four kinds of pairs: a bit with itself, bits in the
+// same word (split), in the same block, and in different blocks. A key never takes both bits of the last kind.
 func (f *Filter) Cells() family.Cells {
 	blocks, bits := float64(f.blocks), float64(f.layout().BlockBits())
 	m := blocks * bits
@@ -160,7 +160,7 @@ func (f *Filter) Cells() family.Cells {
 	}
 
 	hit := (1 - free) / blocks
-	// pair returns the pairs of which both are hit with that probability.
+	// pair returns that number of pairs, of which a key takes both bits with probability both.
 	pair := func(number, both float64) family.CellPair {
 		return family.CellPair{Share: number / m, Both: math.Log1p((both - hit*hit) / ((1 - hit) * (1 - hit)))}
 	}
@@ -180,7 +180,7 @@ func (f *Filter) Free(other family.Filter) (uint64, error) {
 	return bitvec.Free(f, other, uint64(len(f.words))*64)
 }
 
-// values are functions of the number of keys in a block, as lists of their values for 0, 1, ... keys.
+// values has functions of the number of keys in a block, as lists of their values for 0, 1, ... keys.
 type values struct {
 	rates   [MaxK + 1][]float64 // of a line block, for each k
 	squares [MaxK + 1][]float64 // of their squares; see scatter
@@ -216,9 +216,9 @@ func (c *formula) moment(k, e int) func(j uint64) float64 {
 	}
 }
 
-// known has the longest lists that any formula has computed. A formula starts with them: they take most of the time of
-// sizing a filter, and programs that make many filters make similar ones. All lists together take at most 544 KiB. A
-// list never changes; it is only replaced by a longer one.
+// known has the longest lists that any formula has computed. A formula starts with these lists: they take most of the
+// time of sizing a filter, and programs that make many filters make similar ones. All lists together take at most 544
+// KiB. A list never changes; it is only replaced by a longer one.
 var known struct {
 	sync.Mutex
 	values
@@ -233,7 +233,7 @@ func newFormula() *formula {
 	return c
 }
 
-// remember makes the values of c known.
+// remember stores the lists of c in known.
 func (c *formula) remember() {
 	known.Lock()
 	defer known.Unlock()

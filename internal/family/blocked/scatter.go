@@ -6,8 +6,8 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// sure is the number of standard deviations by which the sizes for a chosen rate stay below it, and firm the factor by
-// which a filter may exceed it.
+// sure is the number of standard deviations by which the rate of a size for a chosen rate stays below it, and firm is
+// the factor by which a filter may exceed it.
 const (
 	sure = 3
 	firm = 1.01

@@ -15,7 +15,7 @@ type View struct {
 	shift  uint8 // a block has 1<<shift bytes
 }
 
-// ViewOf returns the View of a filter with the Spec of a built filter. Errors are the errors of SectionWords.
+// ViewOf returns the View of a filter with the Spec of a built filter. It returns the errors of SectionWords.
 func ViewOf(s filter.Spec) (View, error) {
 	f, err := geometry(s)
 	if err != nil {
@@ -49,8 +49,8 @@ func (v View) Resize(section []byte) View {
 // Bytes returns the number of bytes of the section.
 func (v View) Bytes() uint64 { return v.blocks << v.shift }
 
-// Block returns the place in the section of the block of a key: its first byte and its length. The filter must have
-// blocks.
+// Block returns the position of a key's block in the section: the offset of its first byte and its length. The filter
+// must have blocks.
 func (v View) Block(h filter.Hash) (offset uint64, length int) {
 	block, _ := bits.Mul64(h.Hi, v.blocks)
 	return block << v.shift, 1 << v.shift
@@ -62,5 +62,5 @@ func (v View) Has(section []byte, h filter.Hash) bool {
 	return v.HasBlock(section[offset:][:length], h)
 }
 
-// HasBlock reports whether the key may be in the set. block has the bytes at Block(h). It panics if they are fewer.
+// HasBlock reports whether the key may be in the set. block has the bytes at Block(h). It panics if block is shorter.
 func (v View) HasBlock(block []byte, h filter.Hash) bool { return v.query.HasIn(block, h.Lo) }

@@ -7,21 +7,21 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// defaultBitsPerKey is the size of a Config without one.
+// defaultBitsPerKey is the default size.
 const defaultBitsPerKey = 8
 
-// Config is the parameters of a filter. Zero fields take the default noted beside them.
+// Config has the parameters of a filter. Zero fields take the default noted beside them.
 type Config struct {
-	Keys  uint64        // how many keys will come, to reserve memory; 0 if not known
+	Keys  uint64        // expected number of keys, to reserve memory; 0 if unknown
 	Size  family.Sizing // default: BitsPerKey = defaultBitsPerKey, for distinct keys; rounded to whole blocks
 	Block uint64        // bits of a block: 512 (default) or 1024, which takes two cache lines and has a lower rate
-	// Later is how many keys will be added after the build, at most 1000 times the keys of the build. Size counts them,
-	// and a rate is that after all of them.
+	// Later is the number of keys to be added after the build, at most 1000 times the keys of the build. Size includes
+	// them, and a rate holds after all of them are added.
 	Later uint64
-	// K is the number of slots of a key, 1 to 64. Default: the one with the lowest rate. With fewer, a filter of the
-	// same rate is larger, and a key that goes or comes changes fewer bits: see filter.Keep.
+	// K is the number of slots of a key, 1 to 64. Default: the number with the lowest rate. With fewer slots, a filter
+	// of the same rate is larger, but adding or removing a key changes fewer bits: see filter.Keep.
 	K       int
-	Effort  filter.Effort // default: filter.Default, about 2 µs a key on one core
+	Effort  filter.Effort // default: filter.Default, about 2 µs per key on one core
 	Workers int           // stretches of blocks that are searched at once; default: GOMAXPROCS
 	Table   uint64        // version of the table that the block geometry comes from; default: the newest
 	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts, or with the
@@ -43,7 +43,8 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	return c, c.Check()
 }
 
-// Check sets the defaults and returns an error wrapping filter.ErrConfig if the Config is wrong for any number of keys.
+// Check sets the defaults and returns an error wrapping filter.ErrConfig if the Config is invalid whatever the number
+// of keys.
 func (c *Config) Check() error {
 	if c.Block == 0 {
 		c.Block = lineBits
@@ -69,7 +70,7 @@ func (c Config) common() anneal.Common {
 // Builder gathers keys, 16 bytes each, and searches at the end.
 //
 // Build searches for the shifts of all blocks and returns a *Filter. The result depends only on the set of keys, the
-// size and the effort: not on the order of the keys, on duplicates or on the number of workers. A search by time also
+// size and the effort, not on the order of the keys, on duplicates or on the number of workers. A search by time also
 // depends on the machine. Errors wrap filter.ErrConfig if no size keeps the rate, or filter.ErrTooLarge.
 //
 // If ctx ends with the cause filter.ErrEnough, the blocks that are left get the shortest search, and Build returns the
@@ -90,7 +91,7 @@ type job struct {
 	most uint64 // blocks that a filter may get
 }
 
-// stretch is how many blocks a worker takes at once.
+// stretch is the number of blocks that a worker takes at once.
 const stretch = 512
 
 // Geometry returns the geometry for n distinct keys.
@@ -127,7 +128,7 @@ func (j *job) Worker(f *Filter, pace *anneal.Pace) func(uint64, []filter.Hash) e
 	return func(_ uint64, keys []filter.Hash) error { return s.stretch(keys) }
 }
 
-// Rate notes the bits that the search left and returns the rate after the later keys.
+// Rate records the number of bits set by the search and returns the rate after the later keys.
 func (j *job) Rate(f *Filter) float64 {
 	f.searched, _ = f.census()
 	return f.after(float64(j.Later))
@@ -138,7 +139,7 @@ func (j *job) Longer(_ geometry, was filter.Effort, n uint64) (filter.Effort, bo
 	return anneal.Longer(j.Effort, was, n)
 }
 
-// Larger adds blocks, at least one and at most as many as there are.
+// Larger adds blocks: at least one, and at most doubles their number.
 func (j *job) Larger(g geometry, _ uint64, rate, bits float64) (geometry, error) {
 	g.blocks += 1 + uint64(min(bits/float64(j.Block), float64(g.blocks)))
 	if g.blocks > j.most {

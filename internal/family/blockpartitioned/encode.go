@@ -65,7 +65,7 @@ func (f *Filter) stray() (block uint64, ok bool) {
 
 func (g geometry) words() uint64 { return g.blocks * (g.block / 64) }
 
-// geometryFromSpec reads the Spec of a built filter and no other.
+// geometryFromSpec reads the Spec of a built filter. It returns an error for any other Spec.
 func geometryFromSpec(s filter.Spec) (geometry, error) {
 	r := family.Reader(s)
 	block, blocks, groups, k, width := r.Uint("block"), r.Uint("blocks"), r.Uint("groups"), r.Uint("k"), r.Uint("width")

@@ -1,5 +1,5 @@
-// Package blockpartitioned is partitioned hashing in cache lines: a blocked Bloom filter in which each block has hash
-// functions that a search fitted to its keys. A query reads one line, which also holds the choice.
+// Package blockpartitioned is partitioned hashing in cache lines: a blocked Bloom filter in which a search has fitted
+// the hash functions of each block to its keys. A query reads one line, which also holds the hash functions.
 //
 //	Hash  Hi -> block ⌊Hi·blocks / 2^64⌋; from the low half of the product, in the same way, a group of the block
 //	      Lo -> base positions, eight from its low half x: u_l = ⌊⌊x·salt_l mod 2^32 / 2^16⌋·bits / 2^16⌋,
@@ -12,9 +12,9 @@
 //
 //	slot l of a key of group j is bit (u_l + shift[j][l]) mod 32 of payload word u_l / 32
 //
-// All shifts of a slot lead to bits of one word, so that no shift is lost at the ends of a block. The search is the
-// search of family partitioned (internal/anneal), block by block. Keys may be added later, with the shifts of their
-// group.
+// All shifts of a slot lead to bits of one word, so the last bits of a block have as many shifts as the others. The
+// search is the search of family partitioned (internal/anneal), block by block. Keys may be added later, with the
+// shifts of their group.
 //
 // US patent 7,930,547 B2 covers partitioned hashing; see docs/papers.md.
 package blockpartitioned

@@ -8,7 +8,7 @@ import (
 	"github.com/bloomery/bloomery/internal/anneal"
 )
 
-// problem is what a block geometry is chosen for.
+// problem has the requirements for which a block geometry is chosen.
 type problem struct {
 	block  uint64
 	blocks float64
@@ -30,12 +30,12 @@ type forecast struct {
 	rate, luck float64
 }
 
-// kept is how many geometries best returns.
+// kept is the number of geometries that best returns.
 const kept = 8
 
-// best returns the geometries with the lowest forecasts, the lowest first. It looks at all plausible numbers of slots
-// and of payload words, each with as many groups as the rest of the block has room for: at all of them with three
-// numbers of keys in a block, and at the best of them with all.
+// best returns the geometries with the lowest forecasts, the lowest first. It tries all plausible numbers of slots and
+// of payload words, each with as many groups as fit into the rest of the block. It rates all of them for three numbers
+// of keys per block, and the best of them for all numbers.
 func (p problem) best() []blockGeometry {
 	mean, deviation := p.load, math.Sqrt(3*p.load)
 	var tried []forecast
@@ -64,7 +64,7 @@ func (p problem) best() []blockGeometry {
 
 // candidates returns all plausible geometries of a block.
 func (p problem) candidates() (all []blockGeometry) {
-	per := min(maxBitsPerKey, float64(p.block)/(p.load+p.later)) // bits a key that are of use
+	per := min(maxBitsPerKey, float64(p.block)/(p.load+p.later)) // bits per key that are of use
 	least, most := max(1, int(0.4*per)), min(maxK, int(1.1*per)+2)
 	if p.k != 0 {
 		least, most = p.k, p.k
@@ -89,7 +89,7 @@ func (p problem) fill(s blockGeometry, j, yield float64) float64 {
 	return min(1, anneal.Fill(yield, j*float64(s.k)/bits)*(1+smaller*(1/bits-1./anneal.WordsBits)))
 }
 
-// smaller times 1/bits is how much fuller a small block is than a large one, measured with blocks of 288 to 960 bits.
+// smaller/bits is the share by which a small block is fuller than a large one, measured with blocks of 288 to 960 bits.
 const smaller = 5
 
 // yield returns the yield of a search of a block of j keys.
@@ -113,8 +113,8 @@ func (p problem) lots(s blockGeometry) (all [len(normal)]lot) {
 	return all
 }
 
-// rate returns the rate of a block with that fill after the search, once the later keys are in it. What these set has
-// the mean and the variance of throws among the empty bits.
+// rate returns the rate of a block with that fill after the search, once the later keys are in it. The number of bits
+// that they set has the mean and the variance of throws among the empty bits.
 func (p problem) rate(s blockGeometry, fill float64, later []lot) (sum float64) {
 	bits, k := float64(s.payload()), float64(s.k)
 	variance := anneal.Spread * fill * (1 - fill) / bits
@@ -160,7 +160,7 @@ func (p problem) forecastOf(s blockGeometry) forecast {
 	return forecast{s, min(1, sum), math.Sqrt(max(0, squares-sum*sum)/p.blocks) / sum}
 }
 
-// yields returns yield for the numbers of keys from a first to a last one, between some of them.
+// yields returns a function that interpolates yield between first and last keys per block.
 func (p problem) yields(s blockGeometry, first, last float64) func(j float64) float64 {
 	const points = 7
 	var at, yields [points]float64

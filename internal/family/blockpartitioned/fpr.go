@@ -8,7 +8,7 @@ import (
 )
 
 // prior returns p_b, the rate before the search: the rate of n keys with random shifts. It is the mean rate of a block
-// over the number of its keys, which is binomial; see family blocked. Late keys move the rate towards it.
+// over the number of its keys, which is binomial; see family blocked. Late keys move the rate towards p_b.
 // Config.Forecast predicts the rate after a search.
 func (g geometry) prior(n uint64) float64 {
 	return stat.BinomialMean(n, 1/float64(g.blocks), stat.Occupancy(int(g.payload()), g.k))
@@ -36,7 +36,7 @@ func (f *Filter) after(keys float64) float64 {
 		return p
 	}
 
-	// The mean over the number of keys that a block gets, weighted by the Poisson distribution around its mean.
+	// Average over the number of keys that a block gets, which is Poisson.
 	spread := 6*math.Sqrt(perBlock) + 6
 	var weights []float64
 	from := math.Floor(max(0, perBlock-spread))

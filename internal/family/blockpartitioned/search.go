@@ -39,7 +39,7 @@ func (s *searcher) stretch(keys []filter.Hash) error {
 	return nil
 }
 
-// layOut fills the state for the keys of a block, which are in the order of their groups. It is marked norace as are
+// layOut fills the state for the keys of a block, which are in the order of their groups. It is marked norace, as are
 // the functions that it calls for every key and slot.
 //
 //go:norace

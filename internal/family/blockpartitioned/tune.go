@@ -67,8 +67,8 @@ func (c Config) geometry(n uint64) (geometry, error) {
 func (c Config) geometryForRate(n uint64) (geometry, error) {
 	all := float64(n) + float64(c.Later)
 	at := func(per float64) problem { return c.problem(n, per*all/float64(c.Block)) }
-	// The best geometries of a first guess, then the best ones of the size that one of them needs, until both are the
-	// same.
+	// Start with the best geometries of a guessed size, then take the best ones of the size that these need, until the
+	// geometries stay the same.
 	per := min(maxBitsPerKey, max(minBitsPerKey, -math.Log2(c.Size.FPR)/0.85))
 	for range 4 {
 		was, nearest := per, 0.0
@@ -134,8 +134,8 @@ func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
 	return g.blocks * g.block, c.problem(max(n, 1), float64(g.blocks)).forecastOf(g.blockGeometry).rate, nil
 }
 
-// maxPasses bounds the passes that a block geometry is chosen for and forecast with. The rate of a longer search is
-// lower than its forecast, by less than 10%.
+// maxPasses bounds the number of passes in the choice and the forecast of a block geometry. The rate of a longer search
+// is lower than its forecast, by less than 10%.
 const maxPasses = 150
 
 func (c Config) tunePasses() int {

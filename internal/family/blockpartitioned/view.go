@@ -14,13 +14,13 @@ type View struct {
 	blocks uint64
 }
 
-// layout is what queries need to know of the geometry of a block.
+// layout is the part of the geometry of a block that queries need.
 type layout struct {
 	blockGeometry
 	query *kernel.Slots // without words
 }
 
-// ViewOf returns the View of a filter with the Spec of a built filter. Errors are the errors of SectionWords.
+// ViewOf returns the View of a filter with the Spec of a built filter. It returns the errors of SectionWords.
 func ViewOf(s filter.Spec) (View, error) {
 	g, err := geometryFromSpec(s)
 	if err != nil {
@@ -52,8 +52,8 @@ func (v View) Resize(section []byte) View {
 // Bytes returns the number of bytes of the section.
 func (v View) Bytes() uint64 { return v.blocks * (v.block / 8) }
 
-// Block returns the place in the section of the block of a key: its first byte and its length. The filter must have
-// blocks.
+// Block returns the position of a key's block in the section: the offset of its first byte and its length. The filter
+// must have blocks.
 func (v View) Block(h filter.Hash) (offset uint64, length int) {
 	block, _ := bits.Mul64(h.Hi, v.blocks)
 	return block * (v.block / 8), int(v.block / 8)
@@ -65,7 +65,7 @@ func (v View) Has(section []byte, h filter.Hash) bool {
 	return v.HasBlock(section[offset:][:length], h)
 }
 
-// HasBlock reports whether the key may be in the set. block has the bytes at Block(h). It panics if they are fewer.
+// HasBlock reports whether the key may be in the set. block has the bytes at Block(h). It panics if block is shorter.
 func (v View) HasBlock(block []byte, h filter.Hash) bool {
 	_, rest := bits.Mul64(h.Hi, v.blocks)
 	return v.query.HasIn(block, rest, h.Lo)

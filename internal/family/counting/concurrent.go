@@ -24,7 +24,7 @@ import (
 //     cannot wait in a circle. Two removals that share a word never overlap. While Remove compares the counters with
 //     what the key needs and then decrements them, they can therefore only grow, by additions of other keys: what it
 //     found is still there, and no counter falls below 0.
-//  3. Snapshot holds all locks. By 1 no change is running then, so that the copy has each change as a whole.
+//  3. Snapshot holds all locks. By 1 no change is running then, so the copy never has a part of a change.
 //
 // Let a key be added and not removed. By 1 its addition is complete, so each of its counters contains its share or is
 // stuck. A removal of another key that was added takes only the share of that key. Hence the key's counters are at
@@ -79,8 +79,8 @@ func (c *Concurrent) Add(h filter.Hash) error {
 	return nil
 }
 
-// TestAndAdd adds a key unless Has is true for it, and returns that answer. If it is true, neither the counters nor the
-// number of keys change. The error is always nil.
+// TestAndAdd adds a key unless Has is true for it, and returns the answer of Has. If the answer is true, neither the
+// counters nor the number of keys change. The error is always nil.
 func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
 	if c.Has(h) {
 		return true, nil
@@ -106,7 +106,7 @@ func (c *Concurrent) add(h filter.Hash) {
 	}
 }
 
-// Remove undoes one addition of h. For errors and a warning see Filter.Remove.
+// Remove undoes one addition of h. Filter.Remove describes its errors and its risk.
 func (c *Concurrent) Remove(h filter.Hash) error {
 	var room [MaxK]uint64
 	at := c.f.probes(&room, h)
@@ -118,7 +118,8 @@ func (c *Concurrent) Remove(h filter.Hash) error {
 
 	c.stripes.Lock(&locks)
 	defer c.stripes.Unlock(&locks)
-	// If all counters are stuck they no longer show whether a key is left. If one is not, at least one key is.
+	// If all counters of the key are stuck, they no longer show whether a key is left. If one of them is not stuck, at
+	// least one key is left.
 	if n := c.f.count(at); n == 0 || n > stuck && c.stripes.Keys() == 0 {
 		return errNotFound
 	}
@@ -141,7 +142,7 @@ func (c *Concurrent) Spec() filter.Spec { return c.f.spec() }
 // different moments.
 func (c *Concurrent) Info() filter.Info { return c.f.info(c.Keys(), c.f.used()) }
 
-// EstimateLoss does what Filter.EstimateLoss does.
+// EstimateLoss is Filter.EstimateLoss.
 func (c *Concurrent) EstimateLoss(keep float64) float64 { return c.f.EstimateLoss(keep) }
 
 // Snapshot returns a copy, a *Filter. It stops all writers while it copies, but not Has and Count. The error wraps
