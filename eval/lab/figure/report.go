@@ -70,13 +70,11 @@ func (r Report) Entries() (all []*Entry) {
 }
 
 // Count counts the rows of all results of the report.
-func (r Report) Count() Count { return count(r.Entries()) }
+func (r Report) Count() Count { return Document{Entries: r.Entries()}.Count() }
 
 // Count counts the rows of all results of the document.
-func (d Document) Count() Count { return count(d.Entries) }
-
-func count(entries []*Entry) (all Count) {
-	for _, e := range entries {
+func (d Document) Count() (all Count) {
+	for _, e := range d.Entries {
 		c := e.Result.Count()
 		all = Count{all.Rows + c.Rows, all.Agree + c.Agree, all.Disagree + c.Disagree}
 	}
@@ -84,13 +82,11 @@ func count(entries []*Entry) (all Count) {
 }
 
 // Done returns the number of experiments of the report that have a result.
-func (r Report) Done() int { return done(r.Entries()) }
+func (r Report) Done() int { return Document{Entries: r.Entries()}.Done() }
 
 // Done returns the number of experiments of the document that have a result.
-func (d Document) Done() int { return done(d.Entries) }
-
-func done(entries []*Entry) (n int) {
-	for _, e := range entries {
+func (d Document) Done() (n int) {
+	for _, e := range d.Entries {
 		if e.Result != nil {
 			n++
 		}

@@ -19,9 +19,7 @@ import (
 )
 
 // Experiments returns the experiments of this room in the order in which they are shown.
-func Experiments() []experiment.Experiment {
-	return []experiment.Experiment{table}
-}
+func Experiments() []experiment.Experiment { return []experiment.Experiment{table} }
 
 // table compares the hashings of all documents with the same keys, in filters of the same size.
 var table = experiment.Experiment{

@@ -2,14 +2,13 @@
 // hash functions that they use. Experiments of the lab and tests of the families compare with it; no filter is built
 // with it.
 //
-//	theory.go law.go           theory of partitioned hashing (Hao, Kodialam and Lakshman, 2007, sections 2 to 4)
-//	greedy.go greedy_fast.go   its search (Fig. 9)
-//	crc.go                     its practical hash functions (section 5.2)
-//	rankindexed.go             sizing of rank-indexed hashing (Hua, Zhao, Lin and Xu, 2008, sections IV and V)
-//	compressed.go              compressed Bloom filters (Mitzenmacher, 2002)
-//	md5.go                     the hashing of Plank's BF-tester
-//	universal.go               the universal hashing of Saha's slides
-//	bitmap.go                  a Bloom filter that takes positions, for all of these hashings
+//	theory.go       theory of partitioned hashing (Hao, Kodialam and Lakshman, 2007, sections 2 to 4), and of compressed
+//	                Bloom filters (Mitzenmacher, 2002)
+//	greedy.go       its search (Fig. 9)
+//	hashes.go       its practical hash functions (section 5.2), the hashing of Plank's BF-tester and the universal
+//	                hashing of Saha's slides
+//	rankindexed.go  sizing of rank-indexed hashing (Hua, Zhao, Lin and Xu, 2008, sections IV and V)
+//	bitmap.go       a Bloom filter that takes positions, for all of these hashings
 package paper
 
 import "math"
@@ -201,9 +200,8 @@ func fresh(m, f, throws, t float64) float64 {
 	}
 	l1 := throws * math.Log1p(-1/m)
 	q1 := math.Exp(l1)
-	variance := -e*q1*math.Expm1(throws*math.Log1p(-1/(m-1))) + e*e*q1*q1*math.Expm1(
-		throws*math.Log1p(-1/((m-1)*(m-1))),
-	)
+	variance := -e*q1*math.Expm1(throws*math.Log1p(-1/(m-1))) +
+		e*e*q1*q1*math.Expm1(throws*math.Log1p(-1/((m-1)*(m-1))))
 	most := throws
 	if throws > e+1 {
 		most = e

@@ -103,9 +103,9 @@ func runFindinck(ctx context.Context, c experiment.Config) (figure.Result, error
 		Name: "plank-findinck", Title: "Mean rate over a filter's life, 0 to 79,999 keys in 800,000 bits",
 		X: "k", Y: "false positive rate", LogY: true, Curves: []figure.Curve{full, formula, measured},
 	}, {
-		Name:  "plank-findinck-ratio",
-		Title: "Measured mean rate as a multiple of the formula's, 0 to 79,999 keys in 800,000 bits",
-		X:     "k", Y: "measured / formula", Curves: []figure.Curve{ratio, figure.Level("formula", 1, 1)},
+		Name: "plank-findinck-ratio", X: "k", Y: "measured / formula",
+		Title:  "Measured mean rate as a multiple of the formula's, 0 to 79,999 keys in 800,000 bits",
+		Curves: []figure.Curve{ratio, figure.Level("formula", 1, 1)},
 	}, filling}
 	return result, nil
 }

@@ -70,9 +70,8 @@ func runTester(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	published := figure.Curve{Name: "one run of the notes", Dots: true}
 	ours := figure.Curve{Name: fmt.Sprintf("ours, %d runs (95%% interval)", c.Trials), Dots: true}
 	ratio := figure.Plot{
-		Name:  "plank-tester-ratio",
+		Name: "plank-tester-ratio", X: "k", Y: "found / expected",
 		Title: fmt.Sprintf("BF-tester, %d events, %d bits: false positives against theory", sim.events, sim.m),
-		X:     "k", Y: "found / expected",
 	}
 	theirs := figure.Curve{Name: "one run of the notes (95% interval)", Dots: true}
 	mine := figure.Curve{Name: ours.Name, Dots: true}

@@ -65,24 +65,20 @@ func (a *app) runAll(ctx context.Context, todo []lab.Experiment, config lab.Conf
 		if err != nil {
 			return err
 		}
-		if err := a.keep(r, out); err != nil {
+		if out != "" {
+			if err := writeResult(out, r); err != nil {
+				return err
+			}
+		}
+		show := r.WriteText
+		if a.json {
+			show = r.WriteJSON
+		}
+		if err := show(a.stdout); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// keep writes the files of a result if there is a folder for them, and prints the result.
-func (a *app) keep(r figure.Result, out string) error {
-	if out != "" {
-		if err := writeResult(out, r); err != nil {
-			return err
-		}
-	}
-	if a.json {
-		return r.WriteJSON(a.stdout)
-	}
-	return r.WriteText(a.stdout)
 }
 
 // writeResult writes the files of a result into a folder.
