@@ -110,8 +110,8 @@ func runFindinck(ctx context.Context, c experiment.Config) (figure.Result, error
 	return result, nil
 }
 
-// byProbes compares the printed rates for k = 1, 2, ... with a formula, and the formula with our standard filter. observe
-// returns the rate of an empty filter of the size of the table with the keys of a trial. The curves have no names.
+// byProbes compares the printed rates for k = 1, 2, ... with a formula, and the formula with our standard filter.
+// observe returns the rate of an empty filter of the size of the table with the keys of a trial. The curves have no names.
 func byProbes(
 	ctx context.Context, c experiment.Config, result *figure.Result, keys int, printed []float64,
 	rate func(k int) float64, observe func(f *standard.Filter, hs []filter.Hash) (float64, error),
