@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -99,32 +98,36 @@ func (a *app) upCommand(dir *string) *cobra.Command {
 	return c
 }
 
-func (a *app) downCommand(dir *string) *cobra.Command {
+// clusterCommand returns a command on a cluster that was started. use has its arguments, of which the first is the engine.
+func clusterCommand(
+	dir *string, use, short string, run func(c *clusters.Cluster, args []string) error,
+) *cobra.Command {
 	return &cobra.Command{
-		Use: "down flink|spark", Short: "Stop a cluster and remove its configuration and logs",
-		Args: cobra.ExactArgs(1), ValidArgs: clusters.Engines(),
-		RunE: func(_ *cobra.Command, args []string) error {
-			c, err := loadCluster(*dir, args[0])
-			if err == nil {
-				err = c.Remove()
-			}
-			if err == nil {
-				a.note("the cluster has stopped")
-			}
-			return err
-		},
-	}
-}
-
-func (a *app) killCommand(dir *string) *cobra.Command {
-	return &cobra.Command{
-		Use: "kill flink|spark DAEMON", Short: "Kill a process of a cluster, to see what a job does",
-		Args: cobra.ExactArgs(2), ValidArgs: clusters.Engines(),
+		Use: use, Short: short, Args: cobra.ExactArgs(len(strings.Fields(use)) - 1), ValidArgs: clusters.Engines(),
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, err := loadCluster(*dir, args[0])
 			if err != nil {
 				return err
 			}
+			return run(c, args)
+		},
+	}
+}
+
+func (a *app) downCommand(dir *string) *cobra.Command {
+	return clusterCommand(dir, "down flink|spark", "Stop a cluster and remove its configuration and logs",
+		func(c *clusters.Cluster, _ []string) error {
+			if err := c.Remove(); err != nil {
+				return err
+			}
+			a.note("the cluster has stopped")
+			return nil
+		})
+}
+
+func (a *app) killCommand(dir *string) *cobra.Command {
+	return clusterCommand(dir, "kill flink|spark DAEMON", "Kill a process of a cluster, to see what a job does",
+		func(c *clusters.Cluster, args []string) error {
 			d, err := c.Daemon(args[1])
 			if err != nil {
 				return err
@@ -134,22 +137,12 @@ func (a *app) killCommand(dir *string) *cobra.Command {
 			}
 			d.Kill()
 			return nil
-		},
-	}
+		})
 }
 
 func (a *app) statusCommand(dir *string) *cobra.Command {
-	return &cobra.Command{
-		Use: "status flink|spark", Short: "Show the processes of a cluster, and where they listen",
-		Args: cobra.ExactArgs(1), ValidArgs: clusters.Engines(),
-		RunE: func(_ *cobra.Command, args []string) error {
-			c, err := loadCluster(*dir, args[0])
-			if err != nil {
-				return err
-			}
-			return a.printCluster(c)
-		},
-	}
+	return clusterCommand(dir, "status flink|spark", "Show the processes of a cluster, and where they listen",
+		func(c *clusters.Cluster, _ []string) error { return a.printCluster(c) })
 }
 
 // clusterFolder returns the folder of a cluster.
@@ -175,10 +168,7 @@ func loadCluster(dir, engine string) (*clusters.Cluster, error) {
 // printCluster prints where a cluster listens, and its processes.
 func (a *app) printCluster(c *clusters.Cluster) error {
 	if a.json {
-		e := json.NewEncoder(a.stdout)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(c)
+		return cli.WriteJSON(a.stdout, c)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d workers with %d slots each\n", c.Engine, c.Workers, c.Slots)

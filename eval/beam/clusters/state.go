@@ -1,10 +1,10 @@
 package clusters
 
 import (
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 
@@ -56,8 +56,22 @@ func (c *Cluster) Remove() error {
 	if err := c.Stop(); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(c.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	return os.RemoveAll(c.Dir)
+}
+
+// Ask reads the JSON value at a path of Web, such as /overview of Flink.
+func (c *Cluster) Ask(ctx context.Context, path string, v any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Web+path, nil)
+	if err != nil {
 		return err
 	}
-	return nil
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer a.Body.Close()
+	if a.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", r.URL, a.Status)
+	}
+	return json.NewDecoder(a.Body).Decode(v)
 }

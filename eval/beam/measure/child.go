@@ -27,9 +27,6 @@ import (
 // request is what the command build builds.
 type request struct {
 	Input, Output, Spec string
-	Shards              int
-	Memory              int64
-	RangeBytes          int64
 	Runner, Endpoint    string
 	Pool                string // HOST:PORT of a worker pool, or "" for workers in the submitter
 	Parallelism         int
@@ -78,10 +75,10 @@ func build(ctx context.Context, text string) error {
 	}
 	start()
 	c := job.Config{
-		Input: []string{r.Input}, Output: r.Output, Memory: r.Memory, Runner: r.Runner, Endpoint: r.Endpoint,
+		Input: []string{r.Input}, Output: r.Output, Memory: memory, Runner: r.Runner, Endpoint: r.Endpoint,
 		Set: steps.Config{
-			Build: bloomery.Config{Spec: r.Spec, Shards: r.Shards}, Keys: steps.KeyFormat{Name: madeName},
-			RangeBytes: r.RangeBytes,
+			Build: bloomery.Config{Spec: r.Spec, Shards: shards}, Keys: steps.KeyFormat{Name: madeName},
+			RangeBytes: rangeBytes,
 		},
 		Environment: job.Loopback,
 		Warn:        func(text string) { fmt.Fprintln(os.Stderr, text) },

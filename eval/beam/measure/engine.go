@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -49,10 +48,6 @@ func (b *bench) startPools() (config string, stop func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return "", nil, err
-	}
 	var started []*exec.Cmd
 	stop = func() {
 		for _, c := range started {
@@ -62,7 +57,7 @@ func (b *bench) startPools() (config string, stop func(), err error) {
 	}
 	for i := range machines {
 		address := fmt.Sprintf("%s:%d", clusters.PoolAddress(i+1), port)
-		c := exec.Command(self, "worker", address)
+		c := exec.Command(b.self, "worker", address)
 		c.Stderr = os.Stderr
 		c.Env = append(os.Environ(), timesVariable+"="+b.path(timesName), fmt.Sprint("GOMAXPROCS=", processorsOf()))
 		if err := c.Start(); err != nil {
@@ -135,24 +130,17 @@ const eventsName = "events"
 
 // sparkShuffled returns the bytes that the tasks of the newest job have written for other tasks, from its event log.
 func sparkShuffled(dir string) (n int64, err error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return 0, err
+	names, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(names) == 0 {
+		return 0, errors.Join(err, errors.New("no event log of Spark"))
 	}
-	var newest fs.FileInfo
-	for _, e := range entries {
-		st, err := e.Info()
-		if err != nil {
-			return 0, err
+	written := func(name string) time.Time {
+		if st, err := os.Stat(name); err == nil {
+			return st.ModTime()
 		}
-		if newest == nil || st.ModTime().After(newest.ModTime()) {
-			newest = st
-		}
+		return time.Time{}
 	}
-	if newest == nil {
-		return 0, errors.New("no event log of Spark")
-	}
-	f, err := os.Open(filepath.Join(dir, newest.Name()))
+	f, err := os.Open(slices.MaxFunc(names, func(x, y string) int { return written(x).Compare(written(y)) }))
 	if err != nil {
 		return 0, err
 	}

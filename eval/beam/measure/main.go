@@ -30,14 +30,13 @@ import (
 // bench is the state of the program.
 type bench struct {
 	ctx    context.Context
+	self   string // path of this program
 	dir    string // of programs, keys and sets
 	rounds int
 	sizes  []int
 
 	// of part scale
-	cluster, engines, specs string
-	shards                  int
-	memory, rangeBytes      int64
+	cluster, specs string
 }
 
 func main() {
@@ -56,11 +55,7 @@ func main() {
 	dir := flag.String("dir", "", "folder for keys and sets; it keeps the keys (default a temporary one)")
 	b := &bench{ctx: ctx}
 	flag.StringVar(&b.cluster, "cluster", "", "scale: also run the jobs on a cluster: flink or spark")
-	flag.StringVar(&b.engines, "engines", "single,prism,cluster", "scale: what to run, in this order")
 	flag.StringVar(&b.specs, "specs", "blocked(fpr=0.01)", "scale: specs, separated by semicolons")
-	flag.IntVar(&b.shards, "shards", 64, "scale: number of shards")
-	flag.Int64Var(&b.memory, "memory", 512<<20, "scale: memory of a process in bytes")
-	flag.Int64Var(&b.rangeBytes, "range-bytes", 32<<20, "scale: size of a range in bytes")
 	flag.Parse()
 	b.dir, b.rounds = *dir, *rounds
 	if err := b.run(*part, *sizes); err != nil {
@@ -76,6 +71,9 @@ func (b *bench) run(part, sizes string) (err error) {
 			return fmt.Errorf("--keys %q: want numbers such as 5M", sizes)
 		}
 		b.sizes = append(b.sizes, n)
+	}
+	if b.self, err = os.Executable(); err != nil {
+		return err
 	}
 	if b.dir == "" {
 		if b.dir, err = os.MkdirTemp("", "bloomery-measure-"); err != nil {

@@ -5,7 +5,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"time"
 )
 
 // The specs of growth, and the size from which their time must grow linearly.
@@ -49,12 +48,9 @@ func (b *bench) growth() error {
 }
 
 func (b *bench) grow(beamArgs []string) error {
-	type point struct {
-		keys int
-		wall float64
-	}
 	for _, g := range grown {
-		var first *point
+		var first float64 // seconds per key
+		from := 0
 		for _, n := range b.sizes {
 			input, err := b.text(n)
 			if err != nil {
@@ -66,11 +62,11 @@ func (b *bench) grow(beamArgs []string) error {
 			}
 			switch {
 			case n < g.linear:
-			case first == nil:
-				first = &point{n, c.wall}
+			case from == 0:
+				from, first = n, c.wall/float64(n)
 			default:
-				growth := c.wall / first.wall / (float64(n) / float64(first.keys))
-				fmt.Printf("| | %.3gM | | | %.2fx linear from %.3gM | | | | |\n", float64(n)/1e6, growth, float64(first.keys)/1e6)
+				fmt.Printf("| | %.3gM | | | %.2fx linear from %.3gM | | | | |\n", float64(n)/1e6, c.wall/float64(n)/first,
+					float64(from)/1e6)
 			}
 		}
 	}
@@ -132,12 +128,8 @@ func (b *bench) server() error {
 		_ = prism.Wait()
 	}()
 	endpoint := fmt.Sprintf("localhost:%d", port)
-	for range 100 {
-		if c, err := net.Dial("tcp", endpoint); err == nil {
-			c.Close()
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
+	if err := listens(endpoint); err != nil {
+		return err
 	}
 	args := []string{"--runner", "universal", "--endpoint", endpoint}
 	table("Growth: a separate Prism job server")

@@ -173,12 +173,15 @@ func (w watched) cpu(names []string, from, to time.Time) (all, between float64) 
 	return all, between
 }
 
-// peaks returns the peak memory of each process with a name in MiB, in the order of the process ids.
-func (w watched) peaks(name string) (mib []float64) {
-	for _, pid := range slices.Sorted(maps.Keys(w.processes)) {
-		if p := w.processes[pid]; p.name == name && p.seen > 2 { // not a fork of it
-			mib = append(mib, p.peak)
+// peaks returns the peak memory in MiB of each process with one of these names, in the order of names and process ids.
+func (w watched) peaks(names []string) string {
+	var all []string
+	for _, name := range names {
+		for _, pid := range slices.Sorted(maps.Keys(w.processes)) {
+			if p := w.processes[pid]; p.name == name && p.seen > 2 { // not a fork of it
+				all = append(all, fmt.Sprintf("%s %.0f", name, p.peak))
+			}
 		}
 	}
-	return mib
+	return strings.Join(all, ", ")
 }

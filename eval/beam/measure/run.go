@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -75,13 +76,13 @@ func (b *bench) both(t trial) (single, beam cost, err error) {
 
 // median returns the medians of times, and the largest peak.
 func median(all []cost) (m cost) {
-	var walls, cpus []float64
-	for _, c := range all {
-		walls, cpus, m.peak = append(walls, c.wall), append(cpus, c.cpu), max(m.peak, c.peak)
+	by := func(value func(cost) float64) cost {
+		return slices.SortedFunc(slices.Values(all), func(x, y cost) int { return cmp.Compare(value(x), value(y)) })[len(all)/2]
 	}
-	slices.Sort(walls)
-	slices.Sort(cpus)
-	m.wall, m.cpu = walls[len(walls)/2], cpus[len(cpus)/2]
+	m.wall, m.cpu = by(func(c cost) float64 { return c.wall }).wall, by(func(c cost) float64 { return c.cpu }).cpu
+	for _, c := range all {
+		m.peak = max(m.peak, c.peak)
+	}
 	return m
 }
 

@@ -21,10 +21,16 @@ const timesName = "times"
 
 // large is a build of part scale.
 type large struct {
-	keys, shards int
-	spec         string
-	memory       int64
+	keys int
+	spec string
 }
+
+// Of the builds of part scale: memory is the limit of a process, and rangeBytes the size of a range, in bytes.
+const (
+	shards     = 64
+	memory     = 512 << 20
+	rangeBytes = 32 << 20
+)
 
 // outcome is what a run of part scale took.
 type outcome struct {
@@ -56,7 +62,7 @@ func (b *bench) scale() (err error) {
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	for _, n := range b.sizes {
 		for _, spec := range strings.Split(b.specs, ";") {
-			if err := b.scaleOf(large{n, b.shards, spec, b.memory}, e); err != nil {
+			if err := b.scaleOf(large{n, spec}, e); err != nil {
 				return err
 			}
 		}
@@ -68,7 +74,10 @@ func (b *bench) scale() (err error) {
 // scaleOf runs a build in turn with all engines, and prints their medians.
 func (b *bench) scaleOf(l large, e *clusters.Cluster) error {
 	runs := map[string][]outcome{}
-	order := strings.Split(b.engines, ",")
+	order := []string{"single", "prism", "cluster"}
+	if e == nil {
+		order = order[:2]
+	}
 	for round := range b.rounds {
 		for i, name := range order {
 			var o outcome
@@ -78,13 +87,8 @@ func (b *bench) scaleOf(l large, e *clusters.Cluster) error {
 				o, err = b.singleRun(l)
 			case "prism":
 				o, err = b.jobRun(l, nil)
-			case "cluster":
-				if e == nil {
-					continue
-				}
-				o, err = b.jobRun(l, e)
 			default:
-				err = fmt.Errorf("--engines %q: want single, prism or cluster", name)
+				o, err = b.jobRun(l, e)
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
@@ -97,11 +101,9 @@ func (b *bench) scaleOf(l large, e *clusters.Cluster) error {
 		}
 	}
 	for _, name := range order {
-		if all := runs[name]; len(all) > 0 {
-			fmt.Println(middle(all).line(l))
-		}
+		fmt.Println(middle(runs[name]).line(l))
 	}
-	if len(runs["cluster"]) > 0 && len(runs["prism"]) > 0 {
+	if e != nil {
 		var ratios []float64
 		for i, o := range runs["cluster"] {
 			ratios = append(ratios, o.steps()/runs["prism"][i].steps())
@@ -145,17 +147,6 @@ func count(n int) string { return fmt.Sprintf("%.4gM", float64(n)/1e6) }
 
 // line returns the row of a run.
 func (o outcome) line(l large) string {
-	var peaks, others []string
-	for _, n := range ours {
-		for _, p := range o.peaks(n) {
-			peaks = append(peaks, fmt.Sprintf("%s %.0f", n, p))
-		}
-	}
-	for _, n := range jvms {
-		for _, p := range o.peaks(n) {
-			others = append(others, fmt.Sprintf("%s %.0f", n, p))
-		}
-	}
 	cpu, ranges := o.cpu(ours, o.begin, o.hashed)
 	_, steps := o.cpu(ours, o.begin, o.built)
 	java, javaSteps := o.cpu(jvms, o.begin, o.built)
@@ -165,23 +156,20 @@ func (o outcome) line(l large) string {
 	}
 	times := fmt.Sprintf("%.1f | %.2f | %.2f | %.1f, %.1f, %.1f | %.1f, %.1f", o.wall, o.steps(),
 		o.hashed.Sub(o.begin).Seconds(), cpu, steps, ranges, java, javaSteps)
-	return fmt.Sprintf("| %s | %s | %d | %s | %s | %s | %s | %d | %.2f | %s |", l.spec, count(l.keys), l.shards, o.name,
-		times, strings.Join(peaks, ", "), strings.Join(others, ", "), o.files, float64(o.bytes)/1e9, shuffled)
+	return fmt.Sprintf("| %s | %s | %d | %s | %s | %s | %s | %d | %.2f | %s |", l.spec, count(l.keys), shards, o.name,
+		times, o.peaks(ours), o.peaks(jvms), o.files, float64(o.bytes)/1e9, shuffled)
 }
 
 // singleRun runs bloomery build on a pipe.
 func (b *bench) singleRun(l large) (outcome, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return outcome{}, err
-	}
-	source := exec.CommandContext(b.ctx, self, "keys", "0", fmt.Sprint(l.keys))
+	source := exec.CommandContext(b.ctx, b.self, "keys", "0", fmt.Sprint(l.keys))
 	source.Stderr = os.Stderr
-	c := exec.CommandContext(b.ctx, b.path("bloomery"), "build", "--quiet", "--shards", fmt.Sprint(l.shards), "--family",
-		l.spec, "--memory", fmt.Sprint(l.memory), "-o", b.path("set"), "-")
+	c := exec.CommandContext(b.ctx, b.path("bloomery"), "build", "--quiet", "--shards", fmt.Sprint(shards), "--family",
+		l.spec, "--memory", fmt.Sprint(memory), "-o", b.path("set"), "-")
 	var text bytes.Buffer
 	c.Stderr = &text
 	c.Env = append(os.Environ(), "TMPDIR="+b.path("tmp"))
+	var err error
 	if c.Stdin, err = source.StdoutPipe(); err != nil {
 		return outcome{}, err
 	}
@@ -208,10 +196,7 @@ func (b *bench) jobRun(l large, e *clusters.Cluster) (o outcome, err error) {
 	if err != nil {
 		return o, err
 	}
-	r := request{
-		Input: input, Output: b.path("set"), Spec: l.spec, Shards: l.shards, Memory: l.memory, RangeBytes: b.rangeBytes,
-		Runner: "prism",
-	}
+	r := request{Input: input, Output: b.path("set"), Spec: l.spec, Runner: "prism"}
 	o.name = "Prism in process"
 	if e != nil {
 		pool, stop, err := b.startPools()
@@ -229,11 +214,7 @@ func (b *bench) jobRun(l large, e *clusters.Cluster) (o outcome, err error) {
 	if err != nil {
 		return o, err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return o, err
-	}
-	c := exec.CommandContext(b.ctx, self, "build", string(text))
+	c := exec.CommandContext(b.ctx, b.self, "build", string(text))
 	var out bytes.Buffer
 	c.Stderr = &out
 	c.Env = append(os.Environ(), timesVariable+"="+b.path(timesName))
