@@ -1,8 +1,8 @@
 // Package delta makes small files that turn one version of a filter file, exact set or sharded set into the next one.
 // The result is byte-identical to the version that the delta was made for, and is compared with its SHA-256.
 //
-// A delta holds only what its reader cannot compute: checksums, lengths and places follow from the content. [DiffFiles]
-// tries all methods that fit and takes the smallest, and [PatchFile] applies it:
+// A delta leaves out data that its reader can compute, such as checksums, lengths and positions. [DiffFiles] tries all
+// methods that fit and takes the smallest, and [PatchFile] applies it:
 //
 //	0 whole    the new file as it is: other family, geometry, seed or hash, or when nothing is smaller
 //	1 bits     the gaps between changed bits, by section or by changed blocks
@@ -11,8 +11,8 @@
 //	4 set      a sharded set: one of the above for each shard that changed
 //	5 append   an exact set: the updates that were appended, and the new trailer
 //
-// docs/format/delta.md has the format. Followed filters keep their geometry: build the next version with
-// bloomery.Config.Like. Package publish makes, signs and follows deltas between releases.
+// docs/format/delta.md has the format. Deltas are small if both versions have the same geometry: build the next version
+// with bloomery.Config.Like. Package publish makes, signs and follows deltas between releases.
 package delta
 
 import (
@@ -34,10 +34,10 @@ import (
 
 // Errors of PatchFile and Read; DiffFiles returns none of them.
 var (
-	// ErrBase means that the delta was made for another base: take the version that it was made from, or
-	// the whole new file.
+	// ErrBase means that the delta was made for another base: use the version that it was made from, or load the whole
+	// new file.
 	ErrBase = patch.ErrBase
-	// ErrCorrupt means that the delta, or the base behind its header, is damaged: copy it again.
+	// ErrCorrupt means that the delta, or the base after its header, is damaged: copy it again.
 	ErrCorrupt = patch.ErrCorrupt
 	// ErrVersion means that a newer version of Bloomery wrote the delta.
 	ErrVersion = patch.ErrVersion
@@ -51,7 +51,7 @@ type Options struct {
 	MaxBytes uint64
 }
 
-// Method says how a delta describes the new file.
+// Method is the way in which a delta describes the new file.
 type Method uint8
 
 // The methods, as stored.
@@ -67,30 +67,29 @@ const (
 // String returns the name: whole, bits, cells, replay, set or append.
 func (m Method) String() string { return patch.Method(m).String() }
 
-// Info is what a delta says about itself.
+// Info describes a delta.
 type Info struct {
 	Method Method
-	// Base identifies what the delta is for: the CRC in the header of a filter file, the CRC-32C of a
-	// manifest, or the first four bytes of the SHA-256 of an exact set.
+	// Base identifies the old version: the CRC in the header of a filter file, the CRC-32C of a manifest, or the first
+	// four bytes of the SHA-256 of an exact set.
 	Base uint32
 	// Target is the start of the SHA-256 of the new file, or of the new manifest.
 	Target [16]byte
 }
 
-// Read returns what a delta says about itself. It checks no more than its first 24 bytes. The error wraps ErrCorrupt or
-// ErrVersion.
+// Read returns the Info of a delta. It checks only the first 24 bytes. The error wraps ErrCorrupt or ErrVersion.
 func Read(d []byte) (Info, error) {
 	i, err := patch.Read(d)
 	return Info{Method(i.Method), i.Base, i.Target}, err
 }
 
 // DiffFiles returns a delta that turns old into new: two filter files, two exact sets, or the folders of two sharded
-// sets. A file may be a pipe of at most 1 GiB. DiffFiles reads the rest of a file only if it begins like a filter
-// file. Peak memory: 3x both files + 1 MiB, for a sharded set 3x two shards at a time, and the delta. The error wraps
+// sets. A file may be a pipe of at most 1 GiB. DiffFiles reads the rest of a file only if it begins like a filter file.
+// Peak memory: 3x both files + 1 MiB, for a sharded set 3x two shards at a time, and the delta. The error wraps
 // filter.ErrMagic, filter.ErrCorrupt or another error of a file if one of them is damaged, filter.ErrFamily if one is
-// of package window, io.ErrUnexpectedEOF if an exact set was cut, shard.ErrManifest or fs.ErrNotExist for a folder
-// without a set, shard.ErrChanged if a shard is not the one in its manifest, or is an error of the file system or the
-// cause of ctx.
+// of package window, io.ErrUnexpectedEOF if an exact set was truncated, shard.ErrManifest or fs.ErrNotExist for a
+// folder without a set, shard.ErrChanged if a shard is not the one in its manifest, or is an error of the file system
+// or the cause of ctx.
 func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
 	from, err := readVersion(ctx, old)
 	if err != nil {
@@ -106,15 +105,15 @@ func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
 // PatchFile applies a delta to old, a filter file or the folder of a sharded set, and writes the result to out, all or
 // nothing. out may be old. For a sharded set it is a folder that is new, empty or has a set; PatchFile locks it, writes
 // the shards that out does not have, then replaces the manifest, then removes the shards that it does not name. It does
-// not overwrite a shard of the set in out: if that has one of the new names with other content, the error says so and
-// nothing is replaced.
+// not overwrite a shard of the set in out: if a new shard has the name of an existing shard with other content, it
+// returns an error and replaces nothing.
 //
-// The new file is byte-identical to the one that DiffFiles was given: it has the SHA-256 in the delta. Peak memory:
-// both files, and for method Replay 3x both; for a sharded set with one shard at a time. PatchFile allocates nothing
-// whose size the old file and Options.MaxBytes do not bound. The error wraps ErrBase if the delta is for another file,
-// ErrCorrupt, ErrVersion, filter.ErrTooLarge, an error of the file such as filter.ErrMagic or, if it is of package
-// window, filter.ErrFamily, shard.ErrChanged,
-// filter.ErrLocked if another process holds the lock of the folder, or is one of the file system or the cause of ctx.
+// The new file is byte-identical to the file that DiffFiles was given: PatchFile compares its SHA-256 with the delta.
+// Peak memory: both files, and for method Replay 3x both; for a sharded set with one shard at a time. PatchFile
+// allocates nothing whose size the old file and Options.MaxBytes do not bound. The error wraps ErrBase if the delta is
+// for another file, ErrCorrupt, ErrVersion, filter.ErrTooLarge, an error of the file such as filter.ErrMagic or, if it
+// is of package window, filter.ErrFamily, shard.ErrChanged, filter.ErrLocked if another process holds the lock of the
+// folder, or is one of the file system or the cause of ctx.
 func PatchFile(ctx context.Context, old string, d []byte, out string, o Options) error {
 	if dir, ok := shardset.Dir(old); ok {
 		return patchFolder(ctx, dir, d, out, o)
@@ -139,7 +138,7 @@ func readVersion(ctx context.Context, path string) (v patch.Version, err error) 
 	const head = 8 // the longest magic
 	limit := untrusted.Limit{MaxBytes: math.MaxInt64, Streams: true, Head: head, Check: func(b []byte) error {
 		if container.HasMagic(bytes.NewReader(b)) || bytes.HasPrefix(b, []byte(container.ExactMagic)) || len(b) < head {
-			return nil // if it is cut, Diff and Patch say where
+			return nil // if it is truncated, Diff and Patch return the offset
 		}
 		return container.Broken(0, "magic", container.OtherKind(b))
 	}}
@@ -157,7 +156,7 @@ func readVersion(ctx context.Context, path string) (v patch.Version, err error) 
 	return v, err
 }
 
-// readShard returns the file of a shard, which is at most as long as the manifest says.
+// readShard returns the file of a shard. It reads at most the length in the manifest.
 func readShard(ctx context.Context, dir string, e shard.Entry) ([]byte, error) {
 	return untrusted.ReadFile(ctx, filepath.Join(dir, e.File), untrusted.Limit{MaxBytes: e.Bytes})
 }

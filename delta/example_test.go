@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/delta"
 )
 
-// The file of yesterday becomes the file of today with a few bytes.
+// A small delta turns yesterday's file into today's.
 func Example() {
 	ctx := context.Background()
 	dir, undo := versions([]string{"one", "two", "three"}, []string{"two", "three", "four"})
@@ -32,7 +32,7 @@ func Example() {
 	// Output: true true
 }
 
-// A delta says how it was made and for which file.
+// Read the method of a delta and the file that it is for.
 func ExampleRead() {
 	dir, undo := versions([]string{"one", "two", "three"}, []string{"two", "three", "four"})
 	defer undo()

@@ -41,8 +41,8 @@ func (c conditional) WriteIf(ctx context.Context, name, version string, write fu
 	return c.Write(ctx, name, write)
 }
 
-// TestSteps builds a set in steps in Stores with different abilities, each step by a plan that is read again: the files
-// are those of bloomery.Build, and nothing else is left.
+// TestSteps builds a set in steps in Stores with different abilities, and reads the plan again before each step. It
+// checks that the output has the files that bloomery.Build writes and no others.
 func TestSteps(t *testing.T) {
 	keys := ""
 	for _, name := range []string{"a.txt", "b.txt"} {
@@ -119,7 +119,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestInput: an input needs Open, Stat and List only, and Dir("") has all files of this machine.
+// TestInput checks that an input needs only Open, Stat and List, and that Dir("") has all files of this machine.
 func TestInput(t *testing.T) {
 	path, err := filepath.Abs(filepath.Join("testdata", "a.txt"))
 	if err != nil {
@@ -158,7 +158,7 @@ func contents(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// TestObject: a Store is one of the steps.
+// TestObject checks that a Store implements the Store of internal/steps.
 func TestObject(t *testing.T) {
 	if reflect.TypeFor[distribute.Object]() != reflect.TypeFor[steps.Object]() {
 		t.Error("Object is another type than in the steps")

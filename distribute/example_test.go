@@ -16,7 +16,7 @@ var (
 	in  = distribute.Dir("testdata")
 )
 
-// The whole build, as a scheduler runs it. Each comment begins what may run on a machine of its own.
+// Run a whole build as a scheduler would. The step after each comment may run on another machine.
 func Example() {
 	dir, out := folder()
 	defer os.RemoveAll(dir)
@@ -86,7 +86,7 @@ func finish(out distribute.Store, id string) {
 	must(err)
 }
 
-// A step says what is missing. To run steps again that are finished costs little: they keep what is there.
+// A step names the missing ranges. Running finished steps again is cheap: they keep their files.
 func ExamplePlan_Gather() {
 	dir, out := folder()
 	defer os.RemoveAll(dir)
@@ -102,7 +102,7 @@ func ExamplePlan_Gather() {
 	// true 1 of 2 ranges are not finished: 1
 }
 
-// Keys from a column of CSV, with values from another one.
+// Read keys from one column of a CSV file, and values from another.
 func ExampleKeyFormat() {
 	c := distribute.Config{
 		Build: bloomery.Config{Spec: "ribbon(value_bits=3)", Shards: 2},

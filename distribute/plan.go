@@ -14,8 +14,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Plan says what to build from what. It has no secret, and it is the same for the same Config and input. Its methods
-// are safe for concurrent use; its fields are not to be changed.
+// Plan describes the set to build and its input. It has no secret, and it is the same for the same Config and input.
+// Its methods are safe for concurrent use. Do not change its fields.
 type Plan struct {
 	ID     string // 32 hex digits that depend on the whole plan, for ReadPlan
 	Ranges int    // Range takes numbers from 0 to Ranges-1
@@ -31,8 +31,8 @@ func planOf(p *steps.Plan, err error) (*Plan, error) {
 	return &Plan{ID: p.ID(), Ranges: len(p.Ranges), Shards: p.Shards, steps: p}, nil
 }
 
-// NewPlan looks at the objects of the input that match the patterns and divides them into ranges. Of large objects it
-// reads the first bytes. Errors of Config wrap filter.ErrConfig. A pattern is
+// NewPlan lists the objects of the input that match the patterns and divides them into ranges. It reads the first bytes
+// of large objects. Errors of Config wrap filter.ErrConfig. A pattern is
 //
 //   - the name of an object, also one with characters of patterns,
 //   - a pattern of path.Match, in which * does not match a slash,
@@ -55,31 +55,31 @@ func ReadPlan(ctx context.Context, out Store, id string) (*Plan, error) {
 	return planOf(p, err)
 }
 
-// Save writes the plan to the output, unless it is there, and records which set is there, for Finish. It returns an
-// error if the output has objects that belong to no sharded set. From a Store with WriteIf it removes the shards that
-// no manifest names, so a plan there that is not finished must build its shards again. If out has a lock, the error
+// Save writes the plan to the output, unless it is already there, and records for Finish which set the output has. It
+// returns an error if the output has objects that belong to no sharded set. In a Store with WriteIf it removes the
+// shards that no manifest names, so an unfinished plan there must build its shards again. If out has a lock, the error
 // wraps filter.ErrLocked if another process builds or changes a set there and does not end within two seconds.
 func (p *Plan) Save(ctx context.Context, out Store) error { return p.steps.Save(ctx, out) }
 
 // Range hashes the keys of range i, writes its run file, and returns the number of keys. It keeps a finished run file,
 // after checking its size, header and index; Build compares the checksums of the hashes. Errors name the input, with
-// the line if it is about a key or a value. They wrap ErrChanged if an object is not the one in the plan, ErrNoPlan if
-// a Finish has removed the plan meanwhile, or come from in and out.
+// the line if it is about a key or a value. They wrap ErrChanged if an object has changed since the plan was made,
+// ErrNoPlan if a Finish has removed the plan meanwhile, or come from in and out.
 func (p *Plan) Range(ctx context.Context, in, out Store, i int, o Options) (keys uint64, err error) {
 	done, err := p.steps.Range(ctx, in, out, i, steps.Options(o))
 	return done.Keys, err
 }
 
-// Gather requires the run files of all ranges and writes the shard index, which Build reads. It keeps a finished one.
-// It returns the number of keys. The error wraps ErrMissing and names the ranges that are not finished, or
+// Gather requires the run files of all ranges and writes the shard index, which Build reads. It keeps a finished shard
+// index. It returns the number of keys. The error wraps ErrMissing and names the ranges that are not finished, or
 // filter.ErrConfig if there are more shards than keys, and more than 4,096.
 func (p *Plan) Gather(ctx context.Context, out Store, o Options) (keys uint64, err error) {
 	return p.steps.Gather(ctx, out, nil, steps.Options(o))
 }
 
-// Build builds the filter of shard s from the run files and writes it. The File of the entry is where it is until
-// Finish: see the package comment. Build keeps a finished shard, after reading it and comparing its SHA-256. If Gather
-// has not run, or the shard index is damaged, Build gathers.
+// Build builds the filter of shard s from the run files and writes it. The File of the entry is the path of the filter
+// until Finish: see the package comment. Build keeps a finished shard, after reading it and comparing its SHA-256. If
+// Gather has not run, or the shard index is damaged, Build gathers.
 //
 // If a run file is damaged, Build removes it, and the error wraps ErrMissing and says which range to run again. If a
 // key has two values, the error wraps filter.ErrValues and names the inputs. If a Finish has removed the plan
@@ -89,35 +89,34 @@ func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.En
 	return p.steps.Build(ctx, out, s, steps.Options(o))
 }
 
-// Finish requires all shards, checks that their files are those that Build wrote, gives them their final names, and
-// writes the manifest, after which the set can be opened. Then it removes the working files of this plan and of
-// plans that cannot finish any more because they were saved before, and the shards that the manifest does not name. If
-// Finish was interrupted after the manifest, it only removes.
+// Finish requires all shards, checks that their files are as Build wrote them, gives them their final names, and writes
+// the manifest, after which the set can be opened. Then it removes the working files of this plan and of plans that
+// were saved earlier, which cannot finish any more, and the shards that the manifest does not name. If an earlier
+// Finish was interrupted after it wrote the manifest, this Finish only removes these files.
 //
 // The error wraps ErrMissing and names the shards that are not built, filter.ErrRate if the set exceeds
-// bloomery.Config.MaxFPR, ErrSetChanged if the output has another set than when the plan was saved and not the one of
-// this plan, or is one of out. Before the manifest is written, an error leaves the set that is there as it is.
+// bloomery.Config.MaxFPR, ErrSetChanged if the output has neither the set that it had when the plan was saved nor the
+// set of this plan. Other errors come from out. An error before the manifest is written leaves the old set unchanged.
 //
-// If out has a lock, Finish waits for it and has it all the time. In a Store with WriteIf and without a lock, a Finish
-// that comes too late is refused, too: ErrSetChanged.
+// If out has a lock, Finish waits for it and holds it until it returns. In a Store with WriteIf and without a lock, a
+// Finish that runs after the set has changed also returns ErrSetChanged.
 func (p *Plan) Finish(ctx context.Context, out Store, o Options) (*shard.Manifest, error) {
 	return p.steps.Finish(ctx, out, steps.Options(o))
 }
 
-// Config says what to build. Build.Spec or Build.Needs, Shards, Seed or Secret, Hash, Capacity, FPRChosen and MaxFPR
-// mean what they mean for bloomery.Build; the other fields of Build are ignored, but Build.Allow must be nil.
-// Build.Shards must be set, and Build.Keys if Build has Needs: nothing counts the keys before the plan.
+// Config describes the set to build. Build.Spec or Build.Needs, Shards, Seed or Secret, Hash, Capacity, FPRChosen and
+// MaxFPR mean what they mean for bloomery.Build; the other fields of Build are ignored, but Build.Allow must be nil.
+// Build.Shards must be set, and also Build.Keys if Build has Needs: the keys are not counted before the plan.
 type Config struct {
 	Build bloomery.Config
 	Keys  KeyFormat
-	// RangeBytes is the size of a range of plain text. Small files share a range, and a compressed file, or
-	// one of CSV or TSV, is one range. With less than 64 KiB, the files and requests of a build take more
-	// time than its keys. Default: 32 MiB.
+	// RangeBytes is the size of a range of plain text. Small files share a range; a compressed, CSV or TSV file is one
+	// range. Below 64 KiB, the files and requests of a build take more time than its keys. Default: 32 MiB.
 	RangeBytes int64
 }
 
-// KeyFormat says how keys stand in the input. The zero value is one key a line. Input that is compressed with gzip,
-// zstd or bzip2 is decompressed.
+// KeyFormat is the format of the keys in the input. The zero value is one key per line. Input that is compressed with
+// gzip, zstd or bzip2 is decompressed.
 type KeyFormat struct {
 	Name      string // "lines", "null" (each key ends in a NUL byte), "csv" or "tsv". Default: "lines".
 	Column    string // of the keys in CSV and TSV: a name in the header row, or a number from 1; default 1
@@ -126,16 +125,16 @@ type KeyFormat struct {
 	KeepEmpty bool   // empty lines and fields are keys
 	MaxKey    int    // length limit of a key in bytes, at most 1 GiB. Default: 1 MiB.
 
-	// ValueColumn is the column of the values, given like Column, and Separator the byte between the key
-	// and the value of a line, below 0x80. They need a Spec with values, such as ribbon(value_bits=8).
-	// Defaults: the second column of CSV and TSV, and a tab.
+	// ValueColumn is the column of the values, given like Column, and Separator is the byte between the key and the
+	// value of a line, below 0x80. Both need a Spec with values, such as ribbon(value_bits=8). Defaults: the second
+	// column of CSV and TSV, and a tab.
 	ValueColumn string
 	Separator   string
 }
 
 // Options control how a step runs. They do not change its result.
 type Options struct {
-	// Secret is bloomery.Config.Secret again: Range and Build need it if the hash is keyed.
+	// Secret is bloomery.Config.Secret: Range and Build need it if the hash is keyed.
 	Secret *filter.Secret
 	// Workers is the number of goroutines that hash, read and search. Default: GOMAXPROCS.
 	Workers int
@@ -153,21 +152,21 @@ type Options struct {
 
 // Errors of the steps, besides errors of packages bloomery and filter and of the Store.
 var (
-	// ErrChanged means that an input is not the one that the plan was made for. Make a new plan.
+	// ErrChanged means that an input has changed since the plan was made. Make a new plan.
 	ErrChanged = steps.ErrChanged
-	// ErrMissing means that ranges or shards are not finished. The error names the first ten. Run them, or
-	// all again: those that are finished keep what is there. Then run the step again.
+	// ErrMissing means that ranges or shards are not finished. The error names the first ten. Run these, or run all
+	// again: finished ones keep their files. Then run the step again.
 	ErrMissing = steps.ErrMissing
-	// ErrNoPlan means that the output has no such plan, or not any more: its set is finished, or the set of
-	// another plan.
+	// ErrNoPlan means that the output does not have the plan: it was never saved, or was removed because its set, or
+	// the set of another plan, is finished.
 	ErrNoPlan = steps.ErrNoPlan
-	// ErrSetChanged means that the set in the output is not the one that was there when the plan was saved.
-	// Finish would lose that change. Make a new plan, or remove the file that the error names.
+	// ErrSetChanged means that the set in the output has changed since the plan was saved. Finish would lose that
+	// change. Make a new plan, or remove the file that the error names.
 	ErrSetChanged = steps.ErrSetChanged
 )
 
-// Object describes a file, or an object of a bucket. It is an alias, so that a Store can be written without this
-// package.
+// Object describes a file, or an object of a bucket. It is an alias, so that a Store can be implemented without
+// importing this package.
 type Object = struct {
 	Name string `json:"name"` // slash-separated
 	Size int64  `json:"size"` // bytes
@@ -176,41 +175,41 @@ type Object = struct {
 	Version string `json:"version,omitempty"`
 }
 
-// Store is a folder, or a bucket, that input is read from or output is written to. Its methods are safe for concurrent
-// use. Errors about objects that do not exist wrap fs.ErrNotExist. Of an input only Open, Stat and List are called.
+// Store is a folder or bucket for the input or the output. Its methods are safe for concurrent use. Errors about
+// objects that do not exist wrap fs.ErrNotExist. For an input, only Open, Stat and List are called.
 //
 // The steps use these methods, too, if a Store has them:
 //
-//   - Lock(ctx context.Context) (unlock func() error, err error) waits for a lock that nothing else has that replaces
-//     or changes a set in the output, and returns ctx.Err() when ctx ends.
+//   - Lock(ctx context.Context) (unlock func() error, err error) waits for the lock against all other programs that
+//     replace or change a set in the output, and returns ctx.Err() when ctx ends.
 //   - Rename(ctx context.Context, from, to []string) error moves object from[i] to the name to[i], for all i, and
-//     replaces what was there. The new names are durable when it returns. After an error some objects have moved.
-//     Without it, Finish copies the shards through its machine.
-//   - WriteIf(ctx context.Context, name, version string, write func(io.Writer) error) error is Write if the object has
-//     this version, or with an empty version if it does not exist. Else the error wraps fs.ErrExist and nothing
-//     changes. The comparison and the write are one step. Build then creates the shards under their final names, and
-//     nothing is copied.
+//     replaces what was there. The new names are durable when it returns. After an error some objects may have moved.
+//     Without Rename, Finish reads and writes all shards.
+//   - WriteIf(ctx context.Context, name, version string, write func(io.Writer) error) error is Write on the condition
+//     that the object has this version, or with an empty version that it does not exist. Otherwise the error wraps
+//     fs.ErrExist and nothing changes. The comparison and the write are atomic. Build then creates the shards under
+//     their final names, and nothing is copied.
 //
-// Dir has the first two, the buckets of module github.com/bloomery/bloomery/buckets have the third.
+// Dir has Lock and Rename; the buckets of module github.com/bloomery/bloomery/buckets have WriteIf.
 type Store interface {
-	// Open reads length bytes of an object from an offset on, or to its end if length is negative. A Read
-	// fails soon after ctx is done.
+	// Open reads length bytes of an object from offset, or to its end if length is negative. A Read fails soon after
+	// ctx is done.
 	Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error)
 	// Stat describes an object.
 	Stat(ctx context.Context, name string) (Object, error)
 	// List yields all objects whose names begin with prefix, in any order. It stops after an error.
 	List(ctx context.Context, prefix string) iter.Seq2[Object, error]
-	// Write creates or replaces an object with the output of write. The object appears whole or not at all:
-	// if write fails, or ctx ends before Write returns nil, a reader sees what was there before.
+	// Write creates or replaces an object with the output of write. The object appears whole or not at all: if write
+	// fails, or ctx ends before Write returns nil, readers see the old object, if any.
 	Write(ctx context.Context, name string, write func(io.Writer) error) error
-	// Remove removes an object. It is no error if there is none.
+	// Remove removes an object. It returns nil if the object does not exist.
 	Remove(ctx context.Context, name string) error
 }
 
-// Dir returns the Store of a folder and the folders in it. With an empty path, which is for input only, it has all
+// Dir returns the Store of a folder and its subfolders. With an empty path, which is for input only, it contains all
 // files of this machine: their names are paths, relative to the current folder or absolute.
 //
-// The folder may be on a network file system whose renames are atomic. Write creates it if it does not exist. Its lock
-// is the one of bloomery.Lock and of builds of sharded sets. Names that are not valid by fs.ValidPath are errors, so
+// The folder may be on a network file system whose renames are atomic. Write creates it if it does not exist. It uses
+// the same lock as bloomery.Lock and builds of sharded sets. Names that are not valid by fs.ValidPath are errors, so
 // none leads out of the folder; symbolic links in the folder are followed.
 func Dir(path string) Store { return steps.Dir(path) }

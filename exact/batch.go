@@ -10,12 +10,13 @@ import (
 const batchLen = 256
 
 // ContainsMany sets dst[i] to Contains(keys[i]) for every i, or if there are partitions, to Contains(keys[i],
-// partitions[i]). It panics if dst or the partitions are not as many as the keys.
+// partitions[i]). It panics if dst or partitions differ in length from keys.
 func (s *Set) ContainsMany(dst []bool, keys [][]byte, partitions ...[]byte) {
 	s.containsMany(dst, partitionsOf(keys, partitions), keys)
 }
 
-// partitionsOf returns the partitions of keys, nil if there are none. It panics if there are not as many as keys.
+// partitionsOf returns the partitions of keys, or nil if there are none. It panics if their number differs from the
+// number of keys.
 func partitionsOf(keys, partitions [][]byte) [][]byte {
 	if len(partitions) == 0 {
 		return nil
@@ -51,7 +52,7 @@ func (s *Set) containsMany(dst []bool, partitions, keys [][]byte) {
 
 var emptyNames [batchLen][]byte
 
-// batch is at most batchLen keys that are asked together, and room for their answers.
+// batch is at most batchLen keys that are queried together, with room for their answers.
 type batch struct {
 	set    *Set
 	buffer []byte
@@ -64,7 +65,7 @@ type batch struct {
 	hits  [batchLen]bool
 }
 
-// sumAll hashes keys, with their partitions if the set has some.
+// sumAll hashes keys, with their partitions if the set is partitioned.
 func (q *batch) sumAll(partitions, keys [][]byte) {
 	in := q.set.partitioned()
 	for i, key := range keys {
@@ -108,7 +109,7 @@ func (q *batch) answer(dst []bool) {
 	}
 }
 
-// answerRate flips the answers of the keys with that r which a record has.
+// answerRate flips the answers of the keys with that r that a record contains.
 func (q *batch) answerRate(dst []bool, r *record, rate int) {
 	n := 0
 	for i := range dst {

@@ -18,26 +18,24 @@ const (
 	MaxPartitions = 1<<31 - 1
 )
 
-// Config says what is built. The zero value hashes with XXH3 and seed 0, has no partitions and no memory limit.
+// Config configures a build. The zero value hashes with XXH3 and seed 0, and has no partitions and no memory limit.
 type Config struct {
-	Seed        uint64         // of the hash function, unless there is a Secret
+	Seed        uint64         // of the hash function; unused with a Secret
 	Secret      *filter.Secret // for a keyed hash, which the file does not contain
 	Partitioned bool           // keys have partitions
-	// Base, if not nil, gets an update: the set that is built is Base with one more record, so that it
-	// answers for the members and the universe that are added, which need not be the universe of Base. The record takes
-	// about log2(universe/toggled) + 2 bits for each key whose answer it toggles, and 30 to 50 bytes
-	// besides; without a change there is none. Info.Changed says what has changed. Hash function
-	// and partitions are the ones of Base, whatever the fields above say.
+	// Base, if not nil, is updated: Build returns Base with one more record, which makes it answer for the members and
+	// the universe that are added. The universe may differ from the universe of Base. The record takes about
+	// log2(universe/toggled) + 2 bits for each key whose answer it toggles, and 30 to 50 bytes in addition; if nothing
+	// has changed, there is no record. Info.Changed describes the changes. The new set has the hash function and
+	// partitions of Base; the fields above are ignored.
 	Base *Set
-	// Shrink is the largest fraction of the members, and of the universe, that an update of Base may lose,
-	// in [0, 1]. Beyond it the error wraps filter.ErrShrunk: a list that was cut would take away members.
-	// The numbers of keys are compared, not the keys, which a set does not have. 0: 10% of the members, and
-	// nothing of the universe. 1: all.
+	// Shrink is the largest fraction of the members, and of the universe, that an update of Base may lose, in [0, 1].
+	// Above it the error wraps filter.ErrShrunk: a list that was cut off would remove members. Build compares the
+	// numbers of keys, since a set does not store its keys. 0: 10% of the members, and none of the universe. 1: all.
 	Shrink float64
-	// Memory is the number of bytes of key hashes to keep in memory, 0 for no limit; further ones go to
-	// temporary files. A key of the universe takes 16 bytes and a member 32. The finished set, the names of
-	// partitions, buffers of about 20 MiB, and 16 bytes for each key that an update toggles come in
-	// addition.
+	// Memory is the number of bytes of key hashes to keep in memory, 0 for no limit; further ones go to temporary
+	// files. A key of the universe takes 16 bytes and a member 32. The limit does not include the finished set, the
+	// names of partitions, buffers of about 20 MiB, and 16 bytes for each key that an update toggles.
 	Memory   int64
 	TempDir  string                // of the files; os.TempDir() if empty
 	Workers  int                   // goroutines, GOMAXPROCS if 0; the set does not depend on it
@@ -64,11 +62,11 @@ type Builder struct {
 	names  names
 	stages // of Build
 
-	toggled []filter.Hash // of an update: the keys whose answer it toggles, ascending; nil if they are not known yet
+	toggled []filter.Hash // in an update, the keys whose answer it toggles, ascending; nil until they are known
 }
 
-// NewBuilder returns an empty Builder. It returns an error wrapping filter.ErrConfig if Secret and Seed are both set,
-// or a number is out of range; and ErrUpdates.
+// NewBuilder returns an empty Builder. The error wraps filter.ErrConfig if Secret and Seed are both set or a number is
+// out of range, or is ErrUpdates.
 func NewBuilder(c Config) (*Builder, error) {
 	switch _, err := drift.AllowedShrink(c.Shrink, 0); {
 	case err != nil:
@@ -94,9 +92,10 @@ func NewBuilder(c Config) (*Builder, error) {
 // The lowest 32 bits of Lo of a gathered hash: partition·2, plus memberBit for a member.
 const memberBit = 1
 
-// AddMembers adds members. A set with Config.Partitioned needs the partition of each key, and others must have none. It
-// returns an error wrapping filter.ErrConfig otherwise, or one wrapping filter.ErrTooLarge for more than MaxPartitions
-// partitions, or is one of a temporary file. It panics if there are partitions, but not as many as keys.
+// AddMembers adds members. With Config.Partitioned, partitions[i] is the partition of keys[i]; without it, there must
+// be no partitions. Otherwise the error wraps filter.ErrConfig. It wraps filter.ErrTooLarge for more than MaxPartitions
+// partitions; other errors come from a temporary file. AddMembers panics if there are partitions but not as many as
+// keys.
 func (b *Builder) AddMembers(keys [][]byte, partitions ...[]byte) error {
 	return b.add(partitionsOf(keys, partitions), keys, memberBit)
 }

@@ -9,11 +9,11 @@ import (
 	"slices"
 )
 
-// code is what a class says about its partitions: 2·r, plus 1 if they are inverted.
+// code is the code of a class of partitions: 2·r, plus 1 if they are inverted.
 type code uint8
 
 const (
-	constant = 32             // the r of partitions whose keys are all members, or all not
+	constant = 32             // the r of partitions in which all keys or no keys are members
 	maxCodes = 2*constant + 2 // codes are below it
 )
 
@@ -39,13 +39,13 @@ func (t tally) listed(c code) uint64 {
 	return t.members
 }
 
-// Costs are in units of 2^-16 bits, in whole numbers: the choice of classes decides the bytes of the file, and
-// floating-point results differ between processors.
+// Costs are integers in units of 2^-16 bits: the choice of classes decides the bytes of the file, and floating-point
+// results differ between processors.
 const (
 	costBit    = 1 << 16
 	costLevel2 = 65836 // a key of level 2: 1.0046 bits
-	costSlack  = 300   // of a key of level 1, besides r bits
-	costRate   = 26    // of a key of level 1, for each of its r bits
+	costSlack  = 300   // per key of level 1, in addition to r bits
+	costRate   = 26    // per key of level 1 and per bit of r
 	costPart   = 300 * costBit
 	costClass  = 56 * costBit
 	costName   = 68800 // a bit of the class function for each partition: 1.05 bits
@@ -67,7 +67,7 @@ func (t tally) cost(c code) uint64 {
 	return few*(r*(costBit+costRate)+costSlack) + few*costLevel2 + (t.keys-few)*costLevel2>>r
 }
 
-// allCodes are the codes that a partition may want, those for equal sizes in the order of preference. r=0 is the same
+// allCodes are the codes that a partition may use. For equal sizes, an earlier code is preferred. r=0 is the same
 // inverted or not.
 var allCodes = func() []code {
 	all := []code{2 * constant, 2*constant + 1, 0}
@@ -78,18 +78,20 @@ var allCodes = func() []code {
 }()
 
 // choose returns the codes to use, in ascending order, and for each partition the index of its code among them. If ctx
-// ends first, it returns ctx.Err(). Time: at most 0.1 ms for each group, which is partitions with the same counts.
+// ends first, it returns ctx.Err(). It takes at most 0.1 ms per group of partitions with the same counts.
 //
-// A code costs a part of the file, and bits for each partition, so that many small partitions want few codes, perhaps
-// one that is the best for none of them alone. choose adds one code after the other, and returns the best set on the
-// way. With one code, some sets of trials had 3.6 times the bytes, and with the best code of each partition 11 times.
+// Each code adds a part to the file, and bits to the index of each partition. So for many small partitions few codes
+// are best, perhaps a single one that is not the best code of any partition. choose adds codes one by one, and returns
+// the best set of codes it has seen. In trials, some sets had 3.6 times the bytes with only one code, and 11 times the
+// bytes with the best code of each partition.
 func choose(ctx context.Context, partitions []tally, p *stages) (codes []code, index []uint8, err error) {
 	groups := grouped(partitions)
 	c := chooser{ctx: ctx, groups: groups, partitions: len(partitions), candidates: candidates(groups),
 		sizes: make([]uint64, len(groups)), p: p}
 	p.next(stagePick, uint64(4*len(c.groups)*len(c.candidates)))
 
-	// The index of a class takes a bit more from 3, 5, 9 codes on, which the second further code may be worth.
+	// The index of a class takes one more bit from 3, 5 and 9 codes on, which may pay off only with the second added
+	// code.
 	const misses = 2
 	least := uint64(math.MaxUint64)
 	var tried []code
@@ -110,13 +112,13 @@ func choose(ctx context.Context, partitions []tally, p *stages) (codes []code, i
 	return codes, index, nil
 }
 
-// chooser looks for the codes of groups.
+// chooser searches for the best codes of groups.
 type chooser struct {
 	ctx        context.Context
 	groups     []group
 	partitions int
 	candidates []code
-	sizes      []uint64 // of a partition of each group
+	sizes      []uint64 // the size of one partition of each group
 	p          *stages
 }
 
@@ -142,7 +144,7 @@ func grouped(partitions []tally) (groups []group) {
 	return groups
 }
 
-// allSizes returns the size of all partitions of a group, given the size of one: at most impossible.
+// allSizes returns the size of all partitions of a group, given the size of one, capped at impossible.
 func (g group) allSizes(one uint64) uint64 {
 	if one >= impossible {
 		return impossible
@@ -156,7 +158,7 @@ func candidates(groups []group) (codes []code) {
 		return []code{2 * constant}
 	}
 	keys := uint64(0)
-	var wanted [2]bool // codes that are inverted, or not
+	var wanted [2]bool // whether inverted codes, and others, may save something
 	for _, g := range groups {
 		keys += g.n * g.keys
 		wanted[0] = wanted[0] || 2*g.members <= g.keys
@@ -171,10 +173,11 @@ func candidates(groups []group) (codes []code) {
 	return codes
 }
 
-// grow returns one more code and the size with them. It adds the code that saves most. Of few codes, it then replaces
-// one by another as long as that saves 1/256: the best single code is often not one of the best two.
+// grow returns codes with one more code, and the size with them. It adds the code that saves most. If there are few
+// codes, it then replaces codes as long as a replacement saves 1/256: the best single code is often not one of the best
+// two.
 func (c *chooser) grow(codes []code) ([]code, uint64) {
-	const few = 6 // with more codes it saved nothing in trials
+	const few = 6 // with more codes, replacing saved nothing in trials
 	added, size := c.add(codes)
 	codes = append(codes, added)
 	if len(codes) > few {
@@ -242,7 +245,7 @@ func cheapest(t tally, codes []code) (best code) {
 	return best
 }
 
-// fixed returns the size of what does not depend on which partition has which code.
+// fixed returns the part of the size that does not depend on which partition has which code.
 func fixed(codes []code, partitions int) (size uint64) {
 	var layers [constant + 1]bool
 	for _, c := range codes {

@@ -1,6 +1,6 @@
-// Package exact makes sets that answer without error for every key of a stated universe: revoked among all issued
+// Package exact makes sets that answer without error for every key of a given universe: revoked among all issued
 // certificates, blocked among all known domains, bots among all accounts seen. A set takes a little more than the
-// entropy of the choice, log2 C(universe, members) bits: 8.6 bits a member if 1% of the universe are members.
+// entropy of the choice, log2 C(universe, members) bits: 8.6 bits per member if 1% of the universe are members.
 //
 // [Build] makes a [Set] of two lists, the members and the universe; [Builder] takes keys from many goroutines.
 // [Set.Save] writes a file, [Open] reads it, [OpenLive] follows it, and [Set.Contains] asks. To change a set, build
@@ -19,11 +19,12 @@
 //
 // # Partitions
 //
-// Often the density of members differs: by the issuer of a certificate, by the day. If each key comes with the name of
-// its partition, each partition gets its own r. Those with more members than other keys are inverted: level 1 then has
-// the others. Partitions without a member, or with members only, need no bits besides their class. All partitions with
-// the same r share level 1, and all share level 2, so that small partitions cost no more per key than large ones. The
-// class of a partition, r and inverted, is stored in a ribbon over the names of the partitions. Names are not stored.
+// Often the density of members differs between groups of keys, such as the issuers of certificates, or days. If each
+// key comes with the name of its partition, each partition gets its own r. Partitions in which more than half of the
+// keys are members are inverted: level 1 then has the keys that are not members. Partitions without a member, or with
+// members only, need no bits besides their class. All partitions with the same r share level 1, and all share level 2,
+// so that small partitions cost no more per key than large ones. The class of a partition, r and inverted, is stored in
+// a ribbon over the names of the partitions. Names are not stored.
 //
 //	partition ──► class function ──► r, inverted
 //	                                    │
@@ -32,8 +33,8 @@
 //
 // # Keys outside of the universe
 //
-// They get an answer too, which means nothing: true at the rate Info.OutsideRate on average, about 2^-(r+1), and in an
-// inverted partition 1 - 2^-(r+1). Ask for keys of the universe only.
+// Query only keys of the universe. The answer for other keys is meaningless: it is true at the rate Info.OutsideRate on
+// average, about 2^-(r+1), or 1 - 2^-(r+1) in an inverted partition.
 //
 // # Files
 //

@@ -2,7 +2,8 @@ package exact
 
 import "math/bits"
 
-// Logarithms in fixed point: the entropy is part of the file, and floating-point results differ between processors.
+// The logarithms are in fixed point: the entropy is part of the file, and floating-point results differ between
+// processors.
 
 const (
 	logBits = 56 // of the fraction of log2

@@ -17,18 +17,18 @@ func (isFilter) Error() string { return "a filter file, not an exact set" }
 
 func (isFilter) Unwrap() error { return filter.ErrMagic }
 
-// ErrUpdates means that Config.Base has as many updates as a file may have: build the set anew, without a Base.
+// ErrUpdates means that Config.Base has as many updates as a file may have: build the set again without a Base.
 var ErrUpdates = errors.New("the set has as many updates as a file may have; build it anew, by exact build")
 
-// OutsideError says that members are not in the universe. Add them to the universe, or remove them from the members.
+// OutsideError means that members are not in the universe. Add them to the universe, or remove them from the members.
 type OutsideError struct {
 	Count uint64 // how many
-	// Keys are at most ten of them, with "partition: " before each key of a partitioned set. A Builder has
-	// only hashes: Name adds the keys.
+	// Keys has at most ten of these members, each as "partition: key" in a partitioned set. A Builder knows only
+	// hashes: Name adds the keys.
 	Keys []string
 
 	hasher filter.Hasher
-	hashes []filter.Hash // of the keys to name
+	hashes []filter.Hash // the hashes of the keys to name
 }
 
 func (e *OutsideError) Error() string {

@@ -7,18 +7,18 @@ import (
 	"reflect"
 )
 
-// Keys is a list of keys: an iter.Seq of keys alone, or an iter.Seq2 of keys and errors, of which one that is not nil
-// ends the build, or of partitions and keys, for a partitioned set. The bytes may be reused after yield has returned.
+// Keys is a list of keys: an iter.Seq of keys; an iter.Seq2 of keys and errors, where the first error ends the build;
+// or, for a partitioned set, an iter.Seq2 of partitions and keys. The bytes may be reused after yield has returned.
 type Keys interface {
 	~func(yield func([]byte) bool) | ~func(yield func(string) bool) |
 		~func(yield func([]byte, error) bool) | ~func(yield func(string, error) bool) |
 		~func(yield func(partition, key []byte) bool)
 }
 
-// Build returns the exact set of members in a universe, which must have all of them. Both are read once; if members are
-// not in the universe, members is read again, to name some of them in the *OutsideError. Errors come from
-// NewBuilder, Builder.Build and the lists. The same keys give the same bytes, in any order. For many goroutines
-// use a Builder.
+// Build returns the exact set of members in a universe, which must contain all members. It reads both lists once; if
+// members are not in the universe, it reads members again, to name some of them in the *OutsideError. Errors come from
+// NewBuilder, Builder.Build and the lists. The same keys give the same bytes, in any order. For many goroutines use a
+// Builder.
 func Build[M, U Keys](ctx context.Context, members M, universe U, c Config) (s *Set, err error) {
 	is, inPartitions := sourceOf(members)
 	all, both := sourceOf(universe)
@@ -96,7 +96,7 @@ func withoutErrors[K any](keys iter.Seq[K]) iter.Seq2[K, error] {
 	}
 }
 
-// as returns a function as another type, if that has the same signature.
+// as converts a function to another type with the same signature; ok is false if the signatures differ.
 func as[T any](f any) (t T, ok bool) {
 	v, to := reflect.ValueOf(f), reflect.TypeFor[T]()
 	if ok = v.CanConvert(to); ok {
@@ -110,7 +110,7 @@ const feedBatch = 1 << 10
 
 // feed calls f with copies of all keys, in batches, until ctx ends.
 func feed(ctx context.Context, keys source, partitioned bool, f func(partitions, keys [][]byte) error) error {
-	var text []byte // of the partitions and keys of a batch, by turns
+	var text []byte // the partitions and keys of a batch, alternating
 	var ends []int
 	flush := func() error {
 		if err := ctx.Err(); err != nil {

@@ -17,7 +17,7 @@ import (
 // DefaultMaxBytes is the largest file that Read takes without WithMaxBytes: 1 GiB.
 const DefaultMaxBytes = 1 << 30
 
-// maxFile is the largest regular file that Open reads, 1 TiB: a set of MaxKeys has less.
+// maxFile is the largest regular file that Open reads, 1 TiB: a set of MaxKeys keys is smaller.
 const maxFile = 1 << 40
 
 // Option is an option of Open, OpenLive, Read and FromBytes.
@@ -40,12 +40,12 @@ func WithSecret(secret *filter.Secret) Option {
 }
 
 // WithMaxBytes limits the size of the file. Above it the error wraps filter.ErrTooLarge. Default: DefaultMaxBytes for
-// Read, and none for the others. FromBytes ignores it.
+// Read, and no limit for Open and OpenLive. FromBytes ignores it.
 func WithMaxBytes(n uint64) Option { return func(o *options) { o.MaxBytes = max(n, 1) } }
 
-// Open reads the set in a regular file into memory. It reads the rest only if the file begins like an exact set, and a
-// folder, pipe or device is an error at once. Peak memory: the file. On error the Set is nil, and the error names the
-// path and wraps an error of the file system or of FromBytes.
+// Open reads the set in a regular file into memory. It checks that the file begins like an exact set before it reads
+// the rest. It returns an error for a folder, pipe or device without reading it. Peak memory: the file. On error the
+// Set is nil, and the error names the path and wraps an error of the file system or of FromBytes.
 func Open(ctx context.Context, path string, o ...Option) (*Set, error) {
 	return open(ctx, path, optionsOf(maxFile, o))
 }
@@ -63,8 +63,8 @@ func open(ctx context.Context, path string, o options) (*Set, error) {
 }
 
 // Read reads a set from r up to its end. On a 32-bit platform it reads at most 512 MiB. If r does not begin like an
-// exact set, it reads no more than 8 bytes. Peak memory: at most three times the bytes received. The error wraps the
-// error of r, filter.ErrTooLarge or an error of FromBytes.
+// exact set, it reads at most 8 bytes. Peak memory: at most three times the bytes received. The error wraps the error
+// of r, filter.ErrTooLarge or an error of FromBytes.
 func Read(r io.Reader, o ...Option) (*Set, error) {
 	all := optionsOf(0, o)
 	data, err := untrusted.Read(context.Background(), r, limit(readLimit(all.MaxBytes)))
@@ -76,10 +76,10 @@ func Read(r io.Reader, o ...Option) (*Set, error) {
 
 // limit returns the limit for reading an exact set of at most maxBytes.
 func limit(maxBytes uint64) untrusted.Limit {
-	const head = 8 // also tells a filter file
+	const head = 8 // enough to recognise a filter file, too
 	return untrusted.Limit{MaxBytes: maxBytes, Head: head, Check: func(b []byte) error {
 		if string(b[:min(len(b), len(magic))]) == magic[:min(len(b), len(magic))] {
-			return nil // perhaps cut: FromBytes says where
+			return nil // perhaps truncated: FromBytes returns the offset
 		}
 		return container.Broken(0, "magic", badMagic(b))
 	}}
@@ -105,8 +105,8 @@ func badMagic(b []byte) error {
 	return container.OtherKind(b)
 }
 
-// WriteTo writes the file of the set to w, with the same bytes each time. The error is the one of w, or says that the
-// Set is the zero Set or closed.
+// WriteTo writes the file of the set to w, with the same bytes each time. The error comes from w, or says that the Set
+// is the zero Set or closed.
 func (s *Set) WriteTo(w io.Writer) (n int64, err error) {
 	out := &container.Counter{To: w}
 	_, err = s.write(out)

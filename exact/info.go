@@ -14,56 +14,56 @@ type Info struct {
 	Universe, Members uint64 // numbers of keys
 	Partitions        uint64 // 0 if the set is not partitioned
 	Updates           int    // records after the base
-	// Bits is the size of what a query may read: all parts, the class function included, the headers not.
-	// Bytes is the size of the file.
+	// Bits is the size of all data that queries may read: the parts and the class function, without headers. Bytes is
+	// the size of the file.
 	Bits, Bytes uint64
 	UpdateBytes uint64 // the part of Bytes that the updates take
 	Hash        string // the hash function of the keys, without a secret
-	// BuildDue says why a set with its updates should be built anew, or is empty. That is due when the
-	// updates take a third of the bytes of the base, or when there are 100 of them: every query asks all
-	// records. Readers then load the whole file once.
+	// BuildDue is the reason why the set should be rebuilt without updates, or empty. A rebuild is due when the updates
+	// take a third of the bytes of the base, or when there are 100 updates, since every query reads all records. After
+	// it, readers load the whole file once.
 	BuildDue string
-	// Entropy is log2 C(Universe, Members): no exact set takes fewer bits on average. PartitionEntropy is
-	// the sum of that over the partitions, rounded, and 0 without partitions. It is lower, because the
-	// densities of the partitions are known. With updates it is the one of the base.
+	// Entropy is log2 C(Universe, Members): no exact set takes fewer bits on average. PartitionEntropy is the sum of
+	// the entropies of the partitions, rounded, and 0 without partitions. It is lower, because it assumes that the
+	// densities of the partitions are known. With updates it is the PartitionEntropy of the base.
 	Entropy, PartitionEntropy float64
-	// BitsPerMember is Bits divided by Members. EntropyPerMember is Entropy divided by Members, or with
-	// partitions PartitionEntropy divided by the members of the base. Both are 0 if there are none.
+	// BitsPerMember is Bits divided by Members. EntropyPerMember is Entropy divided by Members, or with partitions
+	// PartitionEntropy divided by the members of the base. Both are 0 if there are no members.
 	BitsPerMember, EntropyPerMember float64
-	// OutsideRate is the share of keys outside of the universe for which the answer is true, if they are
-	// spread over the partitions as the keys of the universe.
+	// OutsideRate is the share of keys outside the universe for which the answer is true, if they are distributed over
+	// the partitions like the keys of the universe.
 	OutsideRate float64
-	// UnknownRate is the share of keys in partitions outside of the universe for which the answer is true:
-	// such a partition gets any class. It is measured with 8192 random names: its standard error is at most
-	// 0.006. It is 0 without partitions.
+	// UnknownRate is the share of keys in unknown partitions for which the answer is true: an unknown partition gets an
+	// arbitrary class. It is measured with 8192 random names: its standard error is at most 0.006. It is 0 without
+	// partitions.
 	UnknownRate float64
 	Classes     []ClassInfo // of the base
 
-	// Changed says what Build has changed in Config.Base. It is zero if nothing has, for a set that was
-	// built without a Base, and for one that was read.
+	// Changed describes the changes that Build made to Config.Base. It is zero if there are none, if the set was built
+	// without a Base, and if it was read from a file.
 	Changed struct {
-		// Added is the number of keys for which the answer was false and is true now, and Removed of keys
-		// for which it was true and is false now. Keys that are new in the universe count if the old
-		// answer, which meant nothing, was wrong.
+		// Added is the number of keys whose answer was false and is now true, and Removed the number of keys whose
+		// answer was true and is now false. Keys that are new in the universe count if the old, meaningless answer was
+		// wrong.
 		Added, Removed uint64
 		// Bytes is the size of the record that was appended, 0 if neither answers nor counts have changed.
 		Bytes uint64
-		// Positions says that the record has coded positions. Else it has a small exact set, or there is
-		// none.
+		// Positions reports that the record has coded positions. Otherwise it has a small exact set, or there is no
+		// record.
 		Positions bool
-		// Entropy is log2 C(Universe, Added+Removed): on average no coding of the changed keys takes fewer
-		// bits, unless it knows more than the universe.
+		// Entropy is log2 C(Universe, Added+Removed): on average no encoding of the changed keys takes fewer bits,
+		// unless it knows more than the universe.
 		Entropy float64
 	}
 }
 
 // ClassInfo describes the partitions of a class.
 type ClassInfo struct {
-	R        int  // level 1 has a rate of 2^-R; 0: no level 1; 32: no level, all keys are members or none
+	R        int  // level 1 has a rate of 2^-R; 0: no level 1; 32: no levels, since all keys or no keys are members
 	Inverted bool // level 1 has the keys that are not members
 	Universe uint64
 	Members  uint64
-	// OutsideRate is Info.OutsideRate for keys outside of the universe in these partitions.
+	// OutsideRate is Info.OutsideRate for keys outside the universe in these partitions.
 	OutsideRate float64
 }
 
@@ -117,7 +117,7 @@ func (s *Set) Info() Info {
 // sizes returns the size of each record in bytes.
 func (s *Set) sizes() (all []uint64) {
 	for _, r := range s.records {
-		if r.size == 0 { // it was built and not measured
+		if r.size == 0 { // it was built, and its size is not known yet
 			all, _ = s.write(io.Discard)
 			return all
 		}
@@ -126,15 +126,15 @@ func (s *Set) sizes() (all []uint64) {
 	return all
 }
 
-// ldexp returns a logarithm of log2Choose in bits.
+// ldexp converts a result of log2Choose to bits.
 func ldexp(v uint64) float64 { return math.Ldexp(float64(v), -outBits) }
 
-// toggled returns how often exactly one of two independent events occurs.
+// toggled returns the probability that exactly one of two independent events occurs.
 func toggled(a, b float64) float64 { return a*(1-b) + b*(1-a) }
 
 func (s *Set) unknownRate() float64 {
 	const names = 1 << 13
-	random := rand.New(rand.NewPCG(1, 2)) // the same figure each time
+	random := rand.New(rand.NewPCG(1, 2)) // a fixed seed: the same figure each time
 	sum := 0.0
 	for range names {
 		name, rate := filter.Hash{Hi: random.Uint64(), Lo: random.Uint64()}, 0.0
@@ -165,7 +165,7 @@ func (r *record) outsideRate() float64 {
 	return sum / keys
 }
 
-// outsideRate returns the share of keys outside of the universe for which the answer is true.
+// outsideRate returns the share of keys outside the universe for which the answer is true.
 func (c code) outsideRate() float64 {
 	rate := math.Ldexp(1, -c.rate()-1)
 	if c.rate() == constant {

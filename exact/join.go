@@ -74,8 +74,8 @@ func join(ctx context.Context, keys *hashes.Sorted, inside func(joined) error, o
 }
 
 // join is join for the keys of a Builder, each a step of a stage. If a member is not in the universe, the error is an
-// *OutsideError, after all keys of the universe. For an update, the members are the keys to toggle, as soon as these
-// are known.
+// *OutsideError, after all keys of the universe. In an update, once the keys to toggle are known, they take the place
+// of the members.
 func (b *Builder) join(ctx context.Context, inside func(joined) error) error {
 	if b.toggled != nil {
 		inside = b.toggling(inside)
@@ -95,7 +95,7 @@ func (b *Builder) join(ctx context.Context, inside func(joined) error) error {
 	return err
 }
 
-// partitions returns the number of partitions, 1 for a set without.
+// partitions returns the number of partitions, or 1 for a set without partitions.
 func (b *Builder) partitions() int { return max(len(b.names.ids), 1) }
 
 func (b *Builder) count(ctx context.Context) ([]tally, error) {

@@ -56,7 +56,7 @@ func (b *Builder) newLevels(ctx context.Context, names []string, counts []tally)
 			id := b.names.ids[name]
 			sorted, ids = append(sorted, counts[id]), append(ids, id)
 		}
-		// All partitions have keys of the universe: else members would be outside. But there may be no keys.
+		// All partitions have keys of the universe, since all members are in it. But there may be no keys at all.
 		r.partitions = uint64(max(len(names), 1))
 	}
 	l := &levels{Builder: b, record: r, class: make([]code, len(counts))}
@@ -120,7 +120,7 @@ func (l *levels) begin() error {
 	for _, f := range forms {
 		part, keys, share := &l.index, r.partitions, memory
 		switch {
-		case f.r > 0: // these have keys at the same time
+		case f.r > 0: // these gather keys at the same time
 			part, keys, share = &l.first[f.r], listed[f.r], memory/int64(len(forms)-1)
 		case f.part == &r.last:
 			part, keys = &l.last, last
@@ -160,7 +160,7 @@ func (l *levels) buildFirst(ctx context.Context) (err error) {
 	return nil
 }
 
-// ask adds the keys of level 2: those for which level 1 is true, or that have none.
+// ask adds the keys of level 2: the keys for which level 1 is true or does not exist.
 func (l *levels) ask(ctx context.Context) error {
 	l.next(stageAsk, l.record.universe)
 	const batch = 1 << 10

@@ -17,7 +17,7 @@ const DefaultInterval = time.Second
 // file, and Set returns the new set from then on. All methods are safe for concurrent use.
 //
 // If the new file cannot be opened, Live keeps the current Set, and Err returns the error. It tries again when
-// bloomery.Live does: soon after an error that may pass, else when the file changes.
+// bloomery.Live does: soon after a transient error, else when the file changes.
 type Live struct{ file live.File[current] }
 
 // current is the set of a Live.
@@ -57,13 +57,13 @@ func openLive(
 	return l, nil
 }
 
-// Reload checks the file now and swaps it in if it has changed, or if the last attempt failed with an error that may
-// pass. If the file cannot be opened, Reload returns the error and keeps the current Set; Err returns the same error
-// until a Reload succeeds.
+// Reload checks the file now and swaps it in if it has changed, or if the last attempt failed with a transient error.
+// If the file cannot be opened, Reload returns the error and keeps the current Set; Err returns the same error until a
+// Reload succeeds.
 func (l *Live) Reload(ctx context.Context) error { return l.file.Reload(ctx) }
 
 // Set returns the current Set. It stays valid when the file is replaced, and after Close, but does not change: ask for
-// it again before the next queries. After Close, Set returns one that cannot know its answers: Contains is true.
+// it again before the next queries. After Close, Set returns a Set whose Contains is always true.
 func (l *Live) Set() *Set { return l.file.Current().Set }
 
 // Err returns the error of the last Reload, or of the last poll of publish.FollowExact, or nil. After Close it

@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/sums"
 )
 
-// cursor reads numbers of a file that is in memory. After an error it returns zeros.
+// cursor reads numbers from a file in memory. After an error it returns zeros.
 type cursor struct {
 	data []byte
 	at   uint64
@@ -23,8 +23,8 @@ type cursor struct {
 
 	secret  *filter.Secret // of a keyed hash
 	inspect bool           // a keyed hash needs no secret
-	// mend, of tests, writes what is right over wrong checksums and trailers in data, so that damage of any kind reaches
-	// the code behind them.
+	// mend is for tests: it corrects wrong checksums and trailers in data, so that damaged data reaches the code after
+	// these checks.
 	mend bool
 }
 
@@ -83,7 +83,7 @@ func (c *cursor) limited(what string, most uint64) uint64 {
 	return v
 }
 
-// checksum reads the CRC of what was read from a byte on, and compares it.
+// checksum reads a CRC and compares it with the CRC of the bytes between offset from and the current offset.
 func (c *cursor) checksum(what string, from uint64) uint32 {
 	sum := sums.CRC(c.data[from:c.at])
 	stored := c.bytes(what+" checksum", crcSize)
@@ -112,7 +112,7 @@ func (c *cursor) parse() (*Set, error) {
 	return s, nil
 }
 
-// parseTrailer reads the trailer if the last record was read, and returns false if another record follows.
+// parseTrailer returns false if another record follows; otherwise it reads the trailer.
 func (s *Set) parseTrailer(c *cursor) bool {
 	if len(s.records) == 0 {
 		return false
@@ -191,7 +191,7 @@ func (s *Set) parseRecord(c *cursor) *record {
 	return r
 }
 
-// parsePrevious reads the CRC of the record before.
+// parsePrevious reads the CRC of the previous record.
 func (s *Set) parsePrevious(c *cursor) {
 	stored := c.bytes("previous", crcSize)
 	if c.err != nil {
@@ -228,7 +228,7 @@ func (s *Set) parseHasher(c *cursor) {
 	}
 }
 
-// parseCounts reads what a record reports besides its classes.
+// parseCounts reads the counts of a record.
 func (s *Set) parseCounts(c *cursor, r *record) {
 	r.universe = c.uvarint("universe")
 	r.members = c.limited("members", r.universe)
@@ -259,7 +259,7 @@ func (r *record) parseClasses(c *cursor) {
 	}
 }
 
-// parseBody reads the parts, after it has compared their sizes with what is left of the file.
+// parseBody checks that the sizes of the parts fit in the rest of the file, and reads the parts.
 func (r *record) parseBody(c *cursor, forms []form, all []family.Encoded) {
 	var size uint64
 	sections := make([][]uint64, len(all))

@@ -21,7 +21,7 @@ const (
 	maxTail   = 256
 	maxSeed   = 1<<16 - 1
 	maxStarts = 1 << 48
-	startUnit = 64 // a number of starts is a multiple of it
+	startUnit = 64 // the number of starts is a multiple of this
 
 	// tryBoth is the number of keys below which a part is built with both widths, and the smaller one is taken. Above
 	// it, width 128 is always smaller.
@@ -35,10 +35,10 @@ type part = ribbon.Filter
 
 func decodePart(e family.Encoded) (*part, error) { return ribbon.Decode(e) }
 
-// form is what the classes decide about a part.
+// form has the properties of a part that follow from the classes.
 type form struct {
 	r, valueBits int
-	part         **part // where it stands in the record
+	part         **part // its field in the record
 }
 
 // forms returns the forms of the parts of a record with classes, in the order of the file.
@@ -79,7 +79,7 @@ func appendGeometry(b []byte, f *part) []byte {
 	return binary.AppendUvarint(b, r.Uint("tail_seed"))
 }
 
-// readGeometry reads the geometry of a part with that form: the result has no sections yet.
+// readGeometry reads the geometry of a part with that form. The result has no sections yet.
 func readGeometry(c *cursor, f form) family.Encoded {
 	const maxKeys = 1 << 56
 	e := family.Encoded{Keys: c.limited("keys of a part", maxKeys-1)}

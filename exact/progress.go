@@ -52,7 +52,7 @@ func (p *stages) done(steps uint64) {
 	}
 }
 
-// to sets the steps that are done, unless more are, and reports them. It is for stages of few calls.
+// to raises the number of finished steps to at least steps, and reports it. It is for stages with few calls.
 func (p *stages) to(steps uint64) {
 	if steps > p.steps {
 		p.steps = steps

@@ -33,7 +33,7 @@ const (
 // class is an entry of the class table of a record.
 type class struct {
 	code
-	tally // of its partitions; members are the keys that the record has
+	tally // of its partitions; members are the keys that the record contains
 }
 
 // record is a record of a file. See docs/format/exact.md.
@@ -48,7 +48,7 @@ type record struct {
 	first [constant]*part // level 1, by r; nil where no class needs it
 	last  *part           // level 2
 
-	positions *positions // of kindPositions, which has nothing of the above but the counts
+	positions *positions // for kindPositions; of the fields above, only the counts are then set
 
 	crc  uint32 // of the body
 	size uint64 // in bytes
@@ -76,14 +76,14 @@ func (r *record) bits() (n uint64) {
 	return n
 }
 
-// place is what a record of a file depends on besides its content.
+// place has the data outside a record that its bytes depend on.
 type place struct {
 	hasher   filter.Hasher
 	at       uint64 // where the record begins
-	previous uint32 // CRC at the end of the record before
+	previous uint32 // CRC at the end of the previous record
 }
 
-// appendStart appends what all records begin with.
+// appendStart appends the bytes with which all records begin.
 func (r *record) appendStart(b []byte, p place) []byte {
 	b = append(b, magic...)
 	b = appendUvarints(b, version, r.kind)
@@ -156,5 +156,5 @@ func (r *record) writeTo(w io.Writer, p place) error {
 	return err
 }
 
-// padding returns how many bytes are missing to a multiple of 8.
+// padding returns the number of bytes that pad n bytes to a multiple of 8.
 func padding(n uint64) uint64 { return -n % 8 }

@@ -8,14 +8,13 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// partitionMask is the part of Lo that a set does not use. While a set is built, it holds the partition of the key.
+// partitionMask is the part of Lo that a set does not use. During a build it holds the partition of the key.
 const partitionMask = 1<<32 - 1
 
-// Set answers whether keys of a universe are members, without error. It does not change, so all methods are
-// safe for concurrent use. The answer for a key outside of the universe means nothing; see Info.OutsideRate.
+// Set answers whether keys of a universe are members, without error. It is immutable, so all methods are safe for
+// concurrent use. The answer for a key outside the universe is meaningless; see Info.OutsideRate.
 //
-// The zero Set contains nothing and cannot be written. A Live that was closed has a Set that cannot know its answers:
-// it contains everything.
+// The zero Set contains nothing and cannot be written. The Set of a closed Live answers true for every key.
 type Set struct {
 	hasher  filter.Hasher
 	records []*record // the base, then updates; none for the zero Set
@@ -39,16 +38,16 @@ func (s *Set) empty() error {
 // partitioned reports whether keys have partitions.
 func (s *Set) partitioned() bool { return len(s.records) > 0 && s.records[0].partitions > 0 }
 
-// Contains reports whether a key of the universe is a member. In a set with partitions it asks for the key of the
-// partition that follows the key, or without one, of the partition with the empty name; other sets ignore partitions,
-// as all ignore a second one. It allocates only if there are partitions, and a name and its key together have more than
-// 200 bytes.
+// Contains reports whether a key of the universe is a member. In a set with partitions, partition[0] is the partition
+// of the key; the default is the partition with the empty name. Other elements are ignored, as is the argument in a set
+// without partitions. It allocates only if the set has partitions and the name and the key together have more than 200
+// bytes.
 func (s *Set) Contains(key []byte, partition ...[]byte) bool {
 	var name []byte
 	if len(partition) > 0 {
 		name = partition[0]
 	}
-	return s.contains(name, key) // Contains is inlined: the list of partitions costs nothing
+	return s.contains(name, key) // Contains is inlined, so the list of partitions costs nothing
 }
 
 func (s *Set) contains(partition, key []byte) bool {
@@ -100,7 +99,7 @@ func (r *record) value(h filter.Hash) bool {
 	return v == 1
 }
 
-// sumBuffer is the size of the buffer in which a partition and a key are put together.
+// sumBuffer is the size of the buffer in which a partition and a key are joined.
 const sumBuffer = 210
 
 // sumIn returns the hash of a key of a partition, and its buffer for the next call.
@@ -110,7 +109,7 @@ func sumIn(h filter.Hasher, buffer, partition, key []byte) (filter.Hash, []byte)
 	return cut(h.Sum(buffer)), buffer
 }
 
-// sumAll returns the hashes of keys, which are in partitions unless these are nil.
+// sumAll returns the hashes of keys in their partitions, or of keys alone if partitions is nil.
 func sumAll(h filter.Hasher, partitions, keys [][]byte) []filter.Hash {
 	hs := make([]filter.Hash, len(keys))
 	var buffer []byte

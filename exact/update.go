@@ -17,7 +17,7 @@ const MaxUpdates = 255
 // 50 keys on, see docs/exact.md.
 const tryPositions = 64
 
-// changed is what Build has changed in Config.Base: see Info.Changed.
+// changed describes the changes that Build made to Config.Base: see Info.Changed.
 type changed struct {
 	Added, Removed uint64
 	Bytes          uint64
@@ -68,7 +68,7 @@ func (b *Builder) update(ctx context.Context) (*Set, error) {
 	return &Set{hasher: old.hasher, records: records, changed: u}, nil
 }
 
-// lost returns an error if more members or keys of the universe are lost since the last record than Config.Shrink
+// lost returns an error if more members or keys of the universe were lost since the last record than Config.Shrink
 // allows.
 func (c *comparison) lost(last *record) error {
 	keys, _ := drift.AllowedShrink(c.config.Shrink, drift.ShrinkOfUniverse) // NewBuilder has checked Shrink
@@ -77,7 +77,7 @@ func (c *comparison) lost(last *record) error {
 		drift.CheckShrink("keys of the universe", last.universe, c.next.universe, keys))
 }
 
-// comparison compares the answers of a set with what they should be.
+// comparison compares the answers of a set with the right ones.
 type comparison struct {
 	*Builder
 	batch
@@ -85,18 +85,18 @@ type comparison struct {
 	waiting []joined
 	answers [batchLen]bool
 
-	counts []tally // of each partition: keys, and keys to toggle
+	counts []tally // per partition: the number of keys, and of keys to toggle
 	next   record  // with the counts of the update
 	changed
 }
 
-// run asks the set for all keys, and lists those to toggle.
+// run queries the set for all keys, and lists the keys to toggle.
 func (c *comparison) run(ctx context.Context) error {
 	c.named = make([]filter.Hash, len(c.counts))
 	for name, id := range c.Builder.names.ids {
 		c.named[id] = c.hasher.SumString(name)
 	}
-	toggled := []filter.Hash{} // not nil, so that it is known
+	toggled := []filter.Hash{} // not nil: nil means that the keys are not known yet
 	flush := func() {
 		c.answer(c.answers[:len(c.waiting)])
 		for i, k := range c.waiting {
@@ -160,7 +160,7 @@ func (c *comparison) smallest(ctx context.Context) (*record, error) {
 	return listed, nil
 }
 
-// listed returns the record of the update as positions, or nil if there are none that no other key has.
+// listed returns the record of the update as positions, or nil if no positions tell the keys from all others.
 func (c *comparison) listed(ctx context.Context) (*record, error) {
 	r := c.next
 	r.kind, r.positions = kindPositions, &positions{}
@@ -199,5 +199,5 @@ func (i *Info) due() string {
 	return ""
 }
 
-// dueUpdates is the number of updates from which on a build is due.
+// dueUpdates is the number of updates at which a rebuild is due.
 const dueUpdates = 100

@@ -17,7 +17,7 @@ const (
 	// maxPositions is the largest number of positions in a file. It bounds the memory of a reader.
 	maxPositions = 4096
 	maxPlaceSeed = 1<<16 - 1
-	// placeSeeds is how many seeds findPositions compares. Each takes a pass over the hashes of the universe.
+	// placeSeeds is the number of seeds that findPositions compares. Each takes a pass over the hashes of the universe.
 	placeSeeds = 16
 
 	placeStep = 0x9e3779b97f4a7c15
@@ -46,7 +46,7 @@ func (p *positions) has(h filter.Hash) bool {
 	return ok
 }
 
-// low returns the number of bits of a gap between n positions that are stored as they are.
+// low returns the number of low bits of a gap between n positions that a Rice code stores verbatim.
 func low(width uint, n int) uint {
 	return max(width, uint(bits.Len(uint(n)))) - uint(bits.Len(uint(n)))
 }
@@ -54,7 +54,7 @@ func low(width uint, n int) uint {
 // appendTo appends the gaps between the positions in a Rice code.
 func (p *positions) appendTo(b []byte) []byte {
 	k, next := low(p.bits, len(p.list)), uint64(0)
-	free := 0 // bits of the last byte
+	free := 0 // unused bits of the last byte
 	put := func(bit uint64) {
 		if free == 0 {
 			b, free = append(b, 0), 8
@@ -76,7 +76,7 @@ func (p *positions) appendTo(b []byte) []byte {
 	return b
 }
 
-// outsideRate returns the share of keys outside of the universe that have a position in the list.
+// outsideRate returns the share of keys outside the universe that have a position in the list.
 func (p *positions) outsideRate() float64 { return math.Ldexp(float64(len(p.list)), -int(p.bits)) }
 
 // appendPositions returns the record, of kindPositions, and sets its CRC and size.
@@ -94,7 +94,7 @@ func (r *record) appendPositions(at place) []byte {
 	return b
 }
 
-// parsePositions reads what a record of kindPositions has behind its counts. start is where the record starts.
+// parsePositions reads the part of a record of kindPositions after its counts. start is where the record starts.
 func (r *record) parsePositions(c *cursor, start uint64) {
 	p := &positions{}
 	r.positions = p
@@ -170,8 +170,8 @@ func readPositions(b []byte, n int, width uint) (list []uint64, size int, err er
 	return list, size, nil
 }
 
-// finder looks for the shortest positions of keys that no other key of the universe has. Call see for all other keys of
-// the universe, in any order, then best.
+// finder searches for the shortest positions that tell the keys from all other keys of the universe. Call see for all
+// other keys of the universe, in any order, then best.
 type finder struct {
 	tries [placeSeeds]try
 }
@@ -179,9 +179,9 @@ type finder struct {
 // try is a seed of a finder.
 type try struct {
 	places []uint64 // of the keys, ascending
-	need   uint     // bits that tell them from all keys so far; above 64 if there are not enough
-	near   []uint64 // a bit for each start of a place: whether a key has it
-	shift  uint     // from a place to its start
+	need   uint     // bits that tell them from all keys so far; above 64 if 64 bits are not enough
+	near   []uint64 // a bit for each prefix of a place: whether a key has the prefix
+	shift  uint     // shift from a place to its prefix
 }
 
 // newFinder returns the finder for these keys.
@@ -207,10 +207,10 @@ func newFinder(keys []filter.Hash) *finder {
 	return f
 }
 
-// tell makes the positions long enough that two places differ.
+// tell makes the positions long enough to tell two places apart.
 func (t *try) tell(a, b uint64) { t.need = max(t.need, uint(bits.LeadingZeros64(a^b))+1) }
 
-// see makes the positions long enough that no other key has one of them.
+// see makes the positions long enough that the key with hash h has none of them.
 func (f *finder) see(h filter.Hash) {
 	for seed := range f.tries {
 		t := &f.tries[seed]

@@ -9,18 +9,18 @@ import (
 
 // Verification is what a Verifier found.
 type Verification struct {
-	Universe, Members uint64 // distinct keys that were asked for
+	Universe, Members uint64 // distinct keys that were queried
 	Missing           uint64 // members for which the answer is false
 	FalselyPresent    uint64 // keys of the universe that are not members, for which the answer is true
 	Wrong             uint64 // wrong answers: Missing + FalselyPresent
 	Outside           uint64 // members that are not in the universe, which are not among Members
 }
 
-// Verifier asks a set for every key of its universe. Add all members and all keys of the universe, in any order and
+// Verifier queries a set for every key of its universe. Add all members and all keys of the universe, in any order and
 // from any number of goroutines, then call Commit once, or Close.
 //
-// It finds out which keys are members by hashes of 96 bits under another seed than the set has. So it also finds
-// keys that the hash function of the set takes for the same.
+// It identifies keys by hashes of 96 bits, under another seed than the set has. So it also finds errors from keys with
+// equal hashes in the set.
 type Verifier struct {
 	progress func(filter.Progress) // may be nil
 
@@ -29,11 +29,11 @@ type Verifier struct {
 	keys   *hashes.Sorted
 }
 
-// presentBit is set in the Lo of a gathered hash if the set has the key.
+// presentBit is set in the Lo of a gathered hash if the set contains the key.
 const presentBit = 2
 
-// NewVerifier returns a Verifier of s. It takes Memory, TempDir, Workers and Progress of c; a key of the universe and a
-// member take 16 bytes of memory each.
+// NewVerifier returns a Verifier of s. It uses only the fields Memory, TempDir, Workers and Progress of c; each key of
+// the universe and each member take 16 bytes of memory.
 func (s *Set) NewVerifier(c Config) *Verifier {
 	return &Verifier{progress: c.Progress, set: s, hasher: filter.NewHasher(^s.hasher.Seed()),
 		keys: hashes.NewSorted(hashes.Config{Memory: c.Memory, Dir: c.TempDir, Workers: c.Workers})}

@@ -1,7 +1,7 @@
-// Package filter defines the words that the signatures of all packages of Bloomery share: the 128-bit Hash of a key and
-// the Hasher that computes it, the Spec and the Info of a filter, and the errors.
+// Package filter defines the types that all packages of Bloomery share: the 128-bit Hash of a key and the Hasher that
+// computes it, the Spec and the Info of a filter, and the errors.
 //
-// Most programs need of it:
+// Most programs need only:
 //
 //   - the errors, such as [ErrNotFound] and [ErrChecksum], each with what to do;
 //   - [Info], which bloomery.Set.Info returns, and [Spec];

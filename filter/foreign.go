@@ -19,9 +19,9 @@ const (
 	// Murmur3 is the hash function of Guava: MurmurHash3 x64 128 with seed 0. Lo is its first word, Hi its
 	// second.
 	Murmur3 HashID = 4
-	// Murmur3Twice is the hash function of bits-and-blooms: MurmurHash3 x64 128 of the key, then of the key
-	// followed by a byte 1; 256 bits in total. Lo is the first of the four words, Hi the last. A Hash has
-	// no room for the other two, so that a Hash has more false positives than its key.
+	// Murmur3Twice is the hash function of bits-and-blooms: MurmurHash3 x64 128 of the key, then of the key followed by
+	// a byte 1; 256 bits in total. Lo is the first of the four words, Hi the last. A Hash has no room for the other
+	// two, so a query by Hash has more false positives than a query by key.
 	Murmur3Twice HashID = 5
 	// Murmur64A is the hash function of RedisBloom: MurmurHash64A of the key, twice. Lo has the seed
 	// 0xc6a4a7935bd1e995, Hi has the seed Lo.
@@ -30,9 +30,9 @@ const (
 	// last 1 to 3 bytes; 64 bits in total. The lower half of Lo has the seed 0, its upper half has the lower half as
 	// seed. Hi is Lo with the lower 32 bits zero.
 	Murmur3x86 HashID = 7
-	// Uint64 is no hash function: the key is a number. It is for FastFilter, whose filters take keys of 64 bits and mix
-	// them with a seed of their own. Lo is the number if the key has 8 bytes, little endian; keys of other lengths,
-	// which FastFilter does not have, are XXH64 with seed 0. Hi is Lo with the lower 32 bits zero.
+	// Uint64 is not a hash function: it takes the key as a number. It is for filters of FastFilter, which take 64-bit
+	// keys and mix them with their own seed. Lo is the number if the key has 8 bytes, little endian; keys of other
+	// lengths, which FastFilter does not have, are XXH64 with seed 0. Hi is Lo with the lower 32 bits zero.
 	Uint64 HashID = 8
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Hash is the 128-bit hash of a key. The pages of docs/format say which bits a family uses for what.
+// Hash is the 128-bit hash of a key. The pages of docs/format describe which bits each family uses.
 type Hash struct {
 	Hi, Lo uint64
 }
@@ -49,9 +49,8 @@ func (id HashID) String() string {
 // give every key the same Hash. Words of secrets are masked, so the time of a comparison says nothing about them. A
 // Hasher prints without its secret; see String.
 type Hasher struct {
-	// Three fields fit in registers when a Hasher is passed by value. With five fields it was passed on the
-	// stack, and each query waited for the loads of the previous one: 3x the time of a query for a present
-	// key among 20 million.
+	// Three fields fit in registers when a Hasher is passed by value. With five fields it was passed on the stack, and
+	// each query waited for the loads of the previous one, which took 3x the time for a present key among 20 million.
 
 	// kind is the HashID in its lower 16 bits. For SipHash the upper 48 bits are the upper 48 bits of KeyCheck, else 0.
 	kind uint64
@@ -82,7 +81,7 @@ func (h Hasher) Sum(key []byte) Hash {
 	if h.kind != uint64(XXH3) || n < 9 || n > 16 {
 		return h.sumOther(key)
 	}
-	// XXH3-128 for inputs of 9 to 16 bytes. The library has the same behind another call, for 4.3 ns instead of 3.
+	// XXH3-128 for inputs of 9 to 16 bytes, inlined: the call of the library takes 4.3 ns instead of 3 ns.
 	first, last := binary.LittleEndian.Uint64(key), binary.LittleEndian.Uint64(key[n-8:])
 	hi, lo := bits.Mul64(first^last^(shortFlipLo-h.a), prime64)
 	lo += uint64(n-1) << 54
@@ -99,8 +98,8 @@ func (h Hasher) Sum(key []byte) Hash {
 // SumString returns Sum([]byte(key)) without copying the key. It does not allocate.
 func (h Hasher) SumString(key string) Hash { return h.Sum(view(key)) }
 
-// SumUint64 returns Sum of the eight bytes of key, little endian. It does not allocate. For XXH3 it is the algorithm
-// for inputs of 4 to 8 bytes, computed without a copy of the key in memory.
+// SumUint64 returns Sum of the eight bytes of key, little endian. It does not allocate. For XXH3 it computes the
+// algorithm for inputs of 4 to 8 bytes without a copy of the key in memory.
 func (h Hasher) SumUint64(key uint64) Hash {
 	if h.kind != uint64(XXH3) {
 		return h.sumOtherUint64(key)
@@ -138,7 +137,7 @@ func sumUint64(key, flip uint64) Hash {
 	return Hash{Hi: hi ^ hi>>32, Lo: lo ^ lo>>28}
 }
 
-// sumOtherUint64 is apart from SumUint64, so that SumUint64 has no array on its stack.
+// sumOtherUint64 is a separate function so that SumUint64 has no array on its stack.
 //
 //go:noinline
 func (h Hasher) sumOtherUint64(key uint64) Hash {

@@ -6,17 +6,17 @@ import "time"
 type Info struct {
 	// Spec is the family and the geometry.
 	Spec Spec
-	// Keys is the number of keys added minus the number removed. A key that was added twice counts twice.
-	// Families that gather all keys before they build drop duplicates among those, unless they count keys.
+	// Keys is the number of keys added minus the number removed. A key that was added twice counts twice, except in
+	// families that gather all keys before the build: they drop duplicates, unless they count keys.
 	Keys uint64
-	// Late is the number of Keys that were added after the search that fitted the filter to the others. It
-	// is 0 in families that do not search.
+	// Late is the number of Keys that were added after the search that fitted the filter to its keys. It is 0 in
+	// families that do not search.
 	Late uint64
-	// Bits is the size of what a query may read, in bits: side information and exceptions included, file
-	// headers not.
+	// Bits is the size in bits of all data that queries may read: it includes side information and exceptions, but not
+	// file headers.
 	Bits uint64
-	// Fill is the share of places in use: bits that are set, or in families that store fingerprints or
-	// counters, slots, cells or counters that are not empty. Side information does not count.
+	// Fill is the share of the filter in use, without side information: of bits that are set, or in families that store
+	// fingerprints or counters, of slots, cells or counters that are not empty.
 	Fill float64
 	// FillSearched is Fill at the end of the search, before any Late key. It is 0 in families that do not
 	// search.
@@ -24,8 +24,8 @@ type Info struct {
 	// Capacity is the number of keys that the filter was sized for. It is 0 in families without a limit,
 	// whose rate rises with every key.
 	Capacity uint64
-	// Pools are the extensions that full buckets take, from the second level on. It is nil in families
-	// without them.
+	// Pools are the pools of extensions for full buckets, from the second level on. It is nil in families without such
+	// pools.
 	Pools []Pool
 	// FPRPrior is p_b, the false-positive rate predicted from the number of keys and the geometry.
 	FPRPrior float64
@@ -48,13 +48,13 @@ func (i Info) BitsPerKey() float64 {
 }
 
 // ValuesOnly reports whether the filter is a static function without fingerprints, such as ribbon(r=0,value_bits=8): it
-// knows the values of its keys, and every other key seems to be present, with an arbitrary value.
+// knows the values of its keys, and reports every other key as present, with an arbitrary value.
 func (i Info) ValuesOnly() bool {
 	_, ok := i.Spec.Param("value_bits")
 	return ok && i.FPRPrior == 1
 }
 
-// Pool counts equal pieces of memory that buckets take when they are full: how many there are and how many are taken.
+// Pool counts the equal pieces of memory that full buckets take: how many there are and how many are taken.
 type Pool struct {
 	Size uint64 `json:"size"`
 	Used uint64 `json:"used"`

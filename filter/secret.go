@@ -14,11 +14,11 @@ import (
 const SecretSize = 16
 
 // Secret is the secret of a keyed Hasher: two little-endian words. Every value is valid; NewSecret makes a random one,
-// and Secret(b) takes the bytes of a slice. fmt, log/slog and JSON show it as REDACTED. Only in an unexported field,
-// where fmt does not call methods, it can be seen: hold a Hasher there, which is masked.
+// and Secret(b) takes the bytes of a slice. fmt, log/slog and JSON show it as REDACTED. In an unexported field, fmt
+// does not call its methods and prints the secret: hold a Hasher there instead, which masks it.
 type Secret [SecretSize]byte
 
-// redacted is what is shown of a Secret.
+// redacted is printed in place of a Secret.
 const redacted = "REDACTED"
 
 // NewSecret returns a random Secret. Keep it: files do not contain it.
@@ -48,7 +48,7 @@ func (h Hasher) secret() (a, b uint64) {
 	return h.a ^ maskA, h.b ^ maskB
 }
 
-// pad is random and belongs to the process. It is the key of mask.
+// pad is the key of mask: random, and fixed for the life of the process.
 var pad = newPad()
 
 func newPad() (p [4]uint64) {
@@ -60,18 +60,17 @@ func newPad() (p [4]uint64) {
 	return p
 }
 
-// mask returns what the two words of a secret are XORed with while they lie in a Hasher. fmt, reflection and debug
-// printers reach unexported fields, and what they print goes to logs; through the mask they print random words. The
-// mask depends on kind, hence on the secret, so that someone who sees two Hashers and knows the secret of one learns
-// nothing about the other. It does not protect from code that reads the memory of this process, where pad lies as
-// well.
+// mask returns the two words with which a Hasher XORs the two words of its secret. fmt, reflection and debug printers
+// reach unexported fields, and their output goes to logs; with the mask they print random words. The mask depends on
+// kind, hence on the secret, so that someone who sees two Hashers and knows the secret of one learns nothing about the
+// other. It does not protect from code that reads the memory of this process, which also contains pad.
 func mask(kind uint64) (a, b uint64) {
 	a, b = bits.Mul64(kind^pad[0], pad[1]|1)
 	return a ^ pad[2], b ^ pad[3]
 }
 
-// keyCheckLabel is hashed under a secret to recognise it. It is longer than any domain or mail address, so that it is
-// unlikely to be a real key.
+// keyCheckLabel is hashed under a secret to recognise the secret. It is longer than any domain or mail address, so it
+// is unlikely to be a real key.
 const keyCheckLabel = "bloomery: this sentence is hashed to recognise the secret of a keyed filter, format 1"
 
 // KeyCheck returns 64 bits that recognise the secret of a keyed hasher and do not reveal it. They are public: files
@@ -88,7 +87,7 @@ func keyCheck(a, b uint64) uint64 {
 	return hi | 1
 }
 
-// String describes the hasher by its hash function, with the seed or the KeyCheck in hexadecimal: "xxh3-128(seed=7)",
+// String returns the name of the hash function, with the seed or the KeyCheck in hexadecimal: "xxh3-128(seed=7)",
 // "siphash-128(check=85d7c0d7ac54cb05)", "murmur3-x64-128". It never contains the secret.
 func (h Hasher) String() string {
 	switch h.ID() {

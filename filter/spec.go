@@ -101,7 +101,7 @@ func newSpec(family string, params []Param) Spec {
 	return Spec{b.String()}
 }
 
-// find returns the place of a parameter in a list that is sorted by name, and whether it is there.
+// find returns the index of a parameter in a list sorted by name, and whether the list has it.
 func find(params []Param, name string) (int, bool) {
 	return slices.BinarySearchFunc(params, name, func(p Param, n string) int { return strings.Compare(p.Name, n) })
 }
@@ -140,8 +140,8 @@ func (s Spec) Param(name string) (value string, ok bool) {
 	return "", false
 }
 
-// With returns s with one parameter set to value, instead of its earlier value if it had one. Values are strings,
-// integers or floats. With does not check them: ParseSpec(s.String()) does.
+// With returns a copy of s with one parameter set to value. Values are strings, integers or floats. With does not check
+// them: ParseSpec(s.String()) does.
 func (s Spec) With(name string, value any) Spec {
 	var v string
 	switch value := value.(type) {
@@ -212,8 +212,8 @@ const (
 	Max     Level = "max"
 )
 
-// Keep is the level without a search: what the search of an earlier filter has chosen stays, so that a filter of
-// similar keys has similar bits. Only bloomery.Set.Optimizer takes it; other builds return an error wrapping
+// Keep is the level without a search: the filter keeps the choices of the search of an earlier filter, so that filters
+// of similar keys have similar bits. Only bloomery.Set.Optimizer takes it; other builds return an error wrapping
 // ErrConfig.
 const Keep Level = "keep"
 
@@ -228,20 +228,20 @@ const (
 	// rateSlack is the factor by which a rate may exceed another without being counted as higher. With 2% more keys than
 	// planned, a Bloom filter with a rate of 1% exceeds it by 10%.
 	rateSlack = 1.1
-	// spread bounds the natural logarithm of posterior/prior rate, times sqrt(keys/log2(1/rate)). One standard deviation
-	// is 0.46 in a Bloom filter, since the number of set bits varies. It is more in a blocked one, whose rate depends on
-	// its fullest blocks: the largest value seen was 8.6.
+	// spread bounds the natural logarithm of posterior/prior rate, times sqrt(keys/log2(1/rate)). One standard
+	// deviation is 0.46 in a Bloom filter, since the number of set bits varies. It is larger in a blocked filter, whose
+	// rate depends on its fullest blocks: the largest value seen was 8.6.
 	spread = 12
 )
 
 // Exceeded reports whether the filter's false-positive rate is above FPRChosen by more than a tenth. Without a chosen
-// rate it reports whether the rate is above UselessFPR, which is no fault of a filter of ValuesOnly.
+// rate it reports whether the rate is above UselessFPR, except for ValuesOnly filters, whose rate is always 1.
 //
 // The natural spread of a filter does not count: if few keys set more bits than usual, FPRPosterior can be a multiple
-// of the rate although the size is right. Then FPRPrior is not above the rate. So both must be above it, unless the
-// posterior is far outside the spread for this number of keys. In families with a search the posterior decides alone.
+// of the rate although the size is right. FPRPrior is then not above the rate. So both must be above it, unless the
+// posterior is far outside the spread for this number of keys. In families with a search only the posterior counts.
 //
-// To ask about another rate than the chosen one, set FPRChosen first.
+// To compare with another rate, set FPRChosen first.
 func (i Info) Exceeded() bool {
 	rate := i.FPRChosen
 	if rate == 0 {

@@ -79,7 +79,7 @@ func (n *Needs) none(refused []Refused) string {
 	return "no filter does all of this:\n" + strings.Join(lines, "\n")
 }
 
-// sacrifices are the needs that can be dropped if they are impossible together, the least important one first.
+// sacrifices are the needs that can be dropped if no filter meets all of them, the least important first.
 var sacrifices = []struct {
 	instead string
 	relax   func(*Needs)
@@ -137,7 +137,7 @@ func nearest(ctx context.Context, n Needs, err error) error {
 		if i > 0 || best.Keys == 0 || n.Bytes == 0 {
 			continue
 		}
-		// Offer the number of keys for which the best filter without the limit fits into the bytes, minus 2%.
+		// Offer the number of keys for which the best filter without the limit has at most that many bytes, minus 2%.
 		m = n
 		m.Later = 0
 		if m.Keys = uint64(0.98 * n.budget() / best.BitsPerKey); m.FPR == 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// kind is a form of a family, one of those among which the planner chooses.
+// kind is a form of a family. The planner chooses among the kinds.
 type kind struct {
 	family.Form
 	spills  bool // its builder can keep keys in a file
@@ -14,7 +14,8 @@ type kind struct {
 	header  uint64
 }
 
-// kinds returns all forms of all families. It is no variable: that would link them into programs that never plan.
+// kinds returns all forms of all families. It is a function because a variable would link them into programs that never
+// plan.
 func kinds() (all []kind) {
 	for _, f := range families.All() {
 		for _, form := range f.Forms {
@@ -61,8 +62,8 @@ func (k kind) counted(n *Needs) uint64 {
 	return n.all()
 }
 
-// Room for later keys of which only Needs.Add speaks, in filters that are full at their capacity: an eighth of the
-// keys.
+// Room for later keys if Needs.Add is set without Needs.Later, in filters that are full at their capacity: an eighth of
+// the keys.
 const (
 	unasked   = 8
 	leastRoom = 16
@@ -75,7 +76,7 @@ func (k kind) sized(n *Needs, size family.Sizing) filter.Spec {
 		s = s.With("value_bits", n.ValueBits)
 	}
 	switch {
-	case n.Later == 0 && n.Add && k.bounded: // else the first added key could find no room
+	case n.Later == 0 && n.Add && k.bounded: // otherwise there might be no room for the first added key
 		s = s.With("capacity", n.Keys+max(n.Keys/unasked, leastRoom))
 	case n.Later == 0:
 	case k.Can.Has(family.CanCapacity):

@@ -6,7 +6,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// DefaultFPR is the false-positive rate of Needs without a rate and a limit of size.
+// DefaultFPR is the false-positive rate for Needs with neither a rate nor a limit of size.
 const DefaultFPR = 0.01
 
 // Needs are requirements on a filter. A zero field requires nothing, unless a default is noted.
@@ -23,8 +23,8 @@ type Needs struct {
 	Add       bool // keys are added after the build; Later says how many
 	Remove    bool // keys are removed
 	Count     bool // the filter counts how often each key was added
-	Merge     bool // filters of different keys are united
-	ValueBits int  // bits of a value that each key has, 0 to 32
+	Merge     bool // filters of different keys are merged
+	ValueBits int  // bits of the value of each key, 0 to 32
 	OneLine   bool // a query reads one cache line, or a second one in at most 5% of the cases
 	Writers   bool // many goroutines add keys at the same time
 	// Adversarial means that clients may search for false positives to query: the hash needs a secret.
@@ -47,8 +47,8 @@ const (
 	Smallest Objective = "size"
 	// Fastest is the order by the time of a query.
 	Fastest Objective = "speed"
-	// Lasting takes one filter, whose family does not depend on the number of keys, so that a list that
-	// grows keeps it and with it what its filters can do: the first form that meets the needs, of these.
+	// Lasting takes one filter, whose family does not depend on the number of keys, so that a growing list keeps its
+	// family, and with it the operations of its filters. It is the first form of this list that meets the needs:
 	//
 	//	nothing else            ribbon
 	//	Add, Later or Merge     standard
@@ -58,9 +58,9 @@ const (
 	//	OneLine                 blocked
 	//	Remove and Merge        counting
 	//
-	// Rates below 2^-32 and sizes above 33 bits a key, which no static family has, are the rates and sizes of the
-	// smallest of the other forms, mostly rankindexed. A later need does not change the family of an earlier one: Add
-	// and Remove is Remove. If none of these forms meets the needs, it is the first choice of Smallest.
+	// No static family has rates below 2^-32 or more than 33 bits per key: there, Lasting takes the smallest of the
+	// other forms, mostly rankindexed. For several needs, the form must meet all of them: Add with Remove gives
+	// rankindexed. If none of these forms meets the needs, Lasting takes the first choice of Smallest.
 	Lasting Objective = "lasting"
 )
 
@@ -98,7 +98,7 @@ func (n *Needs) check() error {
 	return nil
 }
 
-// mostKeys is the largest number of keys, more than fit into any memory.
+// mostKeys is the largest number of keys, more than fit into the memory of any machine.
 const mostKeys = 1 << 56
 
 // all returns the number of keys at the end.

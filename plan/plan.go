@@ -1,6 +1,7 @@
 // Package plan forecasts size, false-positive rate and times of a filter without building it, and ranks the filters
 // that meet given needs. Sizes and rates come from the formulas of the families, or from the tables of families that
-// search. Times come from a table that was measured on one machine; others are faster or slower, with similar ratios.
+// search. Times come from a table that was measured on one machine; other machines are faster or slower, with similar
+// ratios.
 //
 // [For] ranks the filters for [Needs], and [Forecast] forecasts one Spec. To build what a plan names, set
 // bloomery.Config.Spec to the Spec of a [Choice], or bloomery.Config.Needs to the needs.

@@ -46,7 +46,7 @@ type Refused struct {
 	Why  string      `json:"why"`
 }
 
-// Plan is the answer to Needs: the filters that meet them, best first, and those that do not.
+// Plan is the answer to Needs: the filters that meet them, best first, and the filters that do not.
 type Plan struct {
 	Choices []Choice  `json:"choices"`
 	Refused []Refused `json:"refused"`
@@ -113,7 +113,7 @@ func choose(ctx context.Context, n Needs) (Plan, error) {
 
 const (
 	likely  = 0.5  // the highest rate to try for kinds without filters of higher rates
-	useless = 0.95 // no choice has a higher rate, unless the needs allow it
+	useless = 0.95 // the highest rate of a choice, unless the needs allow a higher one
 	scatter = 1.02 // a forecast may exceed the rate by this factor: builders meet the rate
 )
 
@@ -134,12 +134,12 @@ func try(k kind, n *Needs) (choice Choice, why string) {
 		}
 	}
 	row := Forecast(choice.Spec, k.counted(n))
-	if row.Problem != "" && n.FPR > likely { // some kinds have no filters of such high rates, but better ones
+	if row.Problem != "" && n.FPR > likely { // some kinds have no filters with such high rates, only with lower ones
 		choice.Spec = k.sized(n, family.Sizing{FPR: likely})
 		row = Forecast(choice.Spec, k.counted(n))
 	}
 	b := n.budget()
-	if b >= 512 && row.Problem == "" && n.FPR == 0 && float64(row.Bits) > b+n.slack() { // whole cache lines: one less
+	if b >= 512 && row.Problem == "" && n.FPR == 0 && float64(row.Bits) > b+n.slack() { // whole cache lines: one fewer
 		size.Bytes, size.BitsPerKey = n.fits(512 * math.Floor(b/512))
 		choice.Spec = k.sized(n, size)
 		row = Forecast(choice.Spec, k.counted(n))
@@ -189,7 +189,7 @@ func try(k kind, n *Needs) (choice Choice, why string) {
 	return choice, ""
 }
 
-// overBound says how far the file of a choice is above the smallest possible size for its keys, log2(1/rate) bits each.
+// overBound describes how far the size of a choice is above the smallest possible size, log2(1/rate) bits per key.
 func overBound(c Choice, n *Needs) string {
 	rate := cmp.Or(n.FPR, c.FPRPrior)
 	times := 8 * float64(c.FileBytes) / (float64(n.all()) * math.Log2(1/rate))
@@ -230,7 +230,7 @@ func short(d time.Duration) time.Duration {
 
 func join(a, b string) string { return strings.TrimPrefix(a+"; "+b, "; ") }
 
-// noRate is the rate below which false positives do not occur in practice. Lower rates rank as equal.
+// noRate is the rate below which false positives do not occur in practice. All rates below it rank as equal.
 const noRate = 1e-12
 
 // order sorts choices, best first.
@@ -244,7 +244,7 @@ func (n *Needs) order(c []Choice) {
 		}
 		return cmp.Or(cmp.Compare(a.FileBytes, b.FileBytes), cmp.Compare(a.NsQuery, b.NsQuery))
 	})
-	if n.For == Fastest && n.FPR == 0 { // in a given size, the fastest have the worst rates: stay near the best rate
+	if n.For == Fastest && n.FPR == 0 { // the fastest filters of a size have the worst rates
 		best := 1.
 		for _, x := range c {
 			best = min(best, max(x.FPRPrior, noRate))
@@ -255,7 +255,8 @@ func (n *Needs) order(c []Choice) {
 	}
 }
 
-// outside returns 1 for rates above twice the best rate, or above its square root if that is less; else 0.
+// outside returns 1 for rates above twice the best rate, or above the square root of the best rate if that is lower;
+// else 0.
 func outside(rate, best float64) int {
 	if rate > min(2*best, math.Sqrt(best)) {
 		return 1
@@ -263,8 +264,8 @@ func outside(rate, best float64) int {
 	return 0
 }
 
-// first returns the first of the preferred forms that meets the needs. If static forms were refused for the rate, the
-// size or the time, it is the next static one, or the smallest of the others.
+// first returns the first of the preferred forms that meets the needs. If static forms were refused because of the
+// rate, the size or the time, it returns the next static form, or the smallest of the others.
 func first(n *Needs) (best Choice, ok bool) {
 	refused, others := false, []Choice(nil)
 	for _, k := range preferred() {
@@ -281,7 +282,7 @@ func first(n *Needs) (best Choice, ok bool) {
 			refused = refused || static
 		case static || !refused:
 			return choice, true
-		case k.Can.Has(family.CanCount) && !n.Count: // larger, for what was not asked for
+		case k.Can.Has(family.CanCount) && !n.Count: // larger because of an operation that is not needed
 		default:
 			others = append(others, choice)
 		}
@@ -293,8 +294,8 @@ func first(n *Needs) (best Choice, ok bool) {
 	return others[0], true
 }
 
-// least returns the fewest bits of a filter that has the size that was asked for: nine tenths, or a bit per key less,
-// and in families of cache lines one less.
+// least returns the fewest bits of a filter that counts as having the requested size: nine tenths of it, or one bit per
+// key fewer, and in families of cache lines one line fewer.
 func (n *Needs) least(k kind) float64 {
 	least := min(0.9*n.budget(), n.budget()-float64(n.all()))
 	if k.Can.Has(family.CanOneLine) {

@@ -17,8 +17,7 @@ import (
 const MaxHeader = container.MaxHeader
 
 // Blocks finds the block of a key in the file of a shard, and answers from the bytes of that block alone: a query needs
-// one short range of the file. It holds no part of the file but what its header says. All methods are safe for
-// concurrent use.
+// one short range of the file. It keeps only the header of the file in memory. All methods are safe for concurrent use.
 type Blocks struct {
 	view    blockView
 	section uint64 // offset of the blocks in the file, in bytes
@@ -51,8 +50,8 @@ func (m *Manifest) CheckBlocks() error {
 // Blocks returns the Blocks of shard i. header has the first bytes of its file: [MaxHeader] of them, or the whole file
 // if that is shorter. It verifies the checksum of the header and compares it with the manifest; the blocks themselves
 // have no checksum of their own. The error wraps errors.ErrUnsupported if the family reads more than one block, or the
-// file has exceptions, and [ErrForeign] if it is not the one of shard i. Others come from bloomery.Read about headers.
-// It panics if i is out of range.
+// file has exceptions, and [ErrForeign] if it is not the header of shard i. Other errors are the errors of
+// bloomery.Read about headers. It panics if i is out of range.
 func (m *Manifest) Blocks(i int, header []byte) (*Blocks, error) {
 	if err := m.CheckBlocks(); err != nil {
 		return nil, err
@@ -86,20 +85,20 @@ func (m *Manifest) Blocks(i int, header []byte) (*Blocks, error) {
 }
 
 // Block returns the range of the file that Contains needs for a key: its offset and its length in bytes. It is within
-// the length that the manifest has.
+// the length in the manifest.
 func (b *Blocks) Block(h filter.Hash) (offset int64, length int) {
 	at, length := b.view.Block(h)
 	return int64(b.section + at), length
 }
 
-// Contains reports whether a key may be in the shard. block has the bytes of the file at Block(h). It panics if they are
-// fewer.
+// Contains reports whether a key may be in the shard. block has the bytes of the file at Block(h). It panics if block
+// is too short.
 func (b *Blocks) Contains(block []byte, h filter.Hash) bool { return b.view.HasBlock(block, h) }
 
-// Hasher returns the hash function of the keys of the set. secret is needed for SipHash and otherwise ignored; it may be
-// nil. The error wraps filter.ErrNoSecret or filter.ErrSecret if the secret is missing or another one, filter.ErrHash
-// for an unknown hash function, filter.ErrFamily for an unknown family, and [ErrManifest] for a family that takes raw
-// keys, whose sets cannot be sharded.
+// Hasher returns the hash function of the keys of the set. secret is needed for SipHash and otherwise ignored; it may
+// be nil. The error wraps filter.ErrNoSecret or filter.ErrSecret if the secret is missing or wrong, filter.ErrHash for
+// an unknown hash function, filter.ErrFamily for an unknown family, and [ErrManifest] for a family that takes raw keys,
+// whose sets cannot be sharded.
 func (m *Manifest) Hasher(secret *filter.Secret) (filter.Hasher, error) {
 	kind, err := families.FormatOf(m.Spec.Family())
 	if err != nil {

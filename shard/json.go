@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/strictjson"
 )
 
-// Values of fields of every manifest.
+// Values of fields that are the same in every manifest.
 const (
 	formatName = "bloomery-shards"
 	version    = 1 // that this program writes and reads
@@ -48,7 +48,7 @@ func (m *Manifest) head() head {
 	}
 	b, err := json.Marshal(h) // with an empty Plan, which depends on all other fields
 	if err != nil {
-		panic(err) // no field can fail
+		panic(err) // every field can be encoded
 	}
 	sum := sha256.Sum256(b)
 	h.Plan = hex.EncodeToString(sum[:16])
@@ -56,7 +56,7 @@ func (m *Manifest) head() head {
 }
 
 // WriteTo writes the manifest: one field a line, one shard a line. The error wraps ErrManifest, and nothing is written,
-// if a field is out of range or a file has not the name of its shard.
+// if a field is out of range or a file name does not match its shard.
 func (m *Manifest) WriteTo(w io.Writer) (int64, error) {
 	if err := m.check(); err != nil {
 		return 0, err
@@ -86,7 +86,7 @@ func (m *Manifest) WriteTo(w io.Writer) (int64, error) {
 
 // fourDigits rounds a rate, so that manifests from different processors have the same bytes.
 func fourDigits(rate float64) float64 {
-	rate, _ = strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 4, 64), 64) // parses what was formatted
+	rate, _ = strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 4, 64), 64) // the formatted number parses
 	return rate
 }
 
@@ -96,7 +96,7 @@ type document struct {
 	Shards []Entry `json:"shards"`
 }
 
-// MaxItems returns the largest number of shards: what a count before them says, and at most Max.
+// MaxItems returns the largest number of shards: the count that precedes them in the file, or Max.
 func (j *document) MaxItems(string) int {
 	if j.Count > 0 {
 		return min(j.Count, Max)
@@ -104,9 +104,9 @@ func (j *document) MaxItems(string) int {
 	return Max
 }
 
-// ReadManifest reads and checks a manifest of at most 512 MiB. Its memory is bounded by the bytes that arrive, and by
-// 256 bytes and the texts of each entry; it stops at the first entry above count, or above Max. The error wraps
-// ErrManifest, or is one of r.
+// ReadManifest reads and checks a manifest of at most 512 MiB. Its memory is bounded by the bytes read, and by 256
+// bytes and the texts of each entry; it stops at the first entry beyond the count in the file or beyond Max. The error
+// wraps ErrManifest, or comes from r.
 func ReadManifest(r io.Reader) (*Manifest, error) {
 	limited := &io.LimitedReader{R: r, N: maxManifest + 1}
 	var j document
@@ -146,7 +146,7 @@ func (j *document) manifest() (*Manifest, error) {
 	if m.Hash, err = family.ParseHashID(j.Hash); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrManifest, err)
 	}
-	m.Seed, _ = strconv.ParseUint(j.Seed, 10, 64)         // another text than that of the number
+	m.Seed, _ = strconv.ParseUint(j.Seed, 10, 64)         // the text is not the canonical form of the number
 	m.KeyCheck, _ = strconv.ParseUint(j.KeyCheck, 16, 64) // is refused below
 	if err := m.check(); err != nil {
 		return nil, err

@@ -18,11 +18,11 @@ const (
 	maxBytes    = 1 << 56 // of one shard
 )
 
-// Manifest describes a sharded set. It has no times and does not depend on how the input was read: the same keys, spec,
-// seed or secret and number of shards give the same bytes.
+// Manifest describes a sharded set. It contains no times and does not depend on the order of the input: the same keys,
+// spec, seed or secret and number of shards give the same bytes.
 type Manifest struct {
-	// Spec is the spec of each shard, as it was given to its build: blocked(fpr=0.01). The spec in a
-	// shard's file has the geometry in addition.
+	// Spec is the spec of each shard, as it was given to its build: blocked(fpr=0.01). The spec in a shard's file also
+	// has the geometry.
 	Spec filter.Spec
 	// Hash is the hash function of the keys. For XXH3, filter.NewHasher(Seed) makes its Hasher; for
 	// SipHash, filter.NewKeyedHasher does, with the secret whose Hasher.KeyCheck is KeyCheck. Both are 0
@@ -32,7 +32,7 @@ type Manifest struct {
 	KeyCheck uint64
 	// FPRChosen is the false-positive rate that was chosen for the set, or 0.
 	FPRChosen float64
-	// Shards has one entry for each shard, in order. Route says which one has a key.
+	// Shards has one entry for each shard, in order. Route returns the shard of a key.
 	Shards []Entry
 }
 
@@ -100,7 +100,7 @@ func (m *Manifest) FPR() (prior, posterior float64) {
 	return prior / n, posterior / n
 }
 
-// check returns an error wrapping ErrManifest if a field is out of range or a file name is not one of its shard.
+// check returns an error wrapping ErrManifest if a field is out of range or a file name does not match its shard.
 func (m *Manifest) check() error {
 	switch {
 	case len(m.Shards) == 0 || len(m.Shards) > Max:

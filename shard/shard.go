@@ -6,12 +6,12 @@
 //	00001-of-00016.3f2a9c.bloom   a shard that was replaced gets a suffix, so that readers keep the old one
 //	...
 //
-// All shards have the same spec, hash function and seed or secret. The file of a shard is what bloomery.Build and
-// Set.Save write for its keys, byte for byte. docs/format.md describes the manifest.
+// All shards have the same spec, hash function and seed or secret. The file of a shard is byte-identical to the file
+// that bloomery.Build and Set.Save write for its keys. docs/format.md describes the manifest.
 //
 // Package bloomery builds, opens and changes sharded sets; distribute builds them on many machines. Use this package to
-// send a query to the machine that has the shard of a key: read the manifest with [ReadManifest], make the Hasher that
-// it names, hash the key, and call [Route].
+// send a query to the machine with the shard of a key: read the manifest with [ReadManifest], make the Hasher that it
+// names, hash the key, and call [Route].
 package shard
 
 import (
@@ -43,7 +43,7 @@ func (e *Error) Error() string { return fmt.Sprintf("shard %s: %v", e.File, e.Er
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Causes of an Error, besides the errors of package filter about files and of the file system.
+// Causes of an Error, in addition to errors of the file system and of package filter.
 var (
 	// ErrForeign means that a file is a filter, but not of this set: its family, hash function, seed,
 	// secret or number of keys differs from the manifest.
@@ -55,7 +55,7 @@ var (
 // Route returns the shard of a key, in [0, shards), by routing 1. It panics if shards is 0 or negative.
 //
 // It depends on all 128 bits of the hash and is independent of every family's use of them. docs/format.md has the
-// function and test vectors. Do not choose the shard by some bits of the hash instead: if a family uses them for
+// function and test vectors. Do not choose the shard by bits of the hash instead: if a family uses these bits for
 // positions, the keys of a shard crowd into the same blocks, and up to 99.8% of the absent keys are false positives.
 func Route(h filter.Hash, shards int) int {
 	if shards <= 0 {

@@ -1,8 +1,8 @@
 // Package tablefilter makes and reads the filter blocks of a table (SSTable) of a key-value store. It imports no store.
 // Packages pebblefilter and pebblefilter/next connect it to Pebble.
 //
-// A filter block answers whether a key may be in the table. It says itself how it is to be read, so that any decoder of
-// this package reads the blocks of every Policy. Integers are little endian; the last byte is the version.
+// A filter block answers whether a key may be in the table. It describes its own format, so that this package reads the
+// blocks of every Policy. Integers are little endian; the last byte is the version.
 //
 //	kind 0  no filter         every key may be in the table
 //	kind 2  blocked           blocks         | k 1, split 1, zero 4                  | kind 1, version 1
@@ -18,7 +18,7 @@
 // segment to base 2. Bitmap, shifts, slots, classes and tail end with the last byte that has a bit in use. The other
 // lengths follow from the length of the block: it has no spare bytes. Version 1 hashes keys by XXH3-128 with seed 0.
 //
-// A block that does not have this form, one of a later version included, may contain every key. Pebble checks the
+// A block that does not have this form, such as a block of a later version, may contain every key. Pebble checks the
 // checksum of a block when it reads it, so the block has none.
 package tablefilter
 
@@ -49,16 +49,16 @@ const (
 const (
 	tailSize = 8  // bytes of the last numbers, the kind and the version
 	longSize = 12 // bytes of the numbers before them in partitioned and fuse
-	// ribbonSize is the number of bytes of those in ribbon, without the starts.
+	// ribbonSize is the number of bytes of the numbers before the tail in ribbon, without the starts.
 	ribbonSize = 8
 )
 
 // hasher is the hash function of version 1.
 var hasher = filter.NewHasher(0)
 
-// MayContain reports whether a key may be in the table of a filter block. It reads the bytes in place, at any address,
-// and does not allocate, except once for each shape of blocks. Blocks may have any content: it does not panic, and
-// answers true for those that are not of the form above. It is safe for concurrent use.
+// MayContain reports whether a key may be in the table of a filter block. It reads the bytes in place, at any
+// alignment, and does not allocate, except once for each shape of blocks. Blocks may have any content: it does not
+// panic, and returns true for blocks that do not have the form above. It is safe for concurrent use.
 func MayContain(block, key []byte) bool {
 	if len(block) < tailSize {
 		return true
@@ -85,7 +85,7 @@ func MayContain(block, key []byte) bool {
 // HasFilter reports whether a block that a Writer made has a filter. Without one, every key may be in the table.
 func HasFilter(block []byte) bool { return len(block) > tailSize }
 
-// partitionedHas answers for kind 4. Loads may reach 8 bytes beyond the sections: the numbers follow there.
+// partitionedHas answers for kind 4. Loads may read up to 8 bytes beyond the sections, where the numbers are.
 func partitionedHas(block []byte, tail uint64, key []byte) bool {
 	size := len(block) - tailSize - longSize
 	if size < 0 || tail<<16>>32 != 0 {
@@ -145,7 +145,7 @@ func ribbonHas(block []byte, tail uint64, key []byte) bool {
 		v.Has(block, block[solution:], block[solution+classes:], hasher.Sum(key))
 }
 
-// shape is what the tail of a filter of blocks says. Its views have no number of blocks.
+// shape is the decoded tail of a filter of blocks. Its views have no number of blocks.
 type shape struct {
 	tail  uint64
 	block uint64 // bytes
@@ -184,13 +184,13 @@ func newShape(tail uint64) *shape {
 	return s
 }
 
-// table holds the shapes that queries have met: making one takes longer than a query and allocates. A store has few. It
-// is a hash table of fixed size, so that blocks with made-up tails do not make it grow.
+// table holds the shapes that queries have met: making a shape takes longer than a query and allocates. A store has few
+// shapes. The table is a hash table of fixed size, so that blocks with forged tails do not make it grow.
 type table [tableSize]atomic.Pointer[shape]
 
 const (
 	tableSize = 256
-	probes    = 8 // places where a shape may be
+	probes    = 8 // slots in which a shape may be
 )
 
 var shapes table
@@ -208,7 +208,7 @@ func (t *table) get(tail uint64) *shape {
 	return t.add(first, tail)
 }
 
-// add makes a shape and stores it in the first free place, or in place of another one.
+// add makes a shape and stores it in the first free slot, or replaces another shape.
 func (t *table) add(first, tail uint64) *shape {
 	s := newShape(tail)
 	if s == nil {

@@ -18,17 +18,18 @@ import (
 // Prefix begins the Name of every Policy. A database stores the name.
 const Prefix = "bloomery."
 
-// DefaultMaxKeys is the MaxKeys of a new Policy. Memory for so many keys: 256 MiB and the memory of the build.
+// DefaultMaxKeys is the MaxKeys of a new Policy. A Writer with this many keys takes 256 MiB and the memory of the
+// build.
 const DefaultMaxKeys = 1 << 23
 
-// Policy says how the filters of tables are built. Change its fields before its first use only; after that it is safe
-// for concurrent use.
+// Policy configures the filters of tables. Change its fields only before its first use; after that it is safe for
+// concurrent use.
 type Policy struct {
-	// MaxKeys is the largest number of keys of a filter. Tables with more get a block without a filter. A Writer keeps
-	// 16 bytes a key in memory until Finish, and Finish as many again.
+	// MaxKeys is the largest number of keys of a filter. Tables with more keys get a block without a filter. A Writer
+	// keeps 16 bytes per key in memory until Finish, and Finish takes as many bytes again.
 	MaxKeys int
-	// Workers is the number of goroutines that search for one filter at once; New sets 1. Stores write several tables
-	// at the same time. The filter does not depend on it.
+	// Workers is the number of goroutines that search for one filter. New sets 1, since stores write several tables at
+	// the same time. The filter does not depend on it.
 	Workers int
 
 	spec   filter.Spec
@@ -39,7 +40,8 @@ type Policy struct {
 // names are the families whose filters this package can read.
 var names = []string{blocked.Family, blockpartitioned.Family, partitioned.Family, fuse.Family, ribbon.Family}
 
-// perFilter are the parameters that fit one number of keys only. Tables have many.
+// perFilter are the parameters that fit only one number of keys. A Policy rejects them, since tables have different
+// numbers of keys.
 var perFilter = []string{
 	"bytes", "blocks", "capacity", "later", "segment", "segments", "seed", "starts", "tail", "tail_seed",
 }
@@ -81,8 +83,9 @@ func New(spec string) (*Policy, error) {
 	return &Policy{MaxKeys: DefaultMaxKeys, Workers: 1, spec: s, build: withProbes(s), family: f}, nil
 }
 
-// withProbes adds the number of probes to a spec of family blocked with a number of bits per key: the best of a large
-// table. In a table of 1000 keys its rate is 1% above the best one. To find that takes as long as 30,000 keys.
+// withProbes adds the number of probes to a spec of family blocked with bits per key. It chooses the best number for a
+// large table; in a table of 1000 keys, the rate is then 1% above the best rate. Searching the best number for each
+// table would take as long as adding 30,000 keys.
 func withProbes(s filter.Spec) filter.Spec {
 	if s.Family() != blocked.Family || !family.Given(s, "bits_per_key") || family.GivenAny(s, []string{"k", "layout"}) {
 		return s
@@ -110,7 +113,7 @@ func Parse(name string) (*Policy, error) {
 // Name returns Prefix and the spec in its canonical form. Parse(p.Name()) returns an equal Policy.
 func (p *Policy) Name() string { return Prefix + p.spec.String() }
 
-// small returns what makes the filters of tables whose number of keys does not suit the spec.
+// small returns the family and spec for tables whose number of keys does not suit the spec of the Policy.
 func (p *Policy) small() (families.Family, filter.Spec) {
 	s := family.NewSpec(blocked.Family)
 	for _, size := range []string{"bits_per_key", "fpr"} {

@@ -37,7 +37,7 @@ var chunks = sync.Pool{New: func() any { return new(chunk) }}
 // NewWriter returns a Writer without keys.
 func (p *Policy) NewWriter() *Writer { return &Writer{p: p} }
 
-// Add adds a key. It keeps no reference to it. A key that equals the one before it takes no memory.
+// Add adds a key. It keeps no reference to it. A key that equals the previous one takes no memory.
 func (w *Writer) Add(key []byte) {
 	h := hasher.Sum(key)
 	if w.keys > 0 && h == w.last {
@@ -65,10 +65,10 @@ func (w *Writer) free() {
 	w.chunks = nil
 }
 
-// Finish appends the filter block to dst and returns the result. The Writer is then as new. If the spec does not suit
-// the number of keys, as bits_per_key=2 of family fuse, the filter is of family blocked, with the same bits per key or
-// rate. If that fails too, or without keys, or with more than MaxKeys of them, the block says that every key may be in
-// the table.
+// Finish appends the filter block to dst and returns the result. The Writer is then empty again. If the spec does not
+// suit the number of keys, such as bits_per_key=2 in family fuse, Finish builds a filter of family blocked with the
+// same bits per key or rate. If that fails too, or if there are no keys or more than MaxKeys, the block has no filter:
+// every key may be in the table.
 func (w *Writer) Finish(dst []byte) []byte {
 	n := w.keys
 	defer func() { w.free(); w.keys = 0 }()
