@@ -201,7 +201,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// BenchmarkPass shows what a key and a pass cost at 8 bits a key.
+// BenchmarkPass shows what a key and a pass cost at 8 bits per key.
 func BenchmarkPass(b *testing.B) {
 	for _, n := range []int{1 << 13, 1 << 15, 1 << 16} {
 		b.Run(fmt.Sprintf("op=pass/keys=%d", n), func(b *testing.B) {

@@ -23,7 +23,7 @@ type Common struct {
 // Limits are the limits of a family with a search.
 type Limits struct {
 	Family      string
-	Least, Most int // bits a key; Least is 0 if Common.Size may have any
+	Least, Most int // bits per key; Least is 0 if Common.Size may have any
 	MaxK        int
 	Target      bool // it takes a target
 }

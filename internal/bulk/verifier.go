@@ -60,8 +60,8 @@ var (
 	answerBuffers    = sync.Pool{New: func() any { return new([]bool) }}
 )
 
-// NewVerifier returns a Verifier of a Set with that hasher; now returns its Engine. It keeps keys beyond o.Memory, if that is not 0, in a temporary file. absent
-// is the expected number of keys of AddAbsent, or 0.
+// NewVerifier returns a Verifier of a Set with that hasher; now returns its Engine. It keeps keys beyond o.Memory, if
+// that is not 0, in a temporary file. absent is the expected number of keys of AddAbsent, or 0.
 func NewVerifier(h filter.Hasher, now func() engine.Engine, o Options, absent uint64) *Verifier {
 	v := &Verifier{hasher: h, now: now, sieve: newSieve(absent, o.Memory)}
 	if o.Memory > 0 {
@@ -250,8 +250,8 @@ type sieve struct {
 	shift int // the bit of a hash is Hi >> shift
 }
 
-// newSieve returns a sieve with 8 to 16 bits a key, at least 128 KiB and at most 64 MiB, and of at most an eighth of a
-// memory limit. With twice as many keys as expected, its false-positive rate is 20%.
+// newSieve returns a sieve with 8 to 16 bits per key, at least 128 KiB and at most 64 MiB, and of at most an eighth of
+// a memory limit. With twice as many keys as expected, its false-positive rate is 20%.
 func newSieve(keys uint64, memory int64) sieve {
 	const least, most = 20, 29 // logarithms of the number of bits
 	if keys == 0 {

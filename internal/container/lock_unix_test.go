@@ -102,7 +102,8 @@ func TestLockFileAccess(t *testing.T) {
 	}
 }
 
-// TestLockFileOfOthers: a lock file of another user in a sticky folder is refused: that user could hold it for any time.
+// TestLockFileOfOthers: a lock file of another user in a sticky folder is refused: that user could hold it for any
+// time.
 func TestLockFileOfOthers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("NOT ROOT: only root can make a file of another owner")

@@ -33,8 +33,8 @@ type Options struct {
 	// Regular makes ReadFile and Map refuse anything but a regular file, such as a pipe, without waiting to open it.
 	// The error wraps untrusted.ErrNotRegular.
 	Regular bool
-	// Context, if not nil, ends Read, ReadFile, Map and FromBytes when it ends; they then return its cause. It also ends
-	// the wait for the writer of a pipe.
+	// Context, if not nil, ends Read, ReadFile, Map and FromBytes when it ends; they then return its cause. It also
+	// ends the wait for the writer of a pipe.
 	Context context.Context
 }
 

@@ -63,7 +63,8 @@ type Changer interface {
 	At(h filter.Hash, change bool) (One, error)
 	AddMany(keys Keys) error
 	Reset() error
-	// Combine merges with o if how is family.CanMerge, and intersects with it if it is family.CanIntersect. o may be nil.
+	// Combine merges with o if how is family.CanMerge, and intersects with it if it is family.CanIntersect. o may be
+	// nil.
 	Combine(o Engine, how family.Ability) error
 	// Except replaces the exceptions of the filter. If c is nil, it changes nothing and only returns an error if the
 	// filter cannot have exceptions.
@@ -121,7 +122,8 @@ type Parts interface {
 
 // Facts are the properties of an Engine that are known without reading a filter.
 type Facts struct {
-	// Query answers for hashes: the filter itself if it lies in memory, else the Engine. It is nil unless Hashes is true.
+	// Query answers for hashes: the filter itself if it lies in memory, else the Engine. It is nil unless Hashes is
+	// true.
 	Query  family.Filter
 	Hashes bool          // it takes hashes of keys, else their bytes
 	Shared bool          // it is for many writers

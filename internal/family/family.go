@@ -1,5 +1,5 @@
-// Package family defines what a family of filters implements: the small interfaces of a filter, its description, and
-// readers of its Spec. Each family is a package below this one, and package families lists them.
+// Package family defines the interfaces that a family of filters implements, its description, and readers of its Spec.
+// Each family is a package below this one, and package families lists them.
 package family
 
 import (
@@ -25,32 +25,32 @@ type Batcher interface {
 	HasMany(dst []bool, hs []filter.Hash)
 }
 
-// ColdBatcher is a Batcher that can be queried faster if the caches hold nothing of it, because it is one of many that
-// take turns. Neither method changes answers.
+// ColdBatcher is a Batcher with faster queries for a filter that is not in the caches, such as one of many that take
+// turns. The answers are the same.
 type ColdBatcher interface {
 	Batcher
-	// Prefetch asks the memory system for what a query of the keys reads first, and does not wait.
+	// Prefetch prefetches the words that queries of the keys read first, and does not wait.
 	Prefetch(hs []filter.Hash)
 	// HasManyCold is HasMany with prefetching in a filter of any size.
 	HasManyCold(dst []bool, hs []filter.Hash)
 }
 
-// Spreader is a Filter that can be queried together with others of its family: each key in a filter of its own.
+// Spreader is a Filter that can be queried together with others of its family, each key in a different filter.
 type Spreader interface {
 	Filter
-	// Spread returns a Spread with room for that many filters, none of them set, or nil if it would gain nothing.
+	// Spread returns an empty Spread with room for that many filters, or nil if a Spread would not be faster.
 	Spread(filters int) Spread
 }
 
 // Spread answers keys of many filters of one family, so that their cache misses overlap although the keys of each
-// filter are few. It shares the memory of the filters and needs what they need of it. A Spread is safe for concurrent
-// queries; SetFilter may run at the same time as calls for other filters.
+// filter are few. It shares the memory of the filters, which must stay valid. A Spread is safe for concurrent queries;
+// SetFilter may run at the same time as calls for other filters.
 type Spread interface {
-	// SetFilter makes f filter i. It returns false, and filter i is not set, if f cannot be queried together with the
-	// others.
+	// SetFilter sets filter i to f. If f cannot be queried together with the others, it returns false and leaves filter
+	// i unset.
 	SetFilter(i int, f Filter) bool
-	// HasManySpread sets dst[j] to Has(hs[j]) of filter at[j] for every j. These filters must be set. It panics if dst, hs
-	// and at differ in length. It does not allocate.
+	// HasManySpread sets dst[j] to Has(hs[j]) of filter at[j] for every j. These filters must be set. It panics if dst,
+	// hs and at differ in length. It does not allocate.
 	HasManySpread(dst []bool, hs []filter.Hash, at []uint32)
 }
 
@@ -62,7 +62,7 @@ type Adder interface {
 
 // RawKeyFilter is a Filter of another system that needs more bits of a key than a Hash has. It takes the key itself. If
 // HasKey is true for a key, Has is true for its Hash. Has has more false positives, because it tests only the positions
-// that follow from the Hash. bloomery.Set calls the right one.
+// that follow from the Hash. bloomery.Set calls HasKey.
 type RawKeyFilter interface {
 	Filter
 	// HasKey reports whether the key may be in the set, as the other system would. It does not allocate.
@@ -72,7 +72,7 @@ type RawKeyFilter interface {
 }
 
 // Remover is a Filter from which keys can be removed. Remove only keys that were added: removing an absent key that
-// collides with a present one removes that one.
+// collides with a present one makes the present key absent.
 type Remover interface {
 	// Remove undoes one Add of h. If h is not found it returns an error wrapping ErrNotFound and changes nothing.
 	Remove(h filter.Hash) error
@@ -103,17 +103,17 @@ type Valuer interface {
 	// Put sets the value of a key that was added. The error wraps ErrNotFound if the key is absent, ErrConfig if the
 	// value has too many bits; the filter is then unchanged.
 	Put(h filter.Hash, value uint64) error
-	// Upsert sets the value of the key with hash h, and adds the key if it is absent, in one atomic step. It returns the
-	// errors of AddValue.
+	// Upsert sets the value of the key with hash h, and adds the key if it is absent, in one atomic step. It returns
+	// the errors of AddValue.
 	Upsert(h filter.Hash, value uint64) error
 }
 
 // Merger is a Filter that can add all keys of another filter with the same Spec and Hasher.
 type Merger interface {
-	// Merge makes the receiver hold the keys of both. It reads each word of other once, in order. passed, if not nil, is
-	// called with the words that were read, at least once per MiB, so that the pages of a mapped file can be released. It
-	// returns an error wrapping ErrMismatch, and changes nothing, if other is nil or the two differ in anything but their
-	// keys.
+	// Merge makes the receiver hold the keys of both. It reads each word of other once, in order. passed, if not nil,
+	// is called with the words that were read, at least once per MiB, so that the pages of a mapped file can be
+	// released. It returns an error wrapping ErrMismatch, and changes nothing, if other is nil or the two differ in
+	// anything but their keys.
 	Merge(other Filter, passed func(words []uint64)) error
 }
 
@@ -137,8 +137,8 @@ type Concurrent interface {
 	// Spec returns Info().Spec without reading the filter and without waiting for writers.
 	Spec() filter.Spec
 	// Snapshot returns a copy in the plain form. It contains all changes that returned before Snapshot began. Each
-	// concurrent change is contained completely or not at all. If the filter is growing, Snapshot waits for the end of
-	// that.
+	// concurrent change is contained completely or not at all. If the filter is growing, Snapshot waits until it has
+	// grown.
 	Snapshot() (Filter, error)
 }
 
@@ -153,7 +153,7 @@ type Trimmer interface {
 	// Trimmed returns a filter that shares the memory and whose Encode omits data that Decode can recompute.
 	Trimmed() Filter
 	// Trimmable returns an error wrapping ErrTooLarge if the filter is so much larger than its trimmed form that Decode
-	// would refuse that.
+	// would refuse the trimmed form.
 	Trimmable() error
 }
 
@@ -197,15 +197,15 @@ type Gatherer interface {
 
 // BuildOptions are the options of a Gatherer. Zero fields take the default noted beside them.
 type BuildOptions struct {
-	// Memory is the maximum size in bytes of the keys in memory before Build; further keys go to a file in Dir. Default:
-	// no limit.
+	// Memory is the maximum size in bytes of the keys in memory before Build; further keys go to a file in Dir.
+	// Default: no limit.
 	Memory int64
 	Dir    string // of the file; default: os.TempDir()
-	// Workers is the number of goroutines of Build; default, also below 0: GOMAXPROCS. The filter does not depend on it,
-	// except after a search by time.
+	// Workers is the number of goroutines of Build; default, also below 0: GOMAXPROCS. The filter does not depend on
+	// it, except after a search by time.
 	Workers int
-	// Progress, if not nil, is called about ten times a second by Build, from one goroutine. If a search misses its rate
-	// and a second one follows, the progress begins again at 0.
+	// Progress, if not nil, is called about ten times a second by Build, from one goroutine. If a search misses its
+	// rate and a second one follows, the progress begins again at 0.
 	Progress func(filter.Progress)
 }
 
@@ -240,8 +240,8 @@ type Encoder interface {
 	Encode() Encoded
 }
 
-// SpecOf returns the Spec of a filter without reading its bits. Every filter of a family is an Encoder or has a method
-// Spec, as Concurrent; of another filter it returns the zero Spec.
+// SpecOf returns the Spec of a filter without reading its bits. Every filter of a family is an Encoder or, like
+// Concurrent, has a method Spec. For any other filter SpecOf returns the zero Spec.
 func SpecOf(f Filter) filter.Spec {
 	switch f := f.(type) {
 	case Encoder:
@@ -249,10 +249,10 @@ func SpecOf(f Filter) filter.Spec {
 	case interface{ Spec() filter.Spec }:
 		return f.Spec()
 	}
-	return filter.Spec{} // not Info().Spec: that would link the rates of all families into programs that only ask
+	return filter.Spec{} // not Info().Spec: that would link the rates of all families into programs that only query
 }
 
-// As returns v as an I, or the error with a nil I, not one that holds a nil pointer.
+// As returns v as an I. On error it returns a nil I, not an I that holds a nil pointer.
 func As[I, T any](v T, err error) (I, error) {
 	if err != nil {
 		var none I
@@ -268,21 +268,21 @@ func CheckBatch(dst []bool, hs []filter.Hash) {
 	}
 }
 
-// badBatch is apart from CheckBatch so that the comparison is inlined.
+// badBatch is separate from CheckBatch so that the compiler inlines the comparison.
 //
 //go:noinline
 func badBatch(places, keys int) {
 	panic(fmt.Sprintf("filter: HasMany: dst has %d places for %d keys", places, keys))
 }
 
-// CellFilter is a Filter of equal cells, such as bits or counters. Each key takes cells at random, and a cell in use
-// does not tell which keys took it, nor how many. The numbers of free cells of two such filters tell how many distinct
-// keys they hold and share: see bloomery.Set.EstimateOverlap.
+// CellFilter is a Filter of equal cells, such as bits or counters. Each key takes cells at random, and a used cell does
+// not tell which keys took it or how many. The numbers of free cells of two such filters tell how many distinct keys
+// they hold and share: see bloomery.Set.EstimateOverlap.
 type CellFilter interface {
 	Filter
 	// Cells describes how a key takes cells. It is the same for all filters of the same Spec.
 	Cells() Cells
-	// Free returns the number of cells that are free in both filters, which may be the same one. It reads both
+	// Free returns the number of cells that are free in both filters, which may be the same filter. It reads both
 	// completely. The error wraps ErrMismatch if other is nil or its Spec differs.
 	Free(other Filter) (uint64, error)
 }
@@ -291,7 +291,7 @@ type CellFilter interface {
 type Cells struct {
 	Number uint64     // of the cells
 	Free   float64    // logarithm of the probability that one key leaves a given cell free: below 0
-	Pairs  []CellPair // all Number² ordered pairs of cells, each cell with itself included; the shares add up to 1
+	Pairs  []CellPair // all Number² ordered pairs of cells, including each cell with itself; the shares add up to 1
 }
 
 // CellPair describes pairs of cells.
@@ -307,7 +307,7 @@ func Invalid(field string, value any, reason string, args ...any) error {
 	return &filter.ConfigError{Field: field, Value: value, Reason: fmt.Sprintf(reason, args...)}
 }
 
-// Refused returns an Invalid without the value if a field is set that is not used, else nil.
+// Refused returns an Invalid error without the value if an unused field is set, else nil.
 func Refused(field string, set bool, reason string) error {
 	if !set {
 		return nil
@@ -315,7 +315,7 @@ func Refused(field string, set bool, reason string) error {
 	return Invalid(field, "a value", "%s", reason)
 }
 
-// Mismatch returns an error wrapping ErrMismatch that names both filters: the one with Spec s, and other, which may
+// Mismatch returns an error wrapping ErrMismatch that names both filters: the filter with Spec s, and other, which may
 // be nil, a nil pointer, or of any family.
 func Mismatch(s filter.Spec, other Filter) error {
 	what := "nil"

@@ -23,7 +23,7 @@ func ParseHashID(name string) (filter.HashID, error) {
 	return 0, fmt.Errorf("hash function %.40q: want one of %s", name, strings.Join(names, ", "))
 }
 
-// HashBits returns the number of bits of a hash of which a filter can make use.
+// HashBits returns the number of bits of a hash that a filter can use.
 func HashBits(id filter.HashID) int {
 	switch id {
 	case filter.XXH64, filter.Murmur3x86, filter.Uint64:

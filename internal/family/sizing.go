@@ -17,7 +17,7 @@ type Sizing struct {
 	Bytes      uint64  // of the whole filter, file headers not included; below 2^59
 }
 
-// maxBitsPerKey catches typing errors. It is far above any use: the rate at 4096 bits per key is below 1e-800.
+// maxBitsPerKey catches typing errors. It is far above any useful value: the rate at 4096 bits per key is below 1e-800.
 const maxBitsPerKey = 4096
 
 // ReadSizing reads the parameters bits_per_key, fpr and bytes. Errors are left in r.
@@ -72,9 +72,8 @@ func (s Sizing) Bits(keys uint64) (uint64, error) {
 	return BitsFor(s.BitsPerKey * float64(keys))
 }
 
-// AtMost returns an error wrapping ErrConfig if the size, in bits per key or bytes, is by more than a bit per key
-// larger than most bits, the largest filter of a family for that number of keys: it would be smaller than was asked
-// for.
+// AtMost returns an error wrapping ErrConfig if the size exceeds most bits, the largest filter of a family for that
+// number of keys, by more than one bit per key. The filter would be smaller than requested.
 func (s Sizing) AtMost(most, keys uint64, family string) error {
 	asked, err := s.Bits(keys)
 	if err != nil || keys == 0 || asked <= most+keys {
@@ -85,7 +84,7 @@ func (s Sizing) AtMost(most, keys uint64, family string) error {
 	return s.Invalid(reason, family, float64(most)/float64(keys), (most+7)/8, keys)
 }
 
-// Invalid returns an Invalid that names Bytes, if it is set, else BitsPerKey.
+// Invalid returns an Invalid error for Bytes if it is set, else for BitsPerKey.
 func (s Sizing) Invalid(reason string, args ...any) error {
 	if s.Bytes != 0 {
 		return Invalid("bytes", s.Bytes, reason, args...)
@@ -93,8 +92,8 @@ func (s Sizing) Invalid(reason string, args ...any) error {
 	return Invalid("bits_per_key", s.BitsPerKey, reason, args...)
 }
 
-// ValidRate reports whether r is a false-positive rate to choose, in [0, 1), where 0 stands for none. The rate of a
-// filter that exists may also be 1; see MeasuredRate.
+// ValidRate reports whether r is a valid chosen false-positive rate, in [0, 1), where 0 means that none was chosen. The
+// rate of an existing filter may also be 1; see MeasuredRate.
 func ValidRate(r float64) bool { return r >= 0 && r < 1 }
 
 // MeasuredRate reports whether r is a false-positive rate of a filter, in [0, 1]: it is 1 if all bits are set.
@@ -144,7 +143,7 @@ func CheckEffort(e filter.Effort) error {
 	return nil
 }
 
-// several reports whether more than one is set.
+// several reports whether more than one argument is true.
 func several(set ...bool) bool {
 	i := slices.Index(set, true)
 	return i >= 0 && slices.Contains(set[i+1:], true)

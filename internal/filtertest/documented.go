@@ -43,7 +43,8 @@ func DocumentedList(numbers []uint64) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", ", "), "[]")
 }
 
-// Documented requires that a page of docs/format has each of the texts. It is called by a test of a package in family.
+// Documented fails the test unless a page of docs/format has each of the texts. Tests of the packages below
+// internal/family call it.
 func Documented(t *testing.T, page string, texts ...string) {
 	t.Helper()
 	content, err := os.ReadFile("../../../docs/format/" + page)

@@ -1,5 +1,6 @@
-// Package filtertest has what tests of several rooms share: random hashes, keys of all kinds, the examples of
-// docs/format, and a choice of the cases of large grids. Package families tests all families with one conformance suite.
+// Package filtertest has helpers for the tests of several packages: random hashes, keys of all kinds, the examples of
+// docs/format, and a choice of the cases of large grids. Package families tests all families with one conformance
+// suite.
 package filtertest
 
 import (
@@ -23,8 +24,8 @@ func Hashes(n int, seed uint64) []filter.Hash {
 	return hs
 }
 
-// Count returns how many of the keys f contains. It asks in batches, which take a fraction of the time and have the
-// answers of Has: the conformance suite checks it for all families.
+// Count returns the number of keys that f contains. It queries in batches, which are faster; the conformance suite
+// checks that all families give the same answers as Has.
 func Count(f family.Filter, hs []filter.Hash) (found uint64) {
 	var room [1024]bool
 	for part := range slices.Chunk(hs, len(room)) {
@@ -42,9 +43,9 @@ func Count(f family.Filter, hs []filter.Hash) (found uint64) {
 // thirdSeed is the seed of all tests of a run.
 var thirdSeed = rand.Uint64()
 
-// Third returns a function that reports whether a test of a large grid runs its next case. Of each three cases in a row
-// one runs, so that a run covers all parts of the grid and the runs together all cases. All cases run if all is set,
-// which is the -long flag of the test, or with the environment CI_FULL=1.
+// Third returns a function that reports whether a test of a large grid runs its next case. One of every three
+// consecutive cases runs, so that a run covers all parts of the grid and several runs cover all cases. All cases run if
+// all is set, which is the -long flag of the test, or with the environment CI_FULL=1.
 //
 // The cases are picked by a seed, which is logged. With BLOOMERY_TEST_SEED=<seed> the same cases run again. The result
 // of a case must not depend on the cases before it.

@@ -42,7 +42,7 @@ func BytesKey(n int) VectorKey {
 	return k
 }
 
-// Text returns the key as it stands in JSON: bytes in hexadecimal digits, an integer in decimal ones.
+// Text returns the key as it is written in JSON: bytes in hexadecimal, an integer in decimal.
 func (k VectorKey) Text() string {
 	switch k.Kind {
 	case "bytes":
@@ -73,8 +73,8 @@ var KeyLengths = []int{
 	239, 240, 241, 255, 256, 257, 512, 513, 1024, 1025,
 }
 
-// MixedKeys returns keys of all kinds. Number chooses the length of the longest one. Filters hold some of the first
-// half; no filter holds one of the second half.
+// MixedKeys returns keys of all kinds. Number chooses the length of the longest key. Filters hold some of the held keys
+// and none of the absent ones.
 func MixedKeys(number int) (held, absent []VectorKey) {
 	long := longLengths[number%len(longLengths)]
 	held = append(TextKeys("", "a", "bloomery", "example.com", "Grüße", "日本語", "🙂 emoji"),
@@ -87,7 +87,7 @@ func MixedKeys(number int) (held, absent []VectorKey) {
 	return held, absent
 }
 
-// JSON returns the members of a JSON object that a vector of the key begins with: the key and its hash.
+// JSON returns the first members of a vector's JSON object: the key and its hash.
 func (k VectorKey) JSON(h filter.Hash) string {
 	text, err := json.Marshal(k.Text())
 	if err != nil {

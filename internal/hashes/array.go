@@ -15,8 +15,8 @@ const (
 // page is the unit in which sorting reuses memory.
 type page [pageLen]filter.Hash
 
-// array is an array that grows without moving. Up to chunkLen hashes are in one slice, until there are more. From then
-// on, hash i is in page i/pageLen.
+// array is a list that grows without moving its content. Up to chunkLen hashes are in one slice. Beyond that, hash i is
+// in page i/pageLen.
 type array struct {
 	few   []filter.Hash // hash i, unless there are pages
 	pages []*page       // the content beyond hash n-1 is undefined

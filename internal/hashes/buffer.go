@@ -14,7 +14,7 @@ const (
 	mostKeys = 1 << 31         // of a buffer: chunks have numbers of 32 bits
 )
 
-// usedHashes are the blocks of buffers that were closed.
+// usedHashes has blocks of closed buffers, for reuse.
 var usedHashes Pool[filter.Hash]
 
 // buffer keeps hashes in memory, each in the list of its shard, in the order of add. A list is a chain of chunks of 64
@@ -73,7 +73,7 @@ func (b *buffer) add(hs []filter.Hash) {
 	}
 }
 
-// addValues adds hashes with values below 2^32; each then gives what WithValue returns.
+// addValues adds hashes with values below 2^32 in the form of WithValue.
 func (b *buffer) addValues(hs []filter.Hash, values []uint64) {
 	for i, h := range hs {
 		b.put(h, WithValue(h, values[i]))
@@ -129,19 +129,19 @@ func (b *buffer) at(c uint32, n int) []filter.Hash {
 	return b.list.Blocks[block][from : from+n*b.chunk]
 }
 
-// place returns the block of a chunk, and where in the block it begins.
+// place returns the block of a chunk and the position in the block at which the chunk begins.
 func (b *buffer) place(c uint32) (block, from int) {
 	const blockLen = BlockSize / hashSize
 	at := uint(c) << bits.TrailingZeros(uint(b.chunk))
 	return int(at / blockLen), int(at % blockLen)
 }
 
-// each calls f with the hashes of a shard, in the order of add and at most a block of 1 MiB at a time, until f fails. f
-// must not keep or change them. Several goroutines may call each at the same time.
+// each calls f with the hashes of a shard in the order of add, at most 1 MiB at a time, until f fails. f must not keep
+// or change them. Several goroutines may call each at the same time.
 func (b *buffer) each(s int, f func(hs []filter.Hash) error) error {
 	c, left := b.lanes[s].first, b.lanes[s].n
 	for left > 0 {
-		// Chunks that follow each other in a block are given together.
+		// Pass consecutive chunks of a block to f together.
 		first, n := c, 1
 		c = b.next[c]
 		for n*b.chunk < left && c == first+uint32(n) {
@@ -162,7 +162,8 @@ func (b *buffer) each(s int, f func(hs []filter.Hash) error) error {
 	return nil
 }
 
-// grouper takes hashes into a buffer and calls flush whenever the buffer is full: what ByShard and Writer share.
+// grouper collects hashes in a buffer and calls flush whenever the buffer is full. It is the common part of ByShard and
+// Writer.
 type grouper struct {
 	mu     sync.Mutex
 	buffer *buffer
@@ -177,7 +178,7 @@ func (g *grouper) Add(hs []filter.Hash) error {
 	return g.add(len(hs), 1, func(from, to int) { g.buffer.add(hs[from:to]) })
 }
 
-// AddValues is Add for hashes with values below 2^32: what is kept is what WithValue returns.
+// AddValues is Add for hashes with values below 2^32, which it keeps in the form of WithValue.
 func (g *grouper) AddValues(hs []filter.Hash, values []uint64) error {
 	return g.add(len(hs), 1, func(from, to int) { g.buffer.addValues(hs[from:to], values[from:to]) })
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// ByShard keeps the hashes of any number of keys by shard, those beyond a limit of memory in a temporary file. With one
-// shard it keeps keys that can be read only once until they are counted.
+// ByShard keeps the hashes of any number of keys by shard. Hashes beyond a limit of memory go to a temporary file. With
+// one shard, it keeps the keys of an input that can be read only once until they are counted.
 type ByShard struct {
 	grouper
 	temp
@@ -26,7 +26,7 @@ func NewByShard(shards int, memory int64, dir string) *ByShard {
 		memory = DefaultMemory
 	}
 	n := int64(shards)
-	least := max(minRun, min(64*n, BlockSize/hashSize), 8*n) // so that parts of shards in the file are not too short
+	least := max(minRun, min(64*n, BlockSize/hashSize), 8*n) // keeps the parts of shards in the file long enough
 	limit := limitOf(memory, least, mostKeys)
 
 	s := &ByShard{temp: newTemp(dir), segments: make([][]Segment, shards)}
@@ -124,7 +124,7 @@ func (s *ByShard) Close() error {
 	clear(s.segments)
 	kept := s.buffer
 	s.buffer = newBuffer(len(s.segments), 0)
-	if s.reads.Load() == 0 { // else an Each still reads the memory, which must not become that of another store
+	if s.reads.Load() == 0 { // otherwise an Each still reads the memory, which another store must not reuse
 		kept.list.Free()
 	}
 	return s.close()

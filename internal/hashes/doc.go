@@ -1,5 +1,5 @@
-// Package hashes keeps the hashes of keys, 16 bytes each, until a build needs them. Hashes stay in memory up to a limit;
-// further ones go to a temporary file, which only this user can read. There are two stores:
+// Package hashes keeps the hashes of keys, 16 bytes each, until a build needs them. Hashes stay in memory up to a
+// limit; the others go to a temporary file, which only this user can read. There are two stores:
 //
 //   - Sorted takes hashes from many goroutines and returns them in order of Hi and then of Lo, without duplicates unless
 //     Config.Copies is set. The result does not depend on the order in which they were added.
@@ -32,9 +32,9 @@
 //	index    for each group, for each shard: number of hashes (4), CRC-32C of their bytes (4)
 //	trailer  16 bytes: number of groups (4), CRC-32C of header, index and number of groups (4), magic "BLMRUNIX"
 //
-// Each group but the last has GroupKeys hashes, so a range of any length is written with bounded memory, and its file
-// depends on nothing but its keys, their order and the header. Within a shard of a group the hashes have the order of
-// the keys in the input.
+// Every group except the last has GroupKeys hashes. So writing a range of any length needs bounded memory, and the file
+// depends only on the keys, their order and the header. Within a shard of a group the hashes are in the order of the
+// keys in the input.
 //
 // # Memory
 //
@@ -43,6 +43,6 @@
 //
 // # Trust
 //
-// Readers take nothing from a file on trust: the header must be the expected one, counts must add up to the size of the
-// file before memory is taken for them, and a segment counts only after its checksum was compared.
+// Readers do not trust a file: the header must be the expected one, the counts must add up to the size of the file
+// before memory is allocated for them, and the hashes of a segment are valid only after its checksum was verified.
 package hashes

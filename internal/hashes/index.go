@@ -26,7 +26,7 @@ const (
 // ErrDamaged means that a run file is incomplete, damaged, or not the expected one.
 var ErrDamaged = errors.New("damaged run file")
 
-// Header says what a run file holds.
+// Header describes the content of a run file.
 type Header struct {
 	Plan     [16]byte
 	Range    uint32
@@ -52,7 +52,7 @@ func (h Header) marshal() []byte {
 // Count is the number of hashes of a shard in a group, and the CRC-32C of their bytes.
 type Count struct{ Keys, CRC uint32 }
 
-// Index says where the hashes of each shard are in a run file.
+// Index has the positions of the hashes of each shard in a run file.
 type Index struct {
 	Shards int
 	Counts []Count // group by group
@@ -134,8 +134,8 @@ func (x *Index) tail(h Header) []byte {
 }
 
 // ReadIndex reads the index of a run file of that size. read returns a part of the file. The error wraps ErrDamaged
-// unless the file has that header and a complete index, or is one of read. It reads at most twice, from the end of the
-// file, and takes no more memory than the file is long.
+// unless the file has that header and a complete index. Errors of read are returned unchanged. It reads at most twice,
+// from the end of the file, and takes no more memory than the file is long.
 func ReadIndex(size int64, h Header, read func(offset, length int64) ([]byte, error)) (*Index, error) {
 	if size < headerSize+trailerSize || h.Shards == 0 || h.Shards > MaxShards {
 		return nil, fmt.Errorf("%w: %d bytes", ErrDamaged, size)
@@ -174,7 +174,7 @@ func ReadIndex(size int64, h Header, read func(offset, length int64) ([]byte, er
 	return x, nil
 }
 
-// fewShards is a number of shards that a set of any keys may have. A set of so many empty shards has about 1 MB.
+// fewShards is the number of shards that a set may have for any number of keys. That many empty shards take about 1 MB.
 const fewShards = 4096
 
 // CheckShards returns an error wrapping filter.ErrConfig if a set of these keys has more shards than keys, and more

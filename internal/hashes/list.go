@@ -9,7 +9,7 @@ import (
 // BlockSize is the size of a block of a List in bytes.
 const BlockSize = 1 << 20
 
-// few is the share of a block that the first one of a list needs to be kept.
+// few is the smallest part of a whole block, 1/few, that a short block needs to be kept.
 const few = 16
 
 // List is a list of values in blocks of a Pool. The zero List with a Pool is empty.
@@ -48,15 +48,15 @@ func (l *List[T]) Free() {
 	l.Blocks, l.n = nil, 0
 }
 
-// Pool keeps blocks that are not used any more, until the garbage collector takes them, so that building many filters
-// leaves little to it. The zero Pool is empty. It is safe for concurrent use.
+// Pool keeps unused blocks for reuse until the garbage collector takes them, so that building many filters makes little
+// garbage. The zero Pool is empty. It is safe for concurrent use.
 type Pool[T any] struct{ blocks sync.Pool }
 
 // Len returns the number of values that a block has room for.
 func (*Pool[T]) Len() int { return BlockSize / int(unsafe.Sizeof(*new(T))) }
 
 // Grow returns block, which may be nil, with room for n more values. The first block of a list grows by doubling, so
-// that short lists take little memory; others have room for Len values. Grow leaves more than Len values to append.
+// that short lists take little memory; others have room for Len values. Grow relies on append for more than Len values.
 func (p *Pool[T]) Grow(block []T, n int, first bool) []T {
 	n += len(block)
 	if n <= cap(block) || n > p.Len() {
@@ -74,7 +74,7 @@ func (p *Pool[T]) Grow(block []T, n int, first bool) []T {
 	return append(*used, block...)
 }
 
-// Put keeps a block that nothing reads any more, unless it is much shorter or longer than a whole one.
+// Put keeps an unused block, unless it is much shorter or longer than a whole block.
 func (p *Pool[T]) Put(block []T) {
 	if n := p.Len(); n/few <= cap(block) && cap(block) <= 2*n {
 		block = block[:0]

@@ -31,7 +31,7 @@ func NewRaw(memory int64, dir string) *Raw {
 	return &Raw{temp: newTemp(dir), limit: memory, block: int(min(memory, BlockSize))}
 }
 
-// Add appends a key. It does not keep it. After an error, such as a full disk, Add and Each return that error.
+// Add appends a copy of a key. After an error, such as a full disk, Add and Each return that error.
 func (r *Raw) Add(key []byte) error {
 	if r.err != nil {
 		return r.err

@@ -18,7 +18,7 @@ type Writer struct {
 	index  Index
 }
 
-// NewWriter returns a Writer and writes the header. Errors of w are returned as they are.
+// NewWriter returns a Writer and writes the header. Errors of w are returned unchanged.
 func NewWriter(w io.Writer, h Header) (*Writer, error) {
 	r := &Writer{w: w, header: h, index: Index{Shards: int(h.Shards)}}
 	r.grouper = grouper{buffer: newBuffer(int(h.Shards), GroupKeys), limit: GroupKeys, flush: r.writeGroup}
@@ -98,8 +98,8 @@ type readBuffer struct {
 }
 
 // Read reads a segment from r, which begins with its first byte, and calls f with the hashes, at most 16,384 at a time.
-// f must not keep them. The error wraps ErrDamaged if the checksum is wrong or r is too short, or is one of r or f.
-// After an error the hashes that f got must not be used.
+// f must not keep them. The error wraps ErrDamaged if the checksum is wrong or r is too short. Errors of r and f are
+// returned unchanged. After an error, discard the hashes that f received.
 func Read(r io.Reader, g Segment, f func(hs []filter.Hash) error) error {
 	b := buffers.Get().(*readBuffer)
 	defer buffers.Put(b)

@@ -48,8 +48,8 @@ func (r *runs) write(ctx context.Context, a *array) error {
 }
 
 // merge calls f with all hashes in order, in blocks, each distinct one once unless copies is set. A block is valid
-// until f returns. The buffers take the memory of limit hashes, but at least 4 KiB for each run. That exceeds the limit
-// only for more than limit²/256 keys: 10^12 for a limit of 256 MiB.
+// until f returns. The buffers take the memory of limit hashes, but at least 4 KiB per run. This minimum exceeds the
+// limit only for more than limit²/256 keys: 10^12 for a limit of 256 MiB.
 func (r *runs) merge(ctx context.Context, limit int, f func(hs []filter.Hash) error) error {
 	size := min(max(limit/len(r.ends), minBuffer/hashSize), maxBuffer/hashSize) * hashSize
 	m := make(merger, 0, len(r.ends))
@@ -91,8 +91,7 @@ func (r *runs) merge(ctx context.Context, limit int, f func(hs []filter.Hash) er
 	return nil
 }
 
-// each is Sorted.Each. Each part is a new slice, which grows and starts with room for 1/8 more hashes than the part
-// before.
+// each is Sorted.Each. Each part is a new slice that starts with room for 1/8 more hashes than the previous part.
 func (r *runs) each(
 	ctx context.Context, limit int, part func(filter.Hash) uint64, f func(uint64, []filter.Hash) error,
 ) error {
@@ -117,7 +116,7 @@ func (r *runs) each(
 	return f(current, keys)
 }
 
-// merger is a heap of the runs that have hashes left: the head of source i is at most those of 2i+1 and 2i+2.
+// merger is a heap of the runs that have hashes left: the head of source i is at most the heads of 2i+1 and 2i+2.
 type merger []source
 
 type source struct {

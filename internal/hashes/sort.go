@@ -54,16 +54,16 @@ func sortSlice(ctx context.Context, hs []filter.Hash) (equal bool) {
 // buckets holds the bounds of buckets: bucket b is [bounds[b], bounds[b+1]).
 type buckets [1<<maxDigit + 1]int
 
-// split moves hashes, at least one, into buckets in ascending order and returns the bounds of these. It returns none if
-// all hashes are equal or ctx is done. It works in place (McIlroy, Bostic and McIlroy, "Engineering Radix Sort",
-// Computing Systems 6, 1993, the American flag sort).
+// split moves hashes, at least one, into buckets in ascending order and returns the bounds of the buckets. It returns
+// none if all hashes are equal or ctx is done. It works in place (McIlroy, Bostic and McIlroy, "Engineering Radix
+// Sort", Computing Systems 6, 1993, the American flag sort).
 func split(ctx context.Context, hs []filter.Hash, room *buckets) (bounds []int) {
 	diff := difference(filter.Hash{}, hs[0], hs, allBits)
 	d := digitOf(diff, min(max(bits.Len(uint(len(hs)))-4, 1), maxDigit)) // for buckets of about 16 hashes
 	if d.mask == 0 {
 		return nil
 	}
-	var next buckets // the sizes, then where the next hash of a bucket goes
+	var next buckets // the sizes, then the position of the next hash of each bucket
 	for i := range hs {
 		next[uint8(d.of(&hs[i]))]++
 	}
@@ -113,8 +113,8 @@ func length(h filter.Hash) int {
 	return bits.Len64(h.Lo)
 }
 
-// difference returns diff with the bits set in which some of hs differ from first. It may leave out some once diff has
-// most bits.
+// difference returns diff with the bits set in which some of hs differ from first. It may miss some once diff has most
+// bits.
 func difference(diff, first filter.Hash, hs []filter.Hash, most int) filter.Hash {
 	for ; len(hs) > 0 && length(diff) < most; hs = hs[min(16, len(hs)):] {
 		for _, h := range hs[:min(16, len(hs))] {

@@ -24,15 +24,15 @@ var (
 	errFile        = errors.New("hashes: Change of keys in a file")
 )
 
-// Config is the options of a Sorted. The zero value keeps each hash once, and all hashes in memory.
+// Config has the options of a Sorted. The zero value keeps each hash once, and all hashes in memory.
 type Config struct {
 	// Memory is the number of bytes of hashes, 16 each, to keep in memory; 0 for no limit. The smallest limit is 4 KiB.
 	// Sorting takes a sixteenth more, 1 MiB, and 1 MiB for each worker; buffers take up to 3 MiB, and the f of Each may
 	// keep hashes.
 	Memory int64
 	Dir    string // of the file; os.TempDir() if empty
-	// Expect is the number of keys that will come, 0 if not known. At most 1 MiB is reserved for them; the rest is
-	// allocated by the MiB when it is needed and is never moved.
+	// Expect is the expected number of keys, 0 if unknown. At most 1 MiB is reserved for them; the rest is allocated by
+	// the MiB when it is needed and is never moved.
 	Expect  uint64
 	Workers int // goroutines that sort; GOMAXPROCS if 0
 	// Copies keeps duplicates: Finish counts all hashes, and Each returns a hash as often as it was added.
@@ -57,7 +57,7 @@ type Sorted struct {
 	runs     runs
 	added    uint64
 	finished bool
-	err      error // once set, the answer to everything
+	err      error // once set, the result of all methods except Close
 }
 
 // NewSorted returns an empty Sorted. It makes no file yet.
@@ -76,8 +76,8 @@ func NewSorted(c Config) *Sorted {
 	return k
 }
 
-// AddMany adds hashes and keeps no reference to hs. Callers wait for each other while hs is copied, and when the
-// memory is full, while it is sorted and written. A write error wraps that of the system, such as syscall.ENOSPC.
+// AddMany adds hashes and keeps no reference to hs. Callers wait for each other while hs is copied, and when the memory
+// is full, while it is sorted and written. A write error wraps the error of the system, such as syscall.ENOSPC.
 func (k *Sorted) AddMany(hs []filter.Hash) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -50,7 +50,7 @@ type Blocks struct {
 	words  []uint64
 	blocks uint64
 	how    uint64 // the code that answers
-	k      uint64 // probes a key in the line layout, 0 in the split one
+	k      uint64 // probes per key in the line layout, 0 in the split one
 
 	// last and full find the last probes of the line layout, at most seven, and seven further ones: for each lane the
 	// bytes of the hash, then the shift. In the split layout last holds the multipliers, then ones.

@@ -13,7 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// layouts calls f for every number of probes a key, 0 being the split layout, with the bits of a key in its block.
+// layouts calls f for every number of probes per key, 0 being the split layout, with the bits of a key in its block.
 func layouts(f func(k, blockWords int, answerer func(words []uint64) Blocks, bitsOf func(lo uint64) []uint64)) {
 	f(0, 4, func(words []uint64) Blocks { return NewSplit(words) }, func(lo uint64) (at []uint64) {
 		for i, s := range SplitSalts {

@@ -128,8 +128,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestRowsRandom: the rows of a table, one after the other, are the table, and its keys are what encoding/csv reads. Also
-// if it comes one byte at a time through a pipe, compressed.
+// TestRowsRandom: the rows of a table, one after the other, are the table, and its keys are what encoding/csv reads.
+// Also if it comes one byte at a time through a pipe, compressed.
 func TestRowsRandom(t *testing.T) {
 	const seed = 7
 	r := rand.New(rand.NewPCG(seed, 0))

@@ -13,7 +13,7 @@
 //	                   └──────────── 2n+2 blocks, reused ◄──────────┘
 //
 // The blocks are all the memory that a pass takes. A block holds 256 KiB of input, or one key if that is longer, and a
-// slice header of 24 bytes a key, or two with Options.Rows. A slow emit or work slows the reader down.
+// slice header of 24 bytes per key, or two with Options.Rows. A slow emit or work slows the reader down.
 //
 // # What a key is
 //

@@ -65,11 +65,11 @@ type Options struct {
 	Header bool
 	// Delimiter is the character between the fields of CSV. Default: a comma. Not allowed are quotes and line ends.
 	Delimiter rune
-	// Rows keeps the whole rows of CSV and TSV, for Batch.Rows and Batch.Header. The header rows of all inputs must then
-	// be equal.
+	// Rows keeps the whole rows of CSV and TSV, for Batch.Rows and Batch.Header. The header rows of all inputs must
+	// then be equal.
 	Rows bool
-	// Plain takes the inputs as they are: they are not decompressed, a byte-order mark at the start is part of the first
-	// key, and other formats are not recognised. A part of a file may begin with such bytes by chance.
+	// Plain takes the inputs as they are: they are not decompressed, a byte-order mark at the start is part of the
+	// first key, and other formats are not recognised. A part of a file may begin with such bytes by chance.
 	Plain bool
 	// KeepEmpty keeps empty lines and empty fields as keys. Blank lines of CSV and TSV are still skipped.
 	KeepEmpty bool

@@ -13,14 +13,14 @@ import (
 type Batch struct {
 	// Keys are valid until the last callback for this batch returns: they share a buffer that is reused.
 	Keys [][]byte
-	// Rows are the rows of Keys as they are in the input, if Options.Rows is set. A row that ends the input without a line
-	// end gets one.
+	// Rows are the rows of Keys as they are in the input, if Options.Rows is set. A row that ends the input without a
+	// line end gets one.
 	Rows [][]byte
 	// Second has the fields of the column Options.Second in the rows of Keys, if that is set. They are valid as long as
 	// Keys.
 	Second [][]byte
-	// Header is the header row that stands before Rows, in the first batch of a pass if Options.Rows is set and the inputs
-	// have one. Work and emit get such a batch even if it has no keys.
+	// Header is the header row that stands before Rows, in the first batch of a pass if Options.Rows is set and the
+	// inputs have one. Work and emit get such a batch even if it has no keys.
 	Header []byte
 	// Out, Hashes and Values are scratch space in which work passes results to emit. They are empty at first; their
 	// memory is reused. Options.Parse or Values.Read sets Values, to the value of each key.

@@ -248,8 +248,8 @@ func TestPumpSmallReads(t *testing.T) {
 	}
 }
 
-// FuzzProcess reads any bytes in every format. The keys, which are all before a bad row, depend neither on the number of
-// workers nor on the size of blocks, and no key is longer than the limit.
+// FuzzProcess reads any bytes in every format. The keys, which are all before a bad row, depend neither on the number
+// of workers nor on the size of blocks, and no key is longer than the limit.
 func FuzzProcess(f *testing.F) {
 	formats := []Options{
 		{}, {Format: Null}, {Format: CSV}, {Format: TSV}, {Format: CSV, Column: "b", Header: true}, {Format: TSV,

@@ -18,8 +18,8 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// maxWindow is the largest zstd window accepted, in bytes: the window of zstd --long=27, and the most that the zstd tool
-// decompresses without a flag. The decoder allocates about twice as much.
+// maxWindow is the largest zstd window accepted, in bytes: the window of zstd --long=27, and the most that the zstd
+// tool decompresses without a flag. The decoder allocates about twice as much.
 const maxWindow = 128 << 20
 
 // source is one input. Exactly one of path, file and reader is set.

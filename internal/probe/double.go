@@ -17,7 +17,7 @@ import (
 //     Bits is a power of two.
 //
 // At a constant load both have a probability of order 1/Bits, which is far above the rate of independent probes in
-// small filters with a low rate: a filter of one word has a rate of at least 1/64², however many probes a key has.
+// small filters with a low rate: a filter of one word has a rate of at least 1/64², however many probes per key has.
 type Double struct {
 	Bits  uint64 // m, at least 1
 	K     int    // probes per key, at least 1

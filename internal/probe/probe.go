@@ -60,8 +60,8 @@ func Remix(lo, round uint64) uint64 {
 }
 
 const (
-	// BatchSize is the number of keys of a group: enough cache misses to fill a core's queue (10 to 48), few enough that
-	// the lines are still in the first-level cache when they are read.
+	// BatchSize is the number of keys of a group: enough cache misses to fill a core's queue (10 to 48), few enough
+	// that the lines are still in the first-level cache when they are read.
 	BatchSize = 32
 
 	// InCache is a number of words, 2 MiB. Smaller filters are tested key by key: the caches answer so fast that groups

@@ -9,10 +9,11 @@ import (
 
 // TestRates compares the false-positive rate of Next with the rate of independent probes, in small filters of few keys,
 // where related probes of two keys show first. It has two parts, since the rate is E(fill^k) if absent keys are
-// independent of the filter: the mean of fill^k over filters, and the rate of absent keys over the fill^k of the filter.
+// independent of the filter: the mean of fill^k over filters, and the rate of absent keys over the fill^k of the
+// filter.
 //
-// Absent keys are sampled with two probes that are set, which leaves k - 2: x0 and x1 are random words of set places, and
-// Hi = x1 - rotl(9·x0, 25). So a few thousand keys measure rates down to 1e-8.
+// Absent keys are sampled with two probes that are set, which leaves k - 2: x0 and x1 are random words of set places,
+// and Hi = x1 - rotl(9·x0, 25). So a few thousand keys measure rates down to 1e-8.
 func TestRates(t *testing.T) {
 	for _, c := range []struct {
 		keys, m uint64

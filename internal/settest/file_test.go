@@ -28,9 +28,9 @@ func TestFiles(t *testing.T) {
 		c := bloomery.Config{Spec: f.Name + "(bytes=1200000)"} // more than 1 MiB, so that it is mapped
 		keys := make([]uint64, 20_000)
 		switch {
-		case f.Name == "fuse": // has at most 32 bits a slot
+		case f.Name == "fuse": // has at most 32 bits per slot
 			c.Spec, keys = "fuse(width=32)", make([]uint64, 270_000)
-		case f.Can.Has(family.CanSpill) && !f.Can.Has(family.CanSearch): // they use 32 to 92 bits a key
+		case f.Can.Has(family.CanSpill) && !f.Can.Has(family.CanSearch): // they use 32 to 92 bits per key
 			keys = make([]uint64, 300_000)
 		case f.Can.Has(family.CanSearch):
 			c.Spec, keys = f.Name+"(bits_per_key=32,passes=1)", make([]uint64, 300_000)

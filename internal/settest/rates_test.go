@@ -387,7 +387,7 @@ func TestBelowRibbon(t *testing.T) {
 	for _, c := range []struct {
 		keys uint64
 		fpr  float64
-		most float64 // bits a key
+		most float64 // bits per key
 	}{{100, 1e-12, 45}, {5000, 1e-10, 44}, {1_000_000, 1e-12, 46.5}, {1_000_000, 2.4e-10, 32.2}} {
 		choice, err := lasting(t.Context(), plan.Needs{Keys: c.keys, FPR: c.fpr, Unpatented: true})
 		if err != nil || choice.BitsPerKey > c.most {

@@ -1,6 +1,6 @@
 // Package shardset changes sharded sets in folders: Folder is the one transaction that all writers use, and Leftover
-// the one rule for the files that they remove. It also has what all writers and readers of manifests share, and finds the
-// set that a path belongs to.
+// the one rule for the files that they remove. It also has what all writers and readers of manifests share, and finds
+// the set that a path belongs to.
 package shardset
 
 import (
@@ -50,8 +50,8 @@ type Folder struct {
 
 // Locking says how LockFolder locks.
 type Locking struct {
-	// Change says that a set that is there is changed, not replaced as a whole: the folder is not created, shards with the
-	// same content are not written again, and of leftovers only those with its number of shards are removed.
+	// Change says that a set that is there is changed, not replaced as a whole: the folder is not created, shards with
+	// the same content are not written again, and of leftovers only those with its number of shards are removed.
 	Change  bool
 	Wait    time.Duration // for another process, at least one attempt; 0: until ctx ends
 	Waiting func()        // if not nil, called before LockFolder waits

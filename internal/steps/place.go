@@ -144,8 +144,8 @@ func (p *Plan) has(ctx context.Context, out Source) (bool, error) {
 	return err == nil, err
 }
 
-// attempt calls write. If the plan was in the output before, and was removed meanwhile, by the Finish of this plan or of
-// another one, attempt removes the working files that names then returns: nobody else would. The error then wraps
+// attempt calls write. If the plan was in the output before, and was removed meanwhile, by the Finish of this plan or
+// of another one, attempt removes the working files that names then returns: nobody else would. The error then wraps
 // ErrNoPlan.
 func (p *Plan) attempt(ctx context.Context, out Store, write func() error, names func() []string) error {
 	before, err := p.has(ctx, out)

@@ -20,8 +20,8 @@ type Status struct {
 	Ranges, Shards               int    // of the plan
 	MissingRanges, MissingShards []int  // that are not finished, or damaged as far as their sizes and headers tell
 	Keys                         uint64 // in the finished ranges
-	// SetChanged reports that the output has another set than when the plan was saved, so that Finish refuses to replace
-	// it; see ErrSetChanged.
+	// SetChanged reports that the output has another set than when the plan was saved, so that Finish refuses to
+	// replace it; see ErrSetChanged.
 	SetChanged bool
 }
 

@@ -100,7 +100,8 @@ type decoder struct {
 	last  json.RawMessage
 }
 
-// The methods that read return errors of syntax, and of lists that are too long. They note errors of values and read on.
+// The methods that read return errors of syntax, and of lists that are too long. They note errors of values and read
+// on.
 
 // note keeps the first error of a value.
 func (d *decoder) note(err error) {
@@ -311,9 +312,9 @@ func (d *decoder) list(to reflect.Value, most int) error {
 	return err
 }
 
-// decodeWritten decodes a value and reports whether it has the very bytes that encoding/json writes for the result. Such
-// a value has each field once, and is in canonical form. A null is left to the other methods. This takes a quarter of
-// their time.
+// decodeWritten decodes a value and reports whether it has the very bytes that encoding/json writes for the result.
+// Such a value has each field once, and is in canonical form. A null is left to the other methods. This takes a quarter
+// of their time.
 func decodeWritten(raw []byte, to reflect.Value) bool {
 	if bytes.Contains(raw, []byte("null")) || json.Unmarshal(raw, to.Addr().Interface()) != nil {
 		return false

@@ -27,7 +27,7 @@ func About() family.About {
 }
 
 // Forecast returns the size in bits of the filter that New makes, and its predicted false-positive rate, in [0, 1],
-// after keys distinct keys were added. It does not allocate a filter. Errors are the errors of Geometry.
+// after keys distinct keys were added. It does not allocate a filter. It returns the errors of Geometry.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	m, _, k, err := c.Geometry()
 	if err != nil {

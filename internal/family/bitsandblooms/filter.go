@@ -99,7 +99,7 @@ func (f *Filter) EstimateKeys() float64 {
 // Cells describes the first m bits. It takes the probes of a key as independent.
 func (f *Filter) Cells() family.Cells { return probe.Cells(f.m, f.k) }
 
-// Free returns the number of bits below m that are 0 in both filters. Errors are the errors of Merge.
+// Free returns the number of bits below m that are 0 in both filters. It returns the errors of Merge.
 func (f *Filter) Free(other family.Filter) (uint64, error) { return bitvec.Free(f, other, f.m) }
 
 // Info counts the set bits, which reads the whole filter. Fill is the share of the first m bits. The rates are the

@@ -41,7 +41,7 @@ func About() family.About {
 const formCan = family.CanAdd | family.CanMerge | family.CanConcurrent | family.CanCapacity | family.CanOneLine
 
 // Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
-// rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are the errors of Geometry.
+// rate in [0, 1] once keys distinct keys are in it. It allocates no filter. It returns the errors of Geometry.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	x := newFormula()
 	defer x.remember()

@@ -175,7 +175,7 @@ func (f *Filter) Cells() family.Cells {
 	return family.Cells{Number: f.blocks * f.layout().BlockBits(), Free: math.Log1p(-hit), Pairs: pairs}
 }
 
-// Free returns the number of bits that are 0 in both filters. Errors are the errors of Merge.
+// Free returns the number of bits that are 0 in both filters. It returns the errors of Merge.
 func (f *Filter) Free(other family.Filter) (uint64, error) {
 	return bitvec.Free(f, other, uint64(len(f.words))*64)
 }

@@ -298,9 +298,9 @@ const lossSteps = 64
 //
 // The counters are about Poisson with mean λ = -ln(1-fill); the counters of the kept keys have the mean κ = keep·λ.
 // While the list is removed, the mean falls from λ to κ, and an absent key looks present with probability f^k, where f
-// is the share of counters that are not 0 at that time. Its removal then decrements k of these counters. A counter that
-// stands for one kept key, a share κe^-κ/f of them, makes that key absent. Keys that were added more than once are lost
-// less often.
+// is the share of counters that are not 0 at that time. Its removal then decrements k of these counters. If a counter
+// stands for exactly one kept key, as a share κe^-κ/f of them do, that key becomes absent. Keys that were added more
+// than once are lost less often.
 func lossPerAbsent(fill float64, k int, keep float64) float64 {
 	lambda := min(-math.Log1p(-fill), 64) // -ln 0 if every counter is in use
 	kept := keep * lambda
@@ -315,7 +315,7 @@ func lossPerAbsent(fill float64, k int, keep float64) float64 {
 // Cells describes the counters: a counter of 0 is free.
 func (f *Filter) Cells() family.Cells { return probe.Cells(f.m, f.k) }
 
-// Free returns the number of counters that are 0 in both filters. Errors are the errors of Merge.
+// Free returns the number of counters that are 0 in both filters. It returns the errors of Merge.
 func (f *Filter) Free(other family.Filter) (uint64, error) {
 	o, err := bitvec.Same(f, other)
 	if err != nil {
@@ -347,8 +347,8 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 
 // Decode makes a filter from its stored form, as Encode returns it. The filter shares the words. Decode returns an
 // error if the sections do not have the sizes of SectionWords, if counters from m on are not 0, or if no counter is
-// stuck and their sum is not k times the number of keys. With stuck counters, which do not follow removals, the sum
-// is undefined.
+// stuck and their sum is not k times the number of keys. Stuck counters do not follow removals, so with one of them the
+// sum proves nothing.
 func Decode(e family.Encoded) (*Filter, error) {
 	m, k, err := probe.Built(e.Spec, width)
 	if err := e.CheckSections([]uint64{wordsOf(m)}, err); err != nil {

@@ -11,7 +11,8 @@ import (
 // batch is the number of keys that are queried together; see family standard.
 const batch = 16
 
-// inCache is the number of words, 2 MiB, of a filter that the caches hold, for which prefetching gains nothing.
+// inCache is the largest number of words (2 MiB) of a filter for which prefetching gains nothing, because the caches
+// hold it.
 const inCache = 1 << 18
 
 // HasMany sets dst[i] to Has(hs[i]). In filters larger than the caches it prefetches the slots of a batch of keys
@@ -98,7 +99,7 @@ type spread struct {
 	places []place
 }
 
-// place is where the slots of a filter are.
+// place is the location of the slots of a filter.
 type place struct {
 	words []uint64
 	locator
@@ -132,7 +133,7 @@ type asked struct {
 	prints [batch]uint64
 }
 
-// HasManySpread prefetches the slots of a batch of keys before it tests the batch before it.
+// HasManySpread prefetches the slots of each batch of keys before it tests the previous batch.
 func (s *spread) HasManySpread(dst []bool, hs []filter.Hash, at []uint32) {
 	family.CheckBatch(dst, hs)
 	at = at[:len(hs)]
@@ -160,7 +161,7 @@ func (s *spread) find(a *asked, hs []filter.Hash, at []uint32) {
 	bitvec.PrefetchBitsAt(a.ask[:3*len(hs)])
 }
 
-// test is as Filter.Has.
+// test sets out to the answers for the batch; see Filter.Has.
 func (s *spread) test(a *asked, out []bool) {
 	if s.width == 8 {
 		for i := range out {

@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/hashes"
 )
 
-// defaultWidth is the width of a Config without a size, in bits.
+// defaultWidth is the default width in bits.
 const defaultWidth = 8
 
 // MaxKeys is the largest number of keys: slots are numbered with 32 bits.
@@ -21,18 +21,18 @@ const MaxKeys = 3_000_000_000
 // maxSegment is the largest number of slots of a segment.
 const maxSegment = 1 << 18
 
-// smallKeys is the number of keys that BitsPerKey counts at least: a filter has no fewer than twelve slots.
+// smallKeys is the smallest number of keys for which BitsPerKey is computed, since a filter has at least twelve slots.
 const smallKeys = 32
 
-// Config is the parameters of a filter. Zero fields take the default noted beside them.
+// Config has the parameters of a filter. Zero fields take the default noted beside them.
 type Config struct {
-	Keys  uint64        // how many keys will come, to reserve memory; 0 if not known
+	Keys  uint64        // expected number of keys, to reserve memory; 0 if unknown
 	Size  family.Sizing // the width is the largest that fits BitsPerKey or Bytes, or the smallest that keeps FPR
 	Width uint          // bits of a fingerprint, 1 to MaxWidth, instead of Size; default: defaultWidth
 }
 
-// ConfigFromSpec reads fuse(bits_per_key=, fpr=, bytes=, width=). It also takes, and does not use, the other parameters
-// of the Spec of a built filter.
+// ConfigFromSpec reads fuse(bits_per_key=, fpr=, bytes=, width=). It accepts and ignores the other parameters of the
+// Spec of a built filter.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := family.Reader(s)
 	c := Config{Keys: keys, Size: family.ReadSizing(r), Width: uint(r.Count("width", MaxWidth))}
@@ -122,11 +122,11 @@ func segmentOf(n uint64) uint64 {
 	return min(maxSegment, uint64(1)<<int(math.Floor(math.Log(float64(n))/math.Log(3.33)+2.25)))
 }
 
-// Builder gathers keys and solves for the slots at the end, with about 32 bytes a key in memory: 8 for the key, 24 to
+// Builder gathers keys and solves for the slots at the end, with about 32 bytes per key in memory: 8 for the key, 24 to
 // solve. A limit of memory (family.BuildOptions) holds only while keys are gathered.
 //
-// Without a limit the keys go straight into the slice that is solved. Package gather would hold 16 bytes a key beside
-// it, and raise the peak at two million keys by half.
+// Without a limit, AddMany puts the keys into the list that is solved. Gathering whole hashes first would take 16 bytes
+// per key more, which raises the peak by half at two million keys.
 type Builder struct {
 	c     Config
 	mu    sync.Mutex
@@ -135,8 +135,8 @@ type Builder struct {
 	built bool           // or closed
 }
 
-// NewBuilder returns an empty builder. A size in bytes that is too small for the keys is an error of Build, which knows
-// how many distinct ones there are. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
+// NewBuilder returns an empty builder. If a size in bytes is too small for the keys, Build returns the error, since
+// only Build knows the number of distinct keys. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func NewBuilder(c Config) (*Builder, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func (b *Builder) SetOptions(o family.BuildOptions) {
 var errBuilt = errors.New("fuse: the Builder was built or closed, and takes no more keys")
 
 // AddMany takes keys and keeps no reference to hs. It may be called from several goroutines at once. Without a limit of
-// memory the error wraps filter.ErrTooLarge beyond MaxKeys keys, duplicates included; with one it says that the
+// memory the error wraps filter.ErrTooLarge beyond MaxKeys keys, duplicates included; with a limit it reports that the
 // temporary file cannot be written. After Build or Close it returns an error.
 func (b *Builder) AddMany(hs []filter.Hash) error {
 	if b.spill != nil {
@@ -200,7 +200,7 @@ func appendKeys(keys *list, hs []filter.Hash) {
 	}
 }
 
-// Close drops the keys and removes their file. Build calls it; call it for a builder that will not Build.
+// Close drops the keys and removes their file. Build calls it; call it if you do not call Build.
 func (b *Builder) Close() error {
 	b.mu.Lock()
 	b.keys.Free()
@@ -213,7 +213,7 @@ func (b *Builder) Close() error {
 }
 
 // Build solves for the slots and returns a *Filter, or an empty one without keys. The result depends only on the set of
-// keys: not on their order or on duplicates. Errors wrap filter.ErrConfig if the size does not suit the number of keys,
+// keys, not on their order or on duplicates. Errors wrap filter.ErrConfig if the size does not suit the number of keys,
 // or filter.ErrTooLarge with more than MaxKeys distinct keys.
 func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
 	keys, err := b.all(ctx)

@@ -1,10 +1,10 @@
-// Package fuse is the binary fuse filter (Graf and Lemire, JEA 27, 2022). It is static and has 1.13 to 1.3 slots a key;
-// each slot is a fingerprint of 1 to 32 bits, and a query reads three slots. The equation of each key,
+// Package fuse is the binary fuse filter (Graf and Lemire, JEA 27, 2022). It is static and has 1.13 to 1.3 slots per
+// key; each slot is a fingerprint of 1 to 32 bits, and a query reads three slots. The equation of each key,
 //
 //	fingerprint = slot[h0] ^ slot[h1] ^ slot[h2]
 //
 // holds for each bit: slots of w bits are the low w bits of wider ones, packed without gaps. The positions, the seeds
-// and the order in which the slots are set are the same as in FastFilter/xorfilter 0.4.2, whose slots are equal.
+// and the order in which the slots are set are the same as in FastFilter/xorfilter 0.4.2, so the slots are equal, too.
 //
 // The key is Lo of the Hash; Hi is not used. Keys with the same Lo, n²/2^65 pairs, have the same answer. The
 // false-positive rate is 2^-w.
@@ -102,11 +102,11 @@ func (f *Filter) Info() filter.Info {
 }
 
 // FPR returns the false-positive probability with fingerprints of width bits, 2^-width. It is both p_b and p_a, because
-// the slots are as if random for any keys.
+// the slots look random for any keys.
 func FPR(width uint) float64 { return math.Ldexp(1, -int(width)) }
 
 // empty is the filter of 0 keys, with segments=0 in its Spec. No query reads its slots: they would equal the
-// fingerprints of some keys. It is a type of its own, so that queries of a Filter need no test for it.
+// fingerprints of some keys. It is a separate type, so that queries of a Filter need no test for it.
 type empty struct {
 	family.Encoded
 	width uint

@@ -11,17 +11,17 @@ import (
 	"github.com/bloomery/bloomery/internal/kernel"
 )
 
-// A filter of n keys solves n equations, one a key:
+// A filter of n keys solves n equations, one per key:
 //
 //	fingerprint = slot[h0] ^ slot[h1] ^ slot[h2]
 //
-// It is solved by peeling. A slot that only one key uses can be set last, to whatever makes the equation of that key
-// hold. The key is then left out, which leaves other slots with one key, and so on. If all keys can be left out, the
+// It is solved by peeling. A slot that only one key uses can be set last, to the value that makes the equation of that
+// key hold. The key is then removed, which leaves other slots with one key, and so on. If all keys can be removed, the
 // slots are set in the opposite order. Otherwise the next seed is tried.
 //
-// The result depends on the order of peeling. It is the order of FastFilter/xorfilter: the last slot that was found to
-// have one key comes first. So it depends on the set of keys and not on their order, and files are equal to those that
-// the library made (TestLibraryAgrees).
+// The result depends on the order of peeling. The order is the same as in FastFilter/xorfilter: the slot that was last
+// found to have one key comes first. So it depends on the set of keys and not on their order, and files are equal to
+// those that the library made (TestLibraryAgrees).
 
 // maxAttempts is the number of seeds that are tried. A seed fails with a probability of a few percent, and far more
 // often for some numbers of keys below 100.
@@ -39,10 +39,10 @@ type system struct {
 	single []uint32 // a stack of slots that have one key, or had when they were pushed, and room for one more
 }
 
-// systems are not used any more. They keep their tables, of 24 bytes a key.
+// systems holds unused systems with their tables of 24 bytes per key, for reuse.
 var systems sync.Pool
 
-// mostKept is the number of keys up to which the tables of a system are kept, 96 MiB.
+// mostKept is the largest number of keys of a system that is kept; its tables take 96 MiB.
 const mostKept = 1 << 22
 
 // newSystem returns a system for n keys.
@@ -88,7 +88,7 @@ func solve(
 	return solveDistinct(ctx, [][]uint64{distinct}, width, true)
 }
 
-// errRepeated means that there is no solution, perhaps since keys repeat: two equal keys are never peeled.
+// errRepeated means that there is no solution, perhaps because keys repeat: two equal keys are never peeled.
 var errRepeated = errors.New("fuse: keys may repeat")
 
 // solveDistinct tries seeds. If distinct is false, it returns errRepeated after the first one.
@@ -107,7 +107,7 @@ func solveDistinct(ctx context.Context, keys [][]uint64, width uint, distinct bo
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		// For some numbers of keys the segments are too long: each fourth attempt has more of them, of half the length.
+		// For some numbers of keys the segments are too long: each fourth attempt has more segments of half the length.
 		if n > 4 && n < 1_000_000 {
 			switch attempt % 4 {
 			case 2:
@@ -135,7 +135,7 @@ func splitMix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// peel finds the order in which the keys are left out. It is false if some are left.
+// peel finds the order in which the keys are removed. It returns false if keys remain.
 func (s *system) peel(keys [][]uint64) bool {
 	s.partition(keys)
 	if !s.add() {
@@ -195,7 +195,7 @@ func (l locator) slotsOf(x uint64) (h0, h1, h2 uint64) {
 	return h0, (h0 + l.segment) ^ x>>18&mask, (h0 + 2*l.segment) ^ x&mask
 }
 
-// others returns the slots of a mixed key in the two places after one, in the order 0, 1, 2, 0, 1, and these places.
+// others returns the slots of a mixed key at the two places after place, in the order 0, 1, 2, 0, 1, and these places.
 func (l locator) others(x uint64, place uint8) (i, j uint64, atI, atJ uint8) {
 	h0, h1, h2 := l.slotsOf(x)
 	i, j, atI, atJ = h1, h2, 1, 2
@@ -224,7 +224,7 @@ func (s *system) kernel() kernel.Peel {
 	}
 }
 
-// partition sets mixed to the mixed keys, segment by segment about, so that add stays in the caches.
+// partition sets mixed to the mixed keys, roughly in the order of their segments, so that add stays in the caches.
 func (s *system) partition(keys [][]uint64) {
 	shift := 64 - max(1, bits.Len64(s.count/s.segment-1))
 	starts := make([]uint64, 1<<(64-shift))
@@ -256,7 +256,7 @@ func (s *system) partition(keys [][]uint64) {
 	}
 }
 
-// add adds the mixed keys to the slots. It is false if 64 of them use the same slot, more than uses can count.
+// add adds the mixed keys to the slots. It returns false if 64 of them use the same slot, more than uses can count.
 func (s *system) add() bool {
 	slots := int(s.count + 2*s.segment)
 	s.xors, s.uses, s.single = bitvec.Resized(s.xors, slots), bitvec.Resized(s.uses, slots), bitvec.Resized(s.single, slots+1)
@@ -307,7 +307,7 @@ func (s *system) filter(segments uint64, width uint) (*Filter, error) {
 		if place == 2 {
 			slot = h2
 		}
-		// The slot is 0 yet, so that it may be among those that are read.
+		// The slot itself is still 0, so reading it along with the other two changes nothing.
 		v := x ^ x>>32 ^ bitvec.Load57(words, h0*w) ^ bitvec.Load57(words, h1*w) ^ bitvec.Load57(words, h2*w)
 		bitvec.SetField(words, slot*w, width, v)
 	}

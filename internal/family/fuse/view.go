@@ -18,7 +18,7 @@ type View struct {
 	Width    uint   // bits of a slot
 }
 
-// ViewOf returns the View of a filter with the Spec of a built filter. Errors are the errors of SectionWords. A filter
+// ViewOf returns the View of a filter with the Spec of a built filter. It returns the errors of SectionWords. A filter
 // of 0 keys has no View.
 func ViewOf(s filter.Spec) (View, error) {
 	f, err := geometry(s)
@@ -50,5 +50,5 @@ func (v *View) Has(section []byte, h filter.Hash) bool {
 	return (print^slots)&(1<<(width&63)-1) == 0
 }
 
-// load returns a word whose lowest 57 bits are those from bit i on.
+// load returns a word whose lowest 57 bits are bits [i, i+57).
 func load(b []byte, i uint64) uint64 { return binary.LittleEndian.Uint64(b[i/8:]) >> (i % 8) }

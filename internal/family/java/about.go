@@ -2,10 +2,10 @@ package java
 
 import "github.com/bloomery/bloomery/internal/family"
 
-// can is what both families can do besides the methods of their filters.
+// can has the abilities of both families that no interface of their filters shows.
 const can = family.CanStartEmpty | family.CanCapacity
 
-// about describes a family with one parameter of its own.
+// about describes a family with its own parameter.
 func about(summary string, own family.Parameter) family.About {
 	return family.About{
 		Summary: summary,
@@ -20,7 +20,7 @@ func about(summary string, own family.Parameter) family.About {
 }
 
 // Forecast returns the size in bits of the filter that New makes, and its predicted false-positive rate, in [0, 1],
-// after keys distinct keys were added. It does not allocate a filter. Errors are the errors of Geometry.
+// after keys distinct keys were added. It does not allocate a filter. It returns the errors of Geometry.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	words, k, err := c.Geometry()
 	if err != nil {

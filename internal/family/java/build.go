@@ -102,8 +102,8 @@ func (c Config) checkWords(words uint64) error {
 	return nil
 }
 
-// fit returns the number of words, at least that many, that keep the rate with k probes. m is the number of bits that
-// independent probes need.
+// fit returns the number of words, at least words, with which the rate is kept with k probes. m is the number of bits
+// that independent probes need.
 func (c Config) fit(m, words uint64, k int) (uint64, error) {
 	kind, sums, rate, most := c.Kind, c.sums(), cmp.Or(c.Size.FPR, probe.DefaultFPR), Reach(MaxWords, c.sums())
 	switch {
@@ -125,7 +125,7 @@ func (c Config) fit(m, words uint64, k int) (uint64, error) {
 	return 0, family.Invalid(kind.Parameter, kind.value(sums), reason, c.Keys, kind.Parameter, kind.Wide)
 }
 
-// New returns an empty filter. Errors are the errors of Geometry, or wrap filter.ErrTooLarge if there is not enough
+// New returns an empty filter. It returns the errors of Geometry, or wrap filter.ErrTooLarge if there is not enough
 // memory.
 func New(c Config) (*Filter, error) {
 	n, k, err := c.Geometry()
@@ -142,7 +142,7 @@ func New(c Config) (*Filter, error) {
 // Builder fills a filter from many goroutines at once; see parallel.Filler.
 type Builder struct{ *parallel.Filler[*Filter] }
 
-// NewBuilder returns a builder of the filter that New makes. Errors are the errors of New.
+// NewBuilder returns a builder of the filter that New makes. It returns the errors of New.
 func NewBuilder(c Config) (*Builder, error) {
 	f, err := New(c)
 	if err != nil {

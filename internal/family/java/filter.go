@@ -110,12 +110,12 @@ func (f *Filter) EstimateKeys() float64 {
 // Cells describes the bits that probes can reach. It takes the probes of a key as independent.
 func (f *Filter) Cells() family.Cells { return probe.Cells(f.reach(), f.k) }
 
-// Free returns the number of bits that probes can reach and that are 0 in both filters. Errors are the errors of Merge.
+// Free returns the number of bits that probes can reach and that are 0 in both filters. It returns the errors of Merge.
 func (f *Filter) Free(other family.Filter) (uint64, error) { return bitvec.Free(f, other, f.reach()) }
 
 // Info counts the set bits, which reads the whole filter. Fill is the share of the bits that probes can reach. The
-// rates are the rates of probe.Double, and count that positions of Sum32 are not equally likely in filters of more than
-// about 2^26 bits.
+// rates are the rates of probe.Double. In filters of more than about 2^26 bits they account for the uneven positions of
+// Sum32.
 func (f *Filter) Info() filter.Info {
 	m := f.reach()
 	ones := bitvec.OnesCount(f.words[:m/64])

@@ -18,7 +18,7 @@ func double(m uint64, k int, s Sums) probe.Double {
 	return probe.Double{Bits: m, K: k, Word: 32, Pairs: 1, Falls: true, Probe: probe32}
 }
 
-// probe32 is probe.Probe of Sum32. A position falls where the sum is negative.
+// probe32 is probe.Probe of Sum32. The position decreases where the sum is negative.
 func probe32(start, step *[2]uint64, i int, m uint64) (uint64, int, bool) {
 	x := int32(start[0] + uint64(i)*step[0])
 	return uint64(x^x>>31) % m, 0, x < 0
@@ -35,14 +35,14 @@ func probe64(start, step *[2]uint64, i int, m uint64) (uint64, int, bool) {
 	return (start[0]%m + uint64(i)*(step[0]%m)) % m, 0, false
 }
 
-// unevenBits is the number of bits from which the rates count that positions of Sum32 are not equally likely.
+// unevenBits is the number of bits from which the rates account for the uneven positions of Sum32.
 const unevenBits = 1 << 20
 
-// uneven reports whether the rates of a filter in which probes reach m bits count that.
+// uneven reports whether the rates of a filter in which probes reach m bits account for uneven positions.
 func uneven(m uint64, s Sums) bool { return s == Sum32 && m >= unevenBits }
 
-// shares describes the positions of Sum32 among m: the 2^31 values of a probe are divided among them, so that the first
-// few positions have one value more than the others, of which each has the given number.
+// shares describes the positions of Sum32 among m: each position has values of the 2^31 values of a probe, and the
+// first few positions have one more.
 func shares(m uint64) (few, values uint64) { return (1 << 31) % m, (1 << 31) / m }
 
 // prior returns the predicted false-positive rate, in [0, 1], after n distinct keys.

@@ -1,6 +1,6 @@
-// Package java has the Bloom filters of two systems in Java, bit for bit: families guava and spark. A filter has
-// m = 64·words bits and k probes per key by double hashing: the positions of a key follow from the sums x, x+by,
-// x+2·by, ... Each family has two forms, which differ in the sums:
+// Package java has the Bloom filters of two systems in Java, bit for bit: families guava and spark. A filter has m =
+// 64·words bits and k probes per key by double hashing: the positions of a key follow from the sums x, x+by, x+2·by,
+// ... Each family has two forms with different sums:
 //
 //	        start x            step by     position of a sum c
 //	Sum32   Lo + Lo>>32        Lo >> 32    (c if c >= 0, else NOT c) mod m, c of 32 bits, signed
@@ -13,8 +13,8 @@
 //
 // Probes of Sum32 reach the first 2^31 bits only, and fill the bits of filters from about 2^26 bits on unevenly. Double
 // hashing has more false positives than independent probes in small filters with a low rate, see probe.Double: use
-// family standard unless the other system has to read the filter. A filter with a chosen rate is made larger where it
-// needs to be, and one with a chosen size states the rate that it has.
+// family standard unless the other system must read the filter. A filter with a chosen rate gets the additional bits
+// that it needs, and a filter with a chosen size reports its true rate.
 package java
 
 import (
@@ -30,7 +30,7 @@ const (
 	MaxWords = math.MaxInt32 // 64-bit words: 16 GiB
 )
 
-// Sums are the way from a hash to positions.
+// Sums selects how positions follow from a hash.
 type Sums uint8
 
 // The sums. 0 stands for the default of a Kind.
@@ -43,7 +43,7 @@ const (
 // Kind is a family of filters.
 type Kind struct {
 	Family string // name in a Spec
-	System string // whose format has the limits
+	System string // the system whose format sets the limits
 	// Parameter is the parameter of a Spec that chooses the sums: its value is Narrow for Sum32 or Wide for the sums
 	// Of.
 	Parameter    string
@@ -85,7 +85,7 @@ func Reach(words uint64, s Sums) uint64 {
 }
 
 // Guava is the BloomFilter of Google's Guava (com.google.common.hash): guava(k=7,strategy=64,words=150). Strategy 32,
-// MURMUR128_MITZ_32, is the strategy of filters made before Guava 12. The key is what the funnel writes.
+// MURMUR128_MITZ_32, is the strategy of filters made before Guava 12. The key is the output of the funnel.
 var Guava = &Kind{
 	Family: "guava", System: "Guava",
 	Parameter: "strategy", Narrow: 32, Wide: 64, Of: Sum63, Default: Sum63,

@@ -10,22 +10,22 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// defaultBitsPerKey is the size of a Config without one.
+// defaultBitsPerKey is the default size.
 const defaultBitsPerKey = 8
 
-// Config is the parameters of a filter. Zero fields take the default noted beside them.
+// Config has the parameters of a filter. Zero fields take the default noted beside them.
 type Config struct {
-	Keys uint64        // how many keys will come, to reserve memory; 0 if not known
+	Keys uint64        // expected number of keys, to reserve memory; 0 if unknown
 	Size family.Sizing // default: BitsPerKey = defaultBitsPerKey, for distinct keys
-	// Later is how many keys will be added after the build, at most 1000 times the keys of the build. Size counts them,
-	// a rate is that after all of them, and k suits them too. Without it, each late key raises the rate several times
-	// as much.
+	// Later is the number of keys to be added after the build, at most 1000 times the keys of the build. Size includes
+	// them, a rate holds after all of them are added, and k is chosen for them, too. Without Later, each late key
+	// raises the rate several times as much.
 	Later uint64
-	// K is the number of slots of a key, 1 to 64. Default: the one with the lowest rate. With fewer, a filter of the
-	// same rate is larger, and a key that goes or comes changes fewer bits: see filter.Keep.
+	// K is the number of slots of a key, 1 to 64. Default: the number with the lowest rate. With fewer slots, a filter
+	// of the same rate is larger, but adding or removing a key changes fewer bits: see filter.Keep.
 	K int
-	// Effort is filter.Default if not set. One core takes about 0.6, 2 and 60 µs a key at 8 bits a key for fast,
-	// default and max, 1.5 times as much without vector code, and more in proportion to k.
+	// Effort is filter.Default if not set. At 8 bits per key, one core takes about 0.6, 2 and 60 µs per key for fast,
+	// default and max. The time is 1.5 times as long without vector code, and proportional to k.
 	Effort  filter.Effort
 	Workers int    // shards that are searched at once; default: GOMAXPROCS
 	Table   uint64 // version of the table that the division comes from; default: the newest
@@ -47,7 +47,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	return c, c.Check()
 }
 
-// Check returns an error wrapping filter.ErrConfig if the Config is wrong for any number of keys.
+// Check returns an error wrapping filter.ErrConfig if the Config is invalid whatever the number of keys.
 func (c Config) Check() error {
 	limits := anneal.Limits{Family: Family, Most: maxBitsPerKey, MaxK: maxK, Target: true}
 	if err := limits.Check(c.common()); err != nil {
@@ -72,10 +72,10 @@ func (c Config) common() anneal.Common {
 // the shards that are searched at once.
 //
 // Build searches for the shifts and returns a *Filter. The result depends only on the set of keys, the size and the
-// effort: not on the order of the keys, on duplicates or on the number of workers. A search by time also depends on the
+// effort, not on the order of the keys, on duplicates or on the number of workers. A search by time also depends on the
 // machine. Errors wrap filter.ErrConfig if no size keeps the rate, or filter.ErrTooLarge.
 //
-// If ctx ends with the cause filter.ErrEnough, Build returns the filter that the search has reached.
+// If ctx ends with the cause filter.ErrEnough, Build returns the best filter of the search so far.
 type Builder = anneal.Builder[geometry, *Filter]
 
 // NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
@@ -92,7 +92,8 @@ type job struct {
 	mu sync.Mutex // shards share words at their ends
 }
 
-// Geometry returns the geometry for n distinct keys. With a target, the Effort is one whose forecast reaches it.
+// Geometry returns the geometry for n distinct keys. With a target, it returns an Effort whose forecast reaches the
+// target.
 func (j *job) Geometry(n uint64) (geometry, filter.Effort, error) {
 	g, err := j.Config.geometry(n)
 	if err != nil || j.Effort.Target == 0 {
@@ -137,13 +138,14 @@ func (j *job) Worker(f *Filter, pace *anneal.Pace) func(uint64, []filter.Hash) e
 	}
 }
 
-// Rate notes the bits that the search left and returns the rate after the later keys.
+// Rate records the number of bits set by the search and returns the rate after the later keys.
 func (j *job) Rate(f *Filter) float64 {
 	f.searched = f.ones()
 	return f.after(float64(j.Later))
 }
 
-// Longer returns the Effort of a longer search. Towards a target it makes half as many passes more each time.
+// Longer returns the Effort of a longer search. For a target, each search makes half as many passes again as the last
+// one.
 func (j *job) Longer(g geometry, was filter.Effort, n uint64) (filter.Effort, bool) {
 	if j.Effort.Target == 0 {
 		return anneal.Longer(j.Effort, was, n)
@@ -166,13 +168,13 @@ func (j *job) Larger(g geometry, n uint64, rate, bits float64) (geometry, error)
 	return larger, err
 }
 
-// outOfReach is the error for a rate that the family does not reach with any size.
+// outOfReach returns the error for a rate that the family does not reach at any size.
 func outOfReach(fpr, nearest float64) error {
 	return family.Invalid("fpr", fpr,
 		"the lowest rate for these keys is %.2g, with %d bits a key; take family standard", nearest, maxBitsPerKey)
 }
 
-// unreached is the error for a target that a size does not reach with any effort.
+// unreached returns the error for a target that a size does not reach with any effort.
 func unreached(target float64, g geometry, n uint64, rate float64) error {
 	per := float64(g.total()) / float64(max(n, 1))
 	return family.Invalid("target", target, "%.2f bits a key reach about %.3g at best; give more", per, rate)

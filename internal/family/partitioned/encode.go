@@ -83,12 +83,12 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 	return g, nil
 }
 
-// valid reports whether a filter may have this geometry if that is not tooLarge.
+// valid reports whether a filter may have this geometry, unless it is tooLarge.
 func (g geometry) valid() bool {
 	return g.bits >= 1 && g.bits <= maxShard && g.groups >= 1 && g.groups <= maxShard && g.k >= 1 && g.k <= maxK &&
 		g.shards >= 1 && g.shards <= maxShard && g.width >= 0 && g.width <= maxWidth && g.bits >= 1<<g.width &&
 		(g.shards == 1 || g.bits >= minShard) &&
-		(g.width > 0 || g.groups == 1) // without shifts groups take no bits, so that the size would not bound them
+		(g.width > 0 || g.groups == 1) // without shifts groups take no bits, so the size would not bound their number
 }
 
 // tooLarge reports whether the numbers of bits of a valid geometry come near 2^64.

@@ -90,7 +90,7 @@ func (f *Filter) Has(h filter.Hash) bool {
 	return all != 0
 }
 
-// hasAny is Has for any width. Filters with later= may have fewer bits a shift.
+// hasAny is Has for any width. Filters with later= may have fewer bits per shift.
 func (f *Filter) hasAny(h filter.Hash, side, start uint64) bool {
 	x, by := h.Lo, probe.Mixer(h)
 	base, bitmap, shifts := f.reach, f.bitmap, f.shifts
@@ -194,24 +194,24 @@ func (g geometry) shard(h filter.Hash) uint64 { return probe.Position(h.Hi, g.sh
 func (g geometry) group(h filter.Hash) uint64 { return probe.Position(h.Hi, g.shards*g.groups) }
 
 // prior returns p_b, the rate before the search, as the paper defines it: the rate of n keys with random shifts in a
-// standard filter with the bits of the bitmaps. Late keys move the rate towards it. Config.Forecast predicts the rate
+// standard filter with the bits of the bitmaps. Late keys move the rate towards p_b. Config.Forecast predicts the rate
 // after a search.
 func (g geometry) prior(n uint64) float64 {
 	empty := float64(g.k) * float64(n) * math.Log1p(-1/float64(g.shards*g.bits+1))
 	return math.Pow(-math.Expm1(empty), float64(g.k))
 }
 
-// posterior returns p_a. An absent key has a random group and random base positions. Its slot l finds a set bit with a
-// probability that is the share of set bits among those that the shift of the slot reaches, and p_a is the mean over
-// the groups of the product of these shares. With the fill f that is about f^k: not every shift reaches the 31 bits at
-// either end of a shard.
+// posterior returns p_a. An absent key has a random group and random base positions. The probability that its slot l
+// finds a set bit is the share of set bits among the bits that the shift of the slot reaches, and p_a is the mean over
+// the groups of the product of these shares. This is about f^k with the fill f, but not exactly: not every shift
+// reaches the 31 bits at either end of a shard.
 func (f *Filter) posterior() float64 { return f.after(0) }
 
 // after returns the posterior rate to expect after that many more keys with the present shifts. They set some of the
 // empty bits that a slot reaches.
 func (f *Filter) after(keys float64) float64 {
-	// The share of empty bits that stay empty. In a small filter every shift reaches only the middle, where most of the
-	// later bits are.
+	// This is the share of empty bits that stay empty. In a small filter every shift reaches only the middle, where
+	// most of the later bits are.
 	empty := math.Exp(keys * float64(f.k) * math.Log1p(-1/float64(f.geometry.shards*f.base()+1)))
 	var sum float64
 	reach := make([]float64, 1<<f.width)
@@ -228,7 +228,7 @@ func (f *Filter) after(keys float64) float64 {
 	return sum / float64(f.geometry.shards*f.groups)
 }
 
-// shares sets reach[c] to the share of set bits among those that shift c reaches from all base positions of a shard.
+// shares sets reach[c] to the share of set bits among the bits that shift c reaches from all base positions of a shard.
 func (f *Filter) shares(shard uint64, reach []float64) {
 	first, base := shard*f.bits, f.base()
 	ones := bitvec.OnesIn(f.bitmap, first, first+base)

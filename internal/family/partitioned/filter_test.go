@@ -39,7 +39,7 @@ func build(t testing.TB, c Config, hs []filter.Hash) *Filter {
 	return f.(*Filter)
 }
 
-// TestManyAbsentKeys sees a rate of 2e-9: ten billion absent keys at 32 bits a key.
+// TestManyAbsentKeys sees a rate of 2e-9: ten billion absent keys at 32 bits per key.
 func TestManyAbsentKeys(t *testing.T) {
 	if !*long {
 		t.Skip("takes minutes: give -long")

@@ -14,7 +14,8 @@ import (
 // so many that shards differ little in their number of keys.
 const shardKeys = 1 << 15
 
-// shardBits is the most bits of a shard. A shard of shardKeys keys has more only if most keys come after the build.
+// shardBits is the largest number of bits of a shard. A shard of shardKeys keys has more only if most keys come after
+// the build.
 const shardBits = 1 << 24
 
 // maxBitsPerKey keeps k within maxK.
@@ -26,7 +27,7 @@ const (
 	maxLater = 1000
 )
 
-// division is what a geometry is made from for any number of keys.
+// division has the choices from which a geometry for any number of keys follows.
 type division struct {
 	k, width int
 	perGroup int // keys per group, on average
@@ -50,7 +51,7 @@ func (s division) fit(n, total uint64) (geometry, bool) {
 	}
 
 	g.bits = total/g.shards - side
-	// A bit that more than a few keys set is of no use, and a byte counts them.
+	// A bit that more than a few keys set is of no use, and their count must fit into a byte.
 	return g, n/g.shards*uint64(s.k) <= 16*g.bits
 }
 
@@ -88,7 +89,7 @@ func (c Config) geometry(keys uint64) (geometry, error) {
 // geometryOf returns the best geometry with that many bits.
 func (c Config) geometryOf(n, total uint64) (geometry, error) {
 	n = max(n, 1)
-	total = min(total, (n+c.Later)*maxBitsPerKey) // more would need more slots than there may be
+	total = min(total, (n+c.Later)*maxBitsPerKey) // more would need more than maxK slots
 	g, ok := c.problem(n, total).tune().fit(n, total)
 	if !ok {
 		return geometry{}, family.Invalid("size", fmt.Sprintf("%d bits for %d keys", total, n),
@@ -132,7 +133,7 @@ func (c Config) effortFor(g geometry, n uint64) (filter.Effort, error) {
 	return filter.Effort{Passes: 1 + sort.Search(maxPasses-1, func(i int) bool { return after(i+1) <= target })}, nil
 }
 
-// tunePasses returns the number of passes that a division is chosen for.
+// tunePasses returns the number of passes for which a division is chosen.
 func (c Config) tunePasses() int {
 	if p := anneal.Passes(c.Effort); p != 0 {
 		return min(p, maxPasses)
@@ -164,7 +165,7 @@ func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
 	return g.total(), f.rate, err
 }
 
-// problem is what a division is chosen for.
+// problem has the requirements for which a division is chosen.
 type problem struct {
 	keys, bits uint64
 	k          int     // 0 for any
@@ -195,7 +196,7 @@ func (p problem) forecast(s division, g geometry) forecast {
 	fill := anneal.Fill(p.search.Yield(g.width, float64(g.groups), keys/float64(g.groups), load), load)
 	empty := math.Exp(float64(p.later*float64(p.keys)) * k * math.Log1p(-1/(float64(g.shards)*base+1)))
 	after := 1 - float64((1-fill)*empty)
-	// The variance of the share of set bits, of a shard and of the filter.
+	// This is the variance of the share of set bits.
 	variance := anneal.Spread * fill * (1 - fill) / bits * empty * empty
 	return forecast{
 		s, math.Pow(after, k) * (1 + float64(k*(k-1)/2*variance/(after*after))),
@@ -203,8 +204,8 @@ func (p problem) forecast(s division, g geometry) forecast {
 	}
 }
 
-// tune looks for the division with the lowest forecast. From a first guess it changes one of k, the size of the groups
-// and the number of shifts at a time as long as that lowers the rate.
+// tune looks for the division with the lowest forecast. It starts from a guess and changes one of k, the size of the
+// groups and the number of shifts at a time as long as this lowers the rate.
 func (p problem) tune() forecast { return p.descend(p.forecastOf) }
 
 // forecastOf is forecast for the geometry of the division.

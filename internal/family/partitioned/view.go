@@ -16,11 +16,11 @@ type View struct {
 	Shards uint64
 	Groups uint64 // a shard
 	Bits   uint64 // of a shard's bitmap
-	K      int    // slots a key
+	K      int    // slots per key
 	Width  int    // bits of a shift, 0 to 5
 }
 
-// ViewOf returns the View of a filter with the Spec of a built filter. Errors are the errors of SectionWords.
+// ViewOf returns the View of a filter with the Spec of a built filter. It returns the errors of SectionWords.
 func ViewOf(s filter.Spec) (View, error) {
 	g, err := geometryFromSpec(s)
 	if err != nil {
@@ -77,5 +77,5 @@ func (v *View) Has(bitmap, shifts []byte, h filter.Hash) bool {
 	return all != 0
 }
 
-// load returns a word whose lowest 57 bits are those from bit i on.
+// load returns a word whose lowest 57 bits are bits [i, i+57).
 func load(b []byte, i uint64) uint64 { return binary.LittleEndian.Uint64(b[i/8:]) >> (i % 8) }

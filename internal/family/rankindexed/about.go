@@ -18,7 +18,7 @@ func About() family.About {
 		Summary:   "keys come and go, are counted or have values, in few bits",
 		FileBytes: 290,
 		Bounded:   true, Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"buckets"},
-		// A table that begins with fewer keys has longer chains and larger buckets for good: 20 times the bits per key.
+		// The buckets of a table that begins with fewer keys stay unsuitable when it grows: 20 times the bits per key.
 		Grows: func(s filter.Spec) uint64 { return 1000 * min(1, family.Reader(s).Uint("growth")) },
 		Parameters: []family.Parameter{
 			family.CapacityParameter, family.CountingParameter,
@@ -50,7 +50,7 @@ func About() family.About {
 	}
 }
 
-// Warnings of more than one form.
+// Warnings that several forms share.
 const (
 	shortCounts  = "a key counts to about 200 at most"
 	sharedValues = "keys that look alike share a value"
@@ -81,7 +81,7 @@ func form(f family.Form, parameters ...any) family.Form {
 }
 
 // Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
-// rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are the errors of Plan.
+// rate in [0, 1] once keys distinct keys are in it. It allocates no filter. It returns the errors of Plan.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	g, err := c.Plan()
 	if err != nil {

@@ -41,7 +41,7 @@ func (f *arrays) bucket(b uint64) (u bucket) {
 // number returns the number of the bucket.
 func (u *bucket) number() uint64 { return u.parts[0].index / 64 / u.f.words }
 
-// extend gives the bucket one more level, an extension, and returns the first bit of that.
+// extend gives the bucket one more level, an extension, and returns the first bit of the extension.
 func (u *bucket) extend(record uint64) uint64 {
 	p, pool := &u.parts[u.n], u.f.pools[u.n]
 	at := record * pool.stride
@@ -60,7 +60,7 @@ func (u *bucket) used() uint64 { return u.parts[0].ones + u.parts[1].ones + u.pa
 // room returns the number of cells.
 func (u *bucket) room() uint64 { return u.parts[0].room + u.parts[1].room + u.parts[2].room }
 
-// bit reports whether bit at of the index is set. Bits beyond the end are not.
+// bit reports whether bit at of the index is set. Bits beyond the end count as not set.
 func (u *bucket) bit(at uint64) bool {
 	for i := range u.n {
 		p := &u.parts[i]
@@ -124,7 +124,7 @@ func (u *bucket) setCell(c, v uint64) {
 }
 
 // insert inserts v as cell c, and a zero as its bit of the higher index; later cells and their bits move up. used is
-// the number of cells in use afterwards, for which there must be room.
+// the number of cells in use afterwards, at most room().
 func (u *bucket) insert(c, v, used uint64) {
 	w := uint64(u.f.width)
 	at := u.f.chains + c

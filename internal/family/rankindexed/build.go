@@ -23,19 +23,19 @@ const DefaultFPR = 0.01
 // Config describes the filter to make. Zero fields take the default noted beside them.
 type Config struct {
 	Keys uint64 // the number of keys that will be added; a Builder that drops duplicates counts them itself
-	// Capacity is the number of keys to make room for, those added later included. Default, and minimum: Keys.
+	// Capacity is the number of keys to make room for, including keys added later. Default, and minimum: Keys.
 	Capacity uint64
 	Size     family.Sizing // at the capacity; default: FPR = DefaultFPR
 	// Overflow is the probability, 1e-15 to 0.1, that the filter is full before it reaches its capacity. Default:
 	// DefaultOverflow.
 	Overflow float64
-	// Counting makes each cell count up to four additions of its key. A key that is added more often takes further
-	// cells.
+	// Counting makes each cell count up to four additions of its key. A key that is added more than four times takes
+	// further cells.
 	Counting bool
 	// ValueBits is the number of bits of the value of each key, 0 to MaxValueBits. It must be 0 with Counting.
 	ValueBits int
-	// Growth is how often the filter may double when it reaches its capacity, 0 to maxGrowth. The false-positive rate
-	// holds until the last capacity. Each doubling that is left costs a bit a key.
+	// Growth is the number of times that the filter may double when it reaches its capacity, 0 to maxGrowth. The
+	// false-positive rate holds up to the last capacity. Each remaining doubling costs one bit per key.
 	Growth int
 	// Bucket is the size of a bucket in bits, a multiple of 64 up to 16384. Default: the size with the fewest bits in
 	// all, usually 1500 to 4000. With 512, a cache line, most queries have one cache miss; the filter has about 8% more
@@ -76,7 +76,8 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	return c, c.Check()
 }
 
-// Check returns an error wrapping filter.ErrConfig or filter.ErrTooLarge if the Config is wrong for any number of keys.
+// Check returns an error wrapping filter.ErrConfig or filter.ErrTooLarge if the Config is invalid whatever the number
+// of keys.
 func (c Config) Check() error {
 	if g := c.Geometry; g != nil {
 		if c.Size != (family.Sizing{}) || c.Overflow != 0 || c.Bucket != 0 || c.Fast {
@@ -128,7 +129,7 @@ func (c Config) Plan() (Geometry, error) {
 	return p.Geometry, p.err
 }
 
-// plans holds results of Plan: a build, its forecast and its report ask for the same one.
+// plans caches results of Plan: a build, its forecast and its report need the same geometry.
 var plans parallel.Memo[Config, planned]
 
 type planned struct {
@@ -186,10 +187,10 @@ var fastLines = []int{8, 16, 1, 2, 3, 4, 5, 6, 7}
 // maxKeys keeps sums of bits below 2^63.
 const maxKeys = 1 << 50
 
-// leastBits is the smallest size that a filter is limited to, in bits: a cache line.
+// leastBits is the smallest size limit of a filter in bits: a cache line.
 const leastBits = 512
 
-// mostFPR is the highest rate that an error about too few bits names.
+// mostFPR is the highest rate that an error about too few bits mentions.
 const mostFPR = 0.9
 
 // within returns the geometry with the lowest rate among the geometries of at most that size. keys is 0 if the number
@@ -202,7 +203,7 @@ func (o order) within(size family.Sizing, keys uint64) (Geometry, error) {
 
 	bits = max(bits, leastBits)
 	var best Geometry
-	// -log2 of the rate is below the bits a key, by about four at most; by more in filters of few keys.
+	// -log2 of the rate is at most about four below the bits per key, and more in filters of few keys.
 	perKey := float64(bits) / float64(o.form.Capacity)
 	low, high := -min(perKey, MaxRemainder), min(0, 6+float64(o.form.payload()+o.form.Growth)-perKey)
 	o.fpr = math.Exp2(high)
@@ -279,8 +280,8 @@ func filterOver(g Geometry, sections [levels][]uint64) *Filter {
 }
 
 // NewBuilder returns a builder. In the counting form every addition of a key counts, and Config.Keys gives the size. In
-// the others a key that is added several times is one key, and the number of distinct keys gives the size. With values
-// it is a family.ValueBuilder; a key that is added without one has the value 0.
+// the other forms a key that is added several times is one key, and the number of distinct keys gives the size. With
+// values it is a family.ValueBuilder; a key that is added without one has the value 0.
 func NewBuilder(c Config) (family.Builder, error) {
 	if c.Counting || c.Geometry != nil && c.Geometry.Counting {
 		f, err := New(c)
@@ -296,8 +297,8 @@ func NewBuilder(c Config) (family.Builder, error) {
 // Builder gathers hashes, 16 bytes each, and adds them to a filter in the order of its buckets.
 type Builder struct {
 	hashes.Intake
-	// values are the values that come with the keys: each is the hash of its key with the value in the low half of Lo.
-	// Keys are distinguished by the other 96 bits.
+	// values has the values that come with the keys. Each is the hash of its key with the value in the low half of Lo;
+	// the other 96 bits distinguish the keys.
 	values *hashes.Sorted
 	config Config
 }
@@ -345,7 +346,7 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 	})
 }
 
-// countingBuilder adds keys to a filter when they come.
+// countingBuilder adds keys to a filter at once, without gathering them.
 type countingBuilder struct {
 	c     *Concurrent
 	built atomic.Bool

@@ -10,26 +10,27 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// Cells is the table of a filter with values for a package that keeps a state of its own in the value of each cell, and
-// in which no two cells look alike. Operations on different buckets may run at the same time; those on the same bucket
-// need a lock, except HasTorn. It counts nothing.
+// Cells is a filter's table with values in which no two cells are equal. It is for a package that keeps its own state
+// in the value of each cell. Operations on different buckets may run at the same time; those on the same bucket need a
+// lock, except HasTorn. It counts neither keys nor cells.
 type Cells struct{ arrays }
 
-// CellsConfig is what PlanCells plans for.
+// CellsConfig has the requirements for PlanCells.
 type CellsConfig struct {
-	Keys      float64 // different keys in the table, in the mean over time
-	Most      uint64  // different keys in the table, at most
+	Keys      float64 // distinct keys in the table, averaged over time
+	Most      uint64  // largest number of distinct keys in the table
 	FPR       float64 // with Keys
 	Overflow  float64 // the probability that a key finds no room
 	Extended  float64 // largest share of the buckets that have an extension; 0 for any
 	ValueBits int     // 1 to MaxValueBits
-	// Loads returns the mean loads of equal shares of so many buckets when they are fullest, relative to Keys by
-	// bucket. The keys of a bucket are Poisson distributed.
+	// Loads divides that many buckets into equal shares and returns the mean load of each share at its fullest,
+	// relative to Keys per bucket. The keys of a bucket are Poisson distributed.
 	Loads func(buckets uint64) []float64
 }
 
 // PlanCells returns the smallest geometry. Its capacity is the expected number of cells in use, which is below the
-// number of keys: x = keys/fingerprints keys per fingerprint are 1-exp(-x) cells, and that is also the false-positive rate.
+// number of keys: x = keys/fingerprints keys per fingerprint are 1-exp(-x) cells, and that is also the false-positive
+// rate.
 func PlanCells(c CellsConfig) (Geometry, error) {
 	distinct := c.FPR / -math.Log1p(-c.FPR)
 	spread := func(buckets uint64) []float64 {
@@ -79,8 +80,9 @@ func (g Geometry) checkCells() error {
 // Bucket returns the number of the bucket of the key with hash h.
 func (f *Cells) Bucket(h filter.Hash) uint64 { return probe.Position(h.Hi, f.buckets) }
 
-// HasTorn is Has for a caller without the lock of the bucket, who finds out afterwards whether another goroutine has
-// changed it meanwhile: then the answer is of no use. It is sure if no lock was needed.
+// HasTorn is Has for a caller that does not hold the lock of the bucket. The caller must check afterwards whether
+// another goroutine has changed the bucket meanwhile; if so, the answer is undefined. If sure is true, the answer needs
+// no lock.
 func (f *Cells) HasTorn(h filter.Hash) (has, sure bool) {
 	end := f.walk.Has(h.Hi, h.Lo)
 	return end == kernel.ChainCell, end != kernel.ChainBeyond
@@ -89,9 +91,9 @@ func (f *Cells) HasTorn(h filter.Hash) (has, sure bool) {
 // Tears reports whether HasTorn may be called.
 func (f *Cells) Tears() bool { return f.walk.Tears() }
 
-// Put gives the key with hash h a cell with a value unless a cell looks like it. It reports whether one did; with
-// replace, that cell has the new value. The error is filter.ErrFull if there is no room for a cell; the table is then
-// unchanged. Put does not allocate.
+// Put gives the key with hash h a cell with a value unless an equal cell exists, and reports whether one did. With
+// replace, the existing cell gets the new value. The error is filter.ErrFull if there is no room for a cell; the table
+// is then unchanged. Put does not allocate.
 func (f *Cells) Put(h filter.Hash, value uint64, replace bool) (present bool, err error) {
 	base, remainder, at, c, old, end := f.walk.Follow(h.Hi, h.Lo)
 	cell := remainder<<f.payload | value
@@ -172,7 +174,7 @@ func (f *Cells) Geometry() Geometry { return f.g }
 // Cells returns the number of cells, extensions included.
 func (f *Cells) Cells() uint64 { return f.g.most() }
 
-// Rate returns the false-positive rate with that many cells in use, no two of which look alike.
+// Rate returns the false-positive rate with that many distinct cells in use.
 func (f *Cells) Rate(cells uint64) float64 { return min(1, float64(cells)/f.g.fingerprints()) }
 
 // Extensions returns the number of extensions in use, of both levels.

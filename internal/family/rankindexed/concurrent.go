@@ -15,11 +15,11 @@ import (
 // grow.
 //
 // A filter that reaches its capacity and has a doubling left gets a table of twice the size. From then on each change
-// moves its own bucket to the new table, or one or a few others if its own was moved before: the new table is complete
-// after about as many changes as the old one had buckets. Until then both are in memory. Queries read a bucket where it
-// is.
+// moves its own bucket to the new table, or one or a few others if its own has already moved. So the new table is
+// complete after about as many changes as the old one had buckets. Until then both are in memory, and queries read a
+// bucket from the table that has it.
 type Concurrent struct {
-	table atomic.Pointer[generation] // the only one, or that which is being doubled
+	table atomic.Pointer[generation] // the only table, or the one that is being doubled
 	used  atomic.Uint64              // cells in use, counted only while the filter can double
 	grows sync.Mutex                 // held while a larger table is allocated
 	snaps sync.Mutex                 // held while a snapshot is taken
@@ -50,8 +50,8 @@ type stripe struct {
 	_  [40]byte
 }
 
-// maxStripes is the largest number of stripes, a power of two. A table of fewer buckets has a lock for each; in any
-// other a lock guards at most ⌈buckets/512⌉, which is at most buckets/256.
+// maxStripes is the largest number of stripes, a power of two. A table of fewer buckets has one lock per bucket; in a
+// larger table a lock guards at most ⌈buckets/512⌉ buckets, which is at most buckets/256.
 const maxStripes = 512
 
 func newGeneration(f *Filter) *generation {
@@ -97,8 +97,9 @@ func (c *Concurrent) lockBucket(h filter.Hash, toChange bool) (t *generation, s 
 	}
 }
 
-// change runs do, which changes the bucket of h, with that bucket locked. It has the filter grow if do returns errGrow,
-// and finishes a growth if there is no room before. Of a growth it does its share.
+// change runs do, which changes the bucket of h, with that bucket locked. If do returns errGrow, it makes the filter
+// grow; if there is no room before the growth ends, it finishes the growth. Each change also moves its share of
+// buckets.
 func (c *Concurrent) change(h filter.Hash, do func(a *arrays, n *tally) error) error {
 	for {
 		t, s, moved := c.lockBucket(h, true)
@@ -138,14 +139,14 @@ func (c *Concurrent) change(h filter.Hash, do func(a *arrays, n *tally) error) e
 	}
 }
 
-// Add does what Filter.Add does.
+// Add is Filter.Add.
 func (c *Concurrent) Add(h filter.Hash) error {
 	return c.change(h, func(a *arrays, n *tally) error { return a.add(h, n) })
 }
 
-// TestAndAdd adds the key with hash h unless Has(h) is true, and reports that answer, in one step: of many goroutines
-// that bring one new key at the same time, at most one is told that it was absent, and exactly one unless the key is a
-// false positive. The error is the error of Add; the filter is then unchanged, and present is false.
+// TestAndAdd adds the key with hash h unless Has(h) is true, and returns Has(h), in one atomic step. If many goroutines
+// add the same new key at the same time, present is false for exactly one of them, or for none if the key is a false
+// positive. It returns the errors of Add; the filter is then unchanged, and present is false.
 func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
 	err = c.change(h, func(a *arrays, n *tally) error {
 		if present = a.Has(h); present {
@@ -156,27 +157,27 @@ func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
 	return present, err
 }
 
-// AddValue does what Filter.AddValue does.
+// AddValue is Filter.AddValue.
 func (c *Concurrent) AddValue(h filter.Hash, value uint64) error {
 	return c.change(h, func(a *arrays, n *tally) error { return a.addValue(h, value, n) })
 }
 
-// Put does what Filter.Put does.
+// Put is Filter.Put.
 func (c *Concurrent) Put(h filter.Hash, value uint64) error {
 	return c.change(h, func(a *arrays, n *tally) error { return a.Put(h, value) })
 }
 
-// Upsert does what Filter.Upsert does, in one step: of many goroutines that bring one new key, one adds it.
+// Upsert is Filter.Upsert in one atomic step: if many goroutines bring the same new key, one of them adds it.
 func (c *Concurrent) Upsert(h filter.Hash, value uint64) error {
 	return c.change(h, func(a *arrays, n *tally) error { return a.upsert(h, value, n) })
 }
 
-// Remove does what Filter.Remove does.
+// Remove is Filter.Remove.
 func (c *Concurrent) Remove(h filter.Hash) error {
 	return c.change(h, func(a *arrays, n *tally) error { return a.remove(h, n) })
 }
 
-// Has does what Filter.Has does.
+// Has is Filter.Has.
 func (c *Concurrent) Has(h filter.Hash) bool {
 	t, s, _ := c.lockBucket(h, false)
 	ok := t.Has(h)
@@ -184,8 +185,8 @@ func (c *Concurrent) Has(h filter.Hash) bool {
 	return ok
 }
 
-// HasMany sets dst[i] to Has(hs[i]) for every i, each at a time of its own. It prefetches as Filter.HasMany does: of a
-// growing filter the old table. It panics if dst and hs differ in length.
+// HasMany sets dst[i] to Has(hs[i]) for every i; the answers are not one atomic view. It prefetches as Filter.HasMany
+// does; in a growing filter it prefetches the old table. It panics if dst and hs differ in length.
 func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
 	probe.HasMany(probe.InCache, dst, hs, func(hs []filter.Hash) {
 		if t := c.table.Load(); len(t.table) >= probe.InCache {
@@ -194,14 +195,14 @@ func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
 	}, probe.HasEach(c))
 }
 
-// Get does what Filter.Get does.
+// Get is Filter.Get.
 func (c *Concurrent) Get(h filter.Hash) (value uint64, ok bool) {
 	t, s, _ := c.lockBucket(h, false)
 	defer s.mu.Unlock()
 	return t.Get(h)
 }
 
-// Count does what Filter.Count does.
+// Count is Filter.Count.
 func (c *Concurrent) Count(h filter.Hash) (n uint64, saturated bool) {
 	t, s, _ := c.lockBucket(h, false)
 	defer s.mu.Unlock()
@@ -219,21 +220,21 @@ func (c *Concurrent) tally() tally {
 		n.keys += c.lanes[i].keys.Load()
 		n.used += c.lanes[i].used.Load()
 	}
-	// An addition may be missing whose removal is not.
+	// The counts may include a removal but not the addition before it.
 	return tally{keys: uint64(max(0, int64(n.keys))), used: uint64(max(0, int64(n.used)))}
 }
 
 // Spec returns Info().Spec in constant time. While the filter grows, it is the Spec of the new table.
 func (c *Concurrent) Spec() filter.Spec { return c.newest().g.Spec() }
 
-// Info describes the filter without reading it or taking the lock of a bucket. The numbers may be of slightly different
-// times if others change the filter. While the filter grows, sizes are the sizes of the new table, and Pools.Used
-// counts the extensions of buckets that were moved.
+// Info describes the filter without reading it or taking the lock of a bucket. If other goroutines change the filter,
+// the numbers may be from slightly different times. While the filter grows, sizes are the sizes of the new table, and
+// Pools.Used counts the extensions of buckets that were moved.
 func (c *Concurrent) Info() filter.Info {
 	return c.newest().info(c.tally())
 }
 
-// newest returns the table that a growth fills, or the only one.
+// newest returns the table that a growth fills, or the only table.
 func (c *Concurrent) newest() *generation {
 	t := c.table.Load()
 	for g := t.next.Load(); g != nil; g = t.next.Load() {

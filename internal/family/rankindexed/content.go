@@ -87,7 +87,7 @@ func (f *Filter) BucketWriter() func(b uint64, from *family.ChainBucket, extensi
 	}
 }
 
-// linkChains lists the cells of a bucket that all go to the same one, and returns the first cell of each chain.
+// linkChains links the cells of a bucket that all go to one bucket, and returns the first cell of each chain.
 func (s *splitter) linkChains(from *family.ChainBucket) []int32 {
 	s.cells = from.Cells
 	s.next = slices.Grow(s.next[:0], len(s.cells))
@@ -108,7 +108,7 @@ func (s *splitter) linkChains(from *family.ChainBucket) []int32 {
 	return first
 }
 
-// Stored returns the result of Encode of the filter or of its trimmed form.
+// Stored encodes the filter or its trimmed form.
 func (f *Filter) Stored(trimmed bool) family.Encoded {
 	if trimmed {
 		return Trimmed{f}.Encode()

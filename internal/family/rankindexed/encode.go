@@ -90,7 +90,7 @@ func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error)
 	return *c.Geometry, cells, trimmed, nil
 }
 
-// Decode returns the filter of the result of Encode of a Filter, whose words it keeps, or of a Trimmed. It checks
+// Decode returns the filter that Encode of a Filter or a Trimmed has stored. It keeps the words of a Filter. It checks
 // everything: the sizes of the sections, that each chain stays in cells of its own bucket and is in order, that no two
 // buckets share an extension, that all unused bits are 0, and the number of keys.
 func Decode(e family.Encoded) (*Filter, error) {
@@ -148,8 +148,8 @@ func (f *Filter) adopt(b uint64) error {
 	return nil
 }
 
-// checkUnused returns an error unless all bits after the last cell in use are 0, in the index, so that each set bit has
-// its cell, and behind the cells, up to the end of the bucket and each extension.
+// checkUnused returns an error unless all bits after the last cell in use are 0: in the index, so that each set bit has
+// its cell, and after the cells, up to the end of the bucket and of each extension.
 func (u *bucket) checkUnused(used uint64) error {
 	at := u.f.chains + used
 	for i := range u.n {
@@ -168,10 +168,10 @@ func (u *bucket) checkUnused(used uint64) error {
 }
 
 // checkChains returns an error unless each cell in use is in a chain and no cell has a smaller remainder than the one
-// before it in its chain. The index has as many set bits as cells are in use, and none behind the last cell.
+// before it in its chain. The index must have as many set bits as cells are in use, and none after the last cell.
 func (u *bucket) checkChains(used uint64) error {
-	// The first cells of all chains come first, in the order of the chains. The next cell of cell c is the first that
-	// no bit before the bit of c stands for.
+	// The first cells of all chains come first, in the order of the chains. The next cell of cell c is the cell after
+	// all cells whose bits precede the bit of c.
 	f, own := u.f, &u.parts[0]
 	reached := u.rank(f.chains)
 	if u.n == 1 {
@@ -194,8 +194,8 @@ func (u *bucket) checkChains(used uint64) error {
 	return nil
 }
 
-// checkRow is checkChains for cells that lie side by side, as their bits of the higher index do. The first of them are
-// the first cells of chains. It has no branches on bits of the index, which the processor would mispredict.
+// checkRow is checkChains for adjacent cells with adjacent bits of the higher index. The row begins with the first
+// cells of the chains. It has no branches on bits of the index, which the processor would mispredict.
 func (s *sizes) checkRow(words []uint64, higher, cells, first, used uint64) error {
 	w, reached, falls := uint64(s.width), first, uint64(0)
 	for c := uint64(0); reached < used; c++ {

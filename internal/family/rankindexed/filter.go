@@ -15,7 +15,7 @@
 //
 // The paper has buckets of at most 64 chains, so that one machine word holds the base index. Here the whole index fills
 // at most one cache line: 512 bits for chains and cells together, about 200 keys. The load of a larger bucket varies
-// less around its mean and leaves fewer cells unused: 9.5 bits a key at 1%, against 10.6 in the paper. A query reads
+// less around its mean and leaves fewer cells unused: 9.5 bits per key at 1%, against 10.6 in the paper. A query reads
 // the line of the index and usually one line of cells. A bucket that overflows takes an extension from a pool, and when
 // that is full too, one from a second pool. plan.go sizes both pools so that they suffice for the capacity, except with
 // a probability of 1e-10.
@@ -26,7 +26,8 @@
 //	Lo × L     chain  = upper half        lower half: its first r bits are the rest of the remainder
 //
 // A filter that can grow starts with longer remainders than it needs. When it doubles, the first bit of each remainder
-// selects one of two buckets and is dropped. The result is the filter that adding all keys again would make.
+// selects one of two buckets and is dropped. The result is the same filter as after adding all keys to an empty filter
+// of that size.
 package rankindexed
 
 import (
@@ -58,7 +59,7 @@ type arrays struct {
 	pools [levels]*pool // their extensions; 0 is not used
 }
 
-// tally is what changes count.
+// tally has the counts that changes update.
 type tally struct {
 	keys uint64 // additions less removals
 	used uint64 // cells in use
@@ -234,7 +235,8 @@ func (f *arrays) info(n tally) filter.Info {
 }
 
 // posterior returns the rate that follows from the number of cells in use. In the counting form no two cells of a chain
-// have the same remainder, unless the counter of one is full; in the others as many do as at random.
+// have the same remainder, unless the counter of one is full; in the other forms remainders repeat as often as random
+// ones.
 func (g Geometry) posterior(used uint64) float64 {
 	if g.Counting {
 		return min(1, float64(used)/g.fingerprints())
@@ -242,7 +244,7 @@ func (g Geometry) posterior(used uint64) float64 {
 	return g.FPR(used)
 }
 
-// fingerprints returns the number of different (bucket, chain, remainder).
+// fingerprints returns the number of possible triples (bucket, chain, remainder).
 func (g Geometry) fingerprints() float64 {
 	return float64(g.Buckets) * float64(g.Chains) * math.Ldexp(1, g.Remainder+g.Growth)
 }

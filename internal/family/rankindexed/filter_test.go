@@ -204,7 +204,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// BenchmarkOperations measures the operations of a Filter, in ns a key.
+// BenchmarkOperations measures the operations of a Filter, in ns per key.
 func BenchmarkOperations(b *testing.B) {
 	const n = 1_000_000
 	hs, absent := filtertest.Hashes(n, 1), filtertest.Hashes(n, 2)

@@ -8,9 +8,10 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// Grow doubles the filter: it has twice as many buckets then, and remainders of one bit less. Until Grow returns, the
-// old and the new filter are in memory, three times the old size. The error wraps filter.ErrFull if the filter has no
-// doubling left, and filter.ErrTooLarge if the new one has no room in memory; the filter is then unchanged.
+// Grow doubles the filter: it then has twice as many buckets, and its remainders are one bit shorter. Until Grow
+// returns, the old and the new filter are in memory, three times the old size. The error wraps filter.ErrFull if the
+// filter has no doubling left, and filter.ErrTooLarge if there is no memory for the new one; the filter is then
+// unchanged.
 func (f *Filter) Grow() error {
 	twice, err := f.twice(newFilter)
 	if err != nil {
@@ -29,7 +30,7 @@ func (f *Filter) Grow() error {
 	return nil
 }
 
-// twice returns an empty filter of twice the size, made by alloc. Errors are the errors of Grow and of alloc.
+// twice returns an empty filter of twice the size, made by alloc. It returns the errors of Grow and of alloc.
 func (f *arrays) twice(alloc func(Geometry) (*Filter, error)) (*Filter, error) {
 	if f.g.Growth == 0 {
 		return nil, fmt.Errorf("a filter for %d keys has no doubling left: %w", f.g.Capacity, filter.ErrFull)
@@ -44,8 +45,8 @@ func (f *arrays) twice(alloc func(Geometry) (*Filter, error)) (*Filter, error) {
 	return alloc(g)
 }
 
-// splitter has the lists of cells that split works with, for reuse. Loops over random bits have no branches on them,
-// which the processor would mispredict half of the time.
+// splitter has the lists of cells that split uses, for reuse. Loops over random bits have no branches on them, which
+// the processor would mispredict half of the time.
 type splitter struct {
 	lister
 	next  []int32    // by cell, the next one of its chain that goes to the same bucket, or none
@@ -59,7 +60,7 @@ type lister struct {
 	chains []uint16 // by cell, its chain; there may be more
 }
 
-// none is no cell. It is negative, so that exists can use the sign.
+// none stands for no cell. It is negative, so that exists can test the sign.
 const none = -1
 
 // exists returns 0 for none, and else 1.
@@ -81,8 +82,8 @@ func (s *splitter) split(from *arrays, b uint64, to *arrays) error {
 	return nil
 }
 
-// read lists the cells of a bucket. They are in the order of a queue: the first cells of all chains, in the order of
-// the chains; then the second ones, in the same order; and so on.
+// read lists the cells of a bucket in the order of storage: the first cells of all chains, in the order of the chains;
+// then the second cells, in the same order; and so on.
 func (s *lister) read(u *bucket) {
 	f, used := u.f, u.used()
 	s.cells = slices.Grow(s.cells[:0], int(used))[:used]
@@ -110,7 +111,7 @@ func (s *lister) read(u *bucket) {
 	}
 }
 
-// link lists the cells of a bucket by the bucket that each goes to.
+// link links the cells of a bucket by the new bucket that each cell goes to.
 func (s *splitter) link(u *bucket) {
 	s.read(u)
 	f, used := u.f, len(s.cells)

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// growth is the doubling of a table of a Concurrent. Once it has begun, the old table is not changed, except by
-// operations that took their lock before; these take no extensions.
+// growth is the doubling of a table of a Concurrent. Once it has begun, only operations that took their lock before
+// still change the old table, and these take no extensions.
 type growth struct {
 	to     *generation
 	moved  []bool        // by bucket of the old table, guarded by its lock there
@@ -17,7 +17,7 @@ type growth struct {
 }
 
 // grow allocates the table of twice the size of t and begins the growth, unless another goroutine has. It holds no lock
-// of a bucket: meanwhile only changes that need a further cell wait. On error the filter is unchanged.
+// of a bucket, so only changes that need another cell wait meanwhile. On error the filter is unchanged.
 func (c *Concurrent) grow(t *generation) error {
 	c.grows.Lock()
 	defer c.grows.Unlock()
@@ -33,7 +33,8 @@ func (c *Concurrent) grow(t *generation) error {
 
 	g := &growth{to: newGeneration(twice), moved: make([]bool, t.buckets)}
 	g.left.Store(t.buckets)
-	// The growth ends before half of the further capacity is used, except with fewer than 512 keys in more buckets.
+	// The growth ends before half of the additional capacity is used, except in a table with fewer than 512 keys and
+	// more buckets than keys.
 	g.share = min(2*t.buckets/t.g.Capacity+1, max(1, t.buckets/256))
 	g.lists.New = func() any { return new(splitter) }
 	for level := 1; level < levels; level++ {
@@ -45,8 +46,8 @@ func (c *Concurrent) grow(t *generation) error {
 	return nil
 }
 
-// close has takeRecord return errGrow from now on, and returns the number of records in use, which does not rise any
-// more.
+// close makes takeRecord return errGrow from now on, and returns the number of records in use, which can no longer
+// rise.
 func (p *pool) close() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,8 +62,8 @@ func (p *pool) release(n uint64) {
 	p.reserved -= min(n, p.reserved)
 }
 
-// move moves bucket b of t, whose lock is held, to the new table. It returns false if that was done before. Nobody else
-// has the two buckets there: they are found by way of the old one only, until all are moved.
+// move moves bucket b of t, whose lock is held, to the new table. It returns false if that was done before. No other
+// goroutine uses the two buckets there: until all buckets are moved, they are reached only through the old one.
 func (c *Concurrent) move(t *generation, g *growth, b uint64) bool {
 	if g.moved[b] {
 		return false
@@ -70,7 +71,7 @@ func (c *Concurrent) move(t *generation, g *growth, b uint64) bool {
 
 	s := g.lists.Get().(*splitter)
 	if err := s.split(&t.arrays, b, &g.to.arrays); err != nil {
-		panic("rankindexed: splitting a bucket: " + err.Error()) // cannot be, see split and grow
+		panic("rankindexed: splitting a bucket: " + err.Error()) // impossible, see split and grow
 	}
 
 	g.lists.Put(s)
@@ -94,10 +95,10 @@ func (c *Concurrent) moved(t *generation, g *growth) {
 	c.table.CompareAndSwap(t, g.to)
 }
 
-// tries is the number of buckets that help looks at for each that it moves.
+// tries is the number of buckets that help examines for each bucket to move.
 const tries = 8
 
-// help moves a few buckets if the filter is growing. It takes one lock at a time, and waits for none.
+// help moves a few buckets if the filter is growing. It takes one lock at a time and never waits for a lock.
 func (c *Concurrent) help() {
 	t := c.table.Load()
 	g := t.next.Load()
@@ -123,7 +124,7 @@ func (c *Concurrent) help() {
 }
 
 // finish moves all buckets that are left if the filter is growing, one lock at a time, and returns a table that was not
-// growing at some time after finish was called.
+// growing at some moment after the call began.
 func (c *Concurrent) finish() *generation {
 	for {
 		t := c.table.Load()

@@ -10,10 +10,11 @@ import (
 	"github.com/bloomery/bloomery/internal/kernel"
 )
 
-// Add adds the key with hash h. In the counting form the key then counts one more; in the others each Add of a key
-// takes a cell and needs its own Remove. A filter with Growth doubles when the cells in use reach its capacity. Any
-// other goes on past its capacity, at a rising rate, until the bucket of a key is full and has no extension left: then
-// the error wraps filter.ErrFull, and the filter is unchanged. Add does not allocate, except to grow.
+// Add adds the key with hash h. In the counting form this increments the count of the key; in the other forms each Add
+// of a key takes a cell and needs its own Remove. A filter with Growth doubles when the cells in use reach its
+// capacity. Any other filter accepts keys beyond its capacity, at a rising rate, until the bucket of a key is full and
+// no extension is left: then the error wraps filter.ErrFull, and the filter is unchanged. Add does not allocate, except
+// to grow.
 func (f *Filter) Add(h filter.Hash) error {
 	return f.growing(func() error { return f.add(h, &f.tally) })
 }
@@ -22,7 +23,7 @@ func (f *Filter) Add(h filter.Hash) error {
 var errGrow = errors.New("the capacity is reached")
 
 // growing runs do, and doubles the filter when do returns errGrow. A bucket that is full before the capacity is reached
-// holds one key many times. Doubling does not help it, so that its ErrFull is returned.
+// holds one key many times. Doubling would not help, so growing returns its ErrFull.
 func (f *Filter) growing(do func() error) error {
 	for {
 		err := do()
@@ -77,9 +78,9 @@ func (f *arrays) addValue(h filter.Hash, value uint64, n *tally) error {
 	return f.insert(&u, chain, remainder<<f.payload|value, n)
 }
 
-// Put sets the value of the key with hash h. Keys that look alike have a cell each but cannot be told apart: Put
-// changes, and Get reads, the cell of the last one added. The error wraps filter.ErrNotFound if the key is absent,
-// filter.ErrConfig or filter.ErrUnsupported as for AddValue; the filter is then unchanged.
+// Put sets the value of the key with hash h. Keys with the same fingerprint have one cell each but cannot be
+// distinguished: Put changes, and Get reads, the cell of the last one added. The error wraps filter.ErrNotFound if the
+// key is absent, filter.ErrConfig or filter.ErrUnsupported as for AddValue; the filter is then unchanged.
 func (f *arrays) Put(h filter.Hash, value uint64) error {
 	if err := f.fits(value); err != nil {
 		return err
@@ -94,8 +95,8 @@ func (f *arrays) Put(h filter.Hash, value uint64) error {
 	return nil
 }
 
-// Upsert sets the value of the key with hash h if Has(h) is true, and else adds the key and the value. Errors are those
-// of AddValue.
+// Upsert sets the value of the key with hash h if Has(h) is true, and else adds the key and the value. It returns the
+// errors of AddValue.
 func (f *Filter) Upsert(h filter.Hash, value uint64) error {
 	return f.growing(func() error { return f.upsert(h, value, &f.tally) })
 }
@@ -142,8 +143,8 @@ func (u *bucket) makeRoom() error {
 	return u.lengthen(false)
 }
 
-// insertAt is insert for a bucket with room, from bit at of the index on: the bit of the chain, or a bit that the chain
-// leads to over cells with smaller remainders.
+// insertAt is insert for a bucket with room. It starts at bit at of the index: the bit of the chain, or a later bit of
+// the chain after cells with smaller remainders.
 func (f *arrays) insertAt(u *bucket, at, cell uint64) {
 	used := u.used()
 	c := u.rank(at)
@@ -161,8 +162,8 @@ func (f *arrays) insertAt(u *bucket, at, cell uint64) {
 }
 
 // Remove undoes one Add of the key with hash h. It returns an error wrapping filter.ErrNotFound and changes nothing if
-// no cell holds the key's remainder. Removing a key that was never added but looks like one that was succeeds and makes
-// that other key absent: remove only what was added. Remove does not allocate.
+// no cell holds the key's remainder. Removing a key that was never added but has the fingerprint of another key
+// succeeds and makes that other key absent: remove only what was added. Remove does not allocate.
 func (f *Filter) Remove(h filter.Hash) error { return f.remove(h, &f.tally) }
 
 // remove is Remove.
@@ -191,8 +192,8 @@ func (f *arrays) remove(h filter.Hash, n *tally) error {
 	return nil
 }
 
-// find returns the first cell with this remainder of a chain, from bit at of the index on: the bit of the chain, or a
-// bit that the chain leads to.
+// find returns the first cell with this remainder of a chain. It starts at bit at of the index: the bit of the chain,
+// or a later bit of the chain.
 func (u *bucket) find(at, remainder uint64) (c uint64, ok bool) {
 	for ; u.bit(at); at = u.f.chains + c {
 		c = u.rank(at)
@@ -203,7 +204,8 @@ func (u *bucket) find(at, remainder uint64) (c uint64, ok bool) {
 	return 0, false
 }
 
-// takeOut takes cell c out of its chain: the later cells of the chain move up, and the last one's place is closed.
+// takeOut takes cell c out of its chain: the later cells of the chain move up, and the last cell of the chain is
+// removed.
 func (f *arrays) takeOut(u *bucket, chain, c uint64) {
 	used := u.used()
 	at := chain // the bit that stands for c
@@ -224,8 +226,8 @@ func (f *arrays) takeOut(u *bucket, chain, c uint64) {
 	}
 }
 
-// The operations from here on are the same for buckets without extensions, which most are. base is the first word of
-// the bucket.
+// The operations below are fast versions for buckets without extensions, which most buckets are. base is the first word
+// of the bucket.
 
 // near reports whether a bucket has no extension.
 func (f *arrays) near(base uint64) bool {

@@ -12,7 +12,7 @@ import (
 // suffice for the capacity.
 const DefaultOverflow = 1e-10
 
-// order is what a geometry must meet.
+// order has the requirements for a geometry.
 type order struct {
 	form     Geometry // Capacity, Growth, Counting and ValueBits
 	fpr      float64  // ε, at the capacity and at each doubling of it
@@ -21,14 +21,14 @@ type order struct {
 	index    int      // largest index of a bucket, in bits
 	lambda   float64  // largest mean number of keys of a chain
 	extended float64  // largest share of the buckets with an extension at the capacity; 0 for any
-	// spread returns the mean loads of equal shares of so many buckets, relative to the capacity by bucket; nil if they
-	// are all equal to that.
+	// spread divides that many buckets into equal shares and returns their mean loads, relative to the capacity per
+	// bucket. It is nil if all loads are equal.
 	spread func(buckets uint64) []float64
-	most   uint64 // largest number of keys, with spread; else that is the capacity
+	most   uint64 // largest number of keys, with spread; otherwise the capacity
 }
 
-// tail returns the share of the buckets that have more keys than cells if the capacity by bucket is load: the mean of
-// the Poisson tails of their mean loads.
+// tail returns the share of the buckets with more keys than cells if the capacity per bucket is load: the mean of the
+// Poisson tails of the mean loads.
 func (o *order) tail(buckets uint64, load float64, cells int) float64 {
 	if o.spread == nil {
 		return stat.PoissonTail(load, cells)
@@ -44,8 +44,8 @@ func (o *order) tail(buckets uint64, load float64, cells int) float64 {
 // keys.
 var lines = []int{24, 32, 16, 40, 48, 56, 64, 72, 80, 96, 112, 8, 1, 2, 3, 4, 5, 6, 7}
 
-// lineBits is the largest index of a bucket if Config.Bucket is 0: less than one cache line, so that a query that
-// counts its bits reads one line.
+// lineBits is the largest index of a bucket, in bits, if Config.Bucket is 0: less than one cache line, so that counting
+// its bits reads one line.
 const lineBits = 511
 
 // search returns the geometry with the fewest bits, at most most, that meets the order, or false if there is none. It
@@ -55,7 +55,7 @@ const lineBits = 511
 //	Pr[O_l > J_l] <= 2·Binotail(B, Poissontail(n/B, W_{l-1}), J_l)    l = 2, 3: each at most 0.45·P_o
 //	Pr[O_4 > 0]   <= B·Binotail(n, 1/B, W_3)                                     at most 0.1·P_o
 //
-// It leaves a branch if the buckets and the mean number of extensions have more bits than the best geometry so far.
+// It abandons a branch if the buckets and the mean number of extensions have more bits than the best geometry so far.
 func (o order) search(most float64) (Geometry, bool) {
 	s := searched{order: o, bits: math.Nextafter(most, math.Inf(1))}
 	for r := 1; r+o.form.Growth <= MaxRemainder; r++ {
@@ -76,7 +76,7 @@ func (o order) search(most float64) (Geometry, bool) {
 type searched struct {
 	order
 	best Geometry
-	bits float64 // of best, or without one more than allowed
+	bits float64 // of best; more than allowed if there is none
 }
 
 // buckets tries all numbers of cells of a bucket of one size.
@@ -179,7 +179,7 @@ func (s *searched) pool(g Geometry, cells int) (size uint64) {
 	return size
 }
 
-// deepest returns the number of cells that no bucket exceeds, except with the probability 0.1·P_o.
+// deepest returns a number of cells that a bucket exceeds with a probability of at most 0.1·P_o.
 func (s *searched) deepest(g Geometry) int {
 	low, step := g.Cells[0], 4
 	for !s.enough(g, low+step) {
@@ -188,7 +188,7 @@ func (s *searched) deepest(g Geometry) int {
 	return low + sort.Search(step, func(i int) bool { return s.enough(g, low+i) })
 }
 
-// enough reports whether no bucket has more keys than cells, except with the probability 0.1·P_o.
+// enough reports whether the probability that a bucket has more keys than cells is at most 0.1·P_o.
 func (o *order) enough(g Geometry, cells int) bool {
 	n, b := g.Capacity<<g.Growth, float64(g.Buckets)*math.Ldexp(1, g.Growth)
 	p := 1 / b

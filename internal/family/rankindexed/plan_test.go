@@ -137,7 +137,7 @@ func (o order) plainWithin(size family.Sizing, keys uint64) (Geometry, error) {
 		return ok && g.Bits() <= bits
 	}
 	var best Geometry
-	// -log2 of the rate is below the bits a key, by about four at most; by more in filters of few keys.
+	// -log2 of the rate is below the bits per key, by about four at most; by more in filters of few keys.
 	perKey := float64(bits) / float64(o.form.Capacity)
 	low, high := -min(perKey, MaxRemainder), min(0, 6+float64(o.form.payload()+o.form.Growth)-perKey)
 	if o.fpr = math.Exp2(high); !room(bits) {

@@ -23,7 +23,7 @@ type pool struct {
 	used  uint64
 	taken []uint64 // bit i: record i is in use; not stored
 	low   int      // all bits are set in the words of taken before this one
-	// The following are for a Concurrent.
+	// The fields below are for a Concurrent.
 	reserved uint64    // free records for buckets that come from the table of half the size
 	closed   bool      // the filter is growing: takeRecord returns errGrow
 	copying  *snapshot // not nil: a copy is being made
@@ -59,7 +59,7 @@ func (p *pool) takeRecord(reserved bool) (record uint64, s *snapshot, err error)
 	return uint64(64*p.low + bit), p.copying, nil
 }
 
-// freeRecord gives a record back.
+// freeRecord returns a record to the pool.
 func (p *pool) freeRecord(record uint64) {
 	clear(p.words[record*p.stride/64:][:p.stride/64])
 	p.mu.Lock()
@@ -124,7 +124,7 @@ func (u *bucket) attach(record uint64) {
 	u.extend(record)
 }
 
-// describeFull adds what is full to filter.ErrFull and returns any other error as it is.
+// describeFull adds the cause to filter.ErrFull and returns any other error unchanged.
 func (f *arrays) describeFull(err error) error {
 	if err == filter.ErrFull {
 		return fmt.Errorf("no room in the bucket of a key, in a filter for %d keys: %w", f.g.Capacity, err)
@@ -141,7 +141,7 @@ func (u *bucket) setPointer(level int, pointer uint64) {
 	bitvec.SetField(words, at, uint(u.f.g.pointer(level)), pointer)
 }
 
-// shorten gives the last level of the bucket, which must be empty, back to its pool.
+// shorten returns the last level of the bucket, which must be empty, to its pool.
 func (u *bucket) shorten() {
 	u.n--
 	u.setPointer(u.n, 0)
@@ -150,7 +150,7 @@ func (u *bucket) shorten() {
 }
 
 // renumberExtensions numbers the extensions in the order of their buckets, so that the same keys make the same filter
-// whatever their order. It returns the filter.
+// in any order. It returns the filter.
 func (f *Filter) renumberExtensions() (*Filter, error) {
 	for level := 1; level < levels; level++ {
 		old := f.pools[level]

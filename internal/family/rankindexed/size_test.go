@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// TestSizes requires fewer bits a key at n = 100,000 and P_o = 1e-10 than the paper prints: 10.6, 14.4 and 18.2 plain,
-// and 13.0, 16.8 and 20.6 counting.
+// TestSizes requires fewer bits per key at n = 100,000 and P_o = 1e-10 than the paper prints: 10.6, 14.4 and 18.2
+// plain, and 13.0, 16.8 and 20.6 counting.
 func TestSizes(t *testing.T) {
 	for _, c := range []struct {
 		fpr      float64

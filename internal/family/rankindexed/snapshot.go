@@ -7,9 +7,9 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// snapshot is a copy of a table that is being made, bucket by bucket, while others change the table. The copy of a
-// bucket has the same extensions. That works because no two buckets in the copy have the same one: a bucket that takes
-// an extension is copied before it does, see pool.takeRecord.
+// snapshot copies a table, bucket by bucket, while other goroutines change the table. The copy of a bucket has the same
+// extensions. No two buckets in the copy share an extension, because a bucket is copied before it takes an extension;
+// see pool.takeRecord.
 type snapshot struct {
 	from   *arrays
 	to     *Filter
@@ -48,14 +48,13 @@ func (s *snapshot) bucket(b uint64) {
 }
 
 // Snapshot returns a copy, a *Filter. It holds every key whose Add returned before Snapshot began and no key that was
-// removed before that; of changes that run at the same time it has some and not others, each whole. If the filter is
-// growing, Snapshot finishes that first. It locks one bucket at a time, so that others wait for the copying of at most
-// max(1, buckets/256) buckets. The error wraps filter.ErrTooLarge if the copy has no room in memory.
+// removed before that; it contains each concurrent change completely or not at all. If the filter is growing, Snapshot
+// finishes the growth first. It locks one bucket at a time, so other goroutines wait for the copying of at most max(1,
+// buckets/256) buckets. The error wraps filter.ErrTooLarge if there is no memory for the copy.
 func (c *Concurrent) Snapshot() (family.Filter, error) {
 	c.snaps.Lock()
 	defer c.snaps.Unlock()
-	// If the table grows from here on, its buckets are moved but their old content remains: it is still what the copy
-	// needs.
+	// If the table grows from here on, its buckets move but their old content remains, which the copy needs.
 	t := c.finish()
 	to, err := newFilter(t.g)
 	if err != nil {
@@ -83,16 +82,16 @@ func (f *arrays) copyTo(s *snapshot) {
 	}
 }
 
-// A Copy is a copy of a Cells that is being made, bucket by bucket, while others change the table.
+// A Copy copies a Cells, bucket by bucket, while other goroutines change the table.
 type Copy struct {
 	from     *Cells
 	snapshot snapshot
 }
 
-// StartCopy begins a copy. copying is called for each bucket when it is copied, once, by the goroutine that has its
-// lock: that which calls Copy.Bucket, or one that calls Put. Finish ends the copy; until then no other one may begin.
-// With an earlier copy of f, whose table nobody uses any more, it takes its memory. The error wraps filter.ErrTooLarge
-// if the copy has no room in memory.
+// StartCopy begins a copy. copying is called once for each bucket when it is copied, by the goroutine that holds its
+// lock: a caller of Copy.Bucket or of Put. Finish ends the copy; until then no other copy may begin. StartCopy reuses
+// the memory of earlier, if not nil, a copy of f whose table is no longer in use. The error wraps filter.ErrTooLarge if
+// there is no memory for the copy.
 func (f *Cells) StartCopy(earlier *Copy, copying func(b uint64)) (*Copy, error) {
 	c := earlier
 	if c == nil {
@@ -103,7 +102,7 @@ func (f *Cells) StartCopy(earlier *Copy, copying func(b uint64)) (*Copy, error) 
 		c = &Copy{f, snapshot{from: &f.arrays, to: to, copied: make([]bool, f.buckets)}}
 	}
 
-	// Each bucket replaces all its words; extensions are only copied to where they are in use.
+	// A copied bucket replaces all its words, but only used extensions are copied: clear the others.
 	for _, p := range c.snapshot.to.pools[1:] {
 		clear(p.words)
 		clear(p.taken)
@@ -116,7 +115,7 @@ func (f *Cells) StartCopy(earlier *Copy, copying func(b uint64)) (*Copy, error) 
 	return c, nil
 }
 
-// Bucket copies bucket b, whose lock the caller has, unless that was done before.
+// Bucket copies bucket b, whose lock the caller holds, unless it was copied before.
 func (c *Copy) Bucket(b uint64) { c.snapshot.bucket(b) }
 
 // Finish returns the copy, for which all buckets must have been copied.

@@ -28,9 +28,9 @@ type sweeper struct {
 // Sweep removes the cells of bucket b whose value v has bit v of dead set, and returns their number. The order of the
 // other cells of each chain stays. It does not allocate.
 //
-// It does not remove cell by cell, since each removal shifts all later bits. It first swaps each dead cell with the
-// next live one of its chain, so that the dead cells end the chains; then clears the bits of the index that stand for
-// them; and then closes all gaps in one pass.
+// Removing cell by cell would shift all later bits each time. Instead, Sweep swaps each dead cell with the next live
+// one of its chain, so that the dead cells end the chains; clears the bits of the index that stand for them; and closes
+// all gaps in one pass.
 func (f *Cells) Sweep(b, dead uint64) (gone uint64) {
 	base := b * f.words
 	if !f.near(base) {
@@ -81,11 +81,11 @@ func (w *sweeper) load(u *bucket) {
 	}
 }
 
-// store writes a bucket back, and frees the extensions that it needs no more.
+// store writes a bucket back and frees the extensions that it no longer needs.
 func (w *sweeper) store(u *bucket) {
 	f := u.f
 	own := f.table[u.number()*f.words:][:f.words]
-	// The cells first: their first word has the bits before them as they were, which the index then replaces.
+	// Write the cells first: their first word also has old bits of the index, which the index then overwrites.
 	end := f.cells + f.own*uint64(f.width)
 	whole := copy(own[f.cells/64:end/64], w.cells)
 	if end%64 != 0 {
@@ -195,7 +195,7 @@ func (w *sweeper) sink() {
 					v := bitvec.Field(w.cells, w.first+next*width, w.s.width)
 					bitvec.SetField(w.cells, w.first+c*width, w.s.width, v)
 					w.gone[c/64] &^= 1 << (c % 64)
-					w.gone[next/64] |= 1 << (next % 64) // later than c, so that this loop comes to it
+					w.gone[next/64] |= 1 << (next % 64) // next is after c, so this loop reaches it
 					break
 				}
 				at = w.s.chains + next
@@ -205,8 +205,8 @@ func (w *sweeper) sink() {
 	}
 }
 
-// behind returns which of the 64 cells from 64·i on are followed by another one in their chain. Bits behind the last
-// cell may be set.
+// behind returns a mask of the 64 cells from 64·i on that are followed by another cell of their chain. Bits after the
+// last cell may be set.
 func (w *sweeper) behind(i uint64) uint64 {
 	at := w.s.chains + 64*i
 	x := w.index[at/64] >> (at % 64)
@@ -246,7 +246,8 @@ func byteSums(x uint64) uint64 {
 	return (s + s>>4) & 0x0f0f0f0f0f0f0f0f * eachByte
 }
 
-// selectBit returns the place of set bit number k, from 0, of x, which has more of them. sums is byteSums(x).
+// selectBit returns the position of set bit number k of x, counted from 0. x has more than k set bits, and sums is
+// byteSums(x).
 func selectBit(x, sums, k uint64) uint64 {
 	// The bytes before the byte of the bit have a sum of at most k. Sums are at most 64, so no borrow crosses bytes.
 	at := uint64(bits.OnesCount64(((k*eachByte|eachTop)-sums)&eachTop)) * 8
@@ -254,7 +255,7 @@ func selectBit(x, sums, k uint64) uint64 {
 	return at + uint64(inByte[k%8][x>>at&0xff])
 }
 
-// inByte has the place of set bit number k of byte b at [k][b].
+// inByte[k][b] is the position of set bit number k of byte b.
 var inByte = func() (table [8][256]uint8) {
 	for b := range 256 {
 		k := 0
@@ -274,8 +275,8 @@ func (w *sweeper) pack() {
 	w.used = w.packBits(w.cells, w.first, uint64(w.s.width))
 }
 
-// packBits closes the gaps of the marked cells in an array with width bits for each cell, the first of them at bit
-// first, and clears what is left behind them. It returns the number of cells that are left.
+// packBits closes the gaps of the marked cells in an array with width bits for each cell, which begins at bit first,
+// and clears the bits that become free at the end. It returns the number of remaining cells.
 //
 // It collects the next word in a register and writes it when it is full. So a bit is not overwritten before it is read,
 // and no read waits for a write.

@@ -9,7 +9,7 @@ import (
 )
 
 // Trimmed is a filter in the form for transfer (Table V of the paper): without free cells and without pointers, 1/λ + r
-// + 1 bits a key. In memory it is the Filter; only its Encode is smaller. Decode returns a Filter.
+// + 1 bits per key. In memory it is the same Filter; only Encode differs. Decode returns a Filter.
 type Trimmed struct{ *Filter }
 
 // Trimmed returns the filter's trimmed form, which shares its content.
@@ -30,8 +30,8 @@ func (g Geometry) inflates(words uint64) error {
 // Trimmed returns t.
 func (t Trimmed) Trimmed() family.Filter { return t }
 
-// Inflated returns how many bytes Decode allocates besides the sections: the size of the whole filter if a
-// trimmed filter has the Spec, else 0. Errors are the errors of SectionWords.
+// Inflated returns the number of bytes that Decode allocates besides the sections: the size of the whole filter if a
+// trimmed filter has the Spec, else 0. It returns the errors of SectionWords.
 func Inflated(s filter.Spec) (bytes uint64, err error) {
 	if !family.Given(s, "trimmed") {
 		return 0, nil
@@ -67,8 +67,8 @@ func (t Trimmed) Encode() family.Encoded {
 }
 
 // eachRange calls copyRange with the ranges of n bits that a bucket with that number of cells in use has in its levels,
-// from bit place of words on, and in a trimmed stream, from bit at on. It begins at a bit of the stream and returns the
-// first bit after the bucket.
+// from bit place of words on, and in a trimmed stream, from bit at on. It returns the first bit of the stream after the
+// bucket.
 func (u *bucket) eachRange(at, used uint64, copyRange func(words []uint64, place, at, n uint64)) (end uint64) {
 	index, bits := at, u.f.chains+used
 	end = at + bits
@@ -95,8 +95,8 @@ func (g Geometry) most() uint64 {
 }
 
 // inflation bounds the memory that a trimmed file can claim: a filter has at most inflation times the size of its
-// trimmed form, and a mebibyte. The trimmed form has a bit for each chain, so that the ratio is bounded; an almost
-// empty filter with values of 32 bits has 60.
+// trimmed form, and a mebibyte. The trimmed form has a bit for each chain, which bounds the ratio: an almost empty
+// filter with values of 32 bits has a ratio of 60.
 const inflation = 64
 
 // untrim returns the filter of a trimmed form with that many cells.

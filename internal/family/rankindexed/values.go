@@ -31,10 +31,10 @@ func (c Config) valueBits() int {
 }
 
 // AddValues adds the keys hs[i] with values[i], below 2^ValueBits, and keeps no reference to either. It may be called
-// from several goroutines at once. A key of AddMany has the value 0 unless it comes with one, too. Values take 16 bytes
+// from several goroutines at once. A key of AddMany has the value 0 unless AddValues adds it, too. Values take 16 bytes
 // each until Build, in addition to the keys. The error wraps filter.ErrConfig if the filter is to have no values, the
-// two slices differ in length, or a value has too many bits; then it has added nothing. Else it says that keys beyond
-// the memory limit cannot be written.
+// two slices differ in length, or a value has too many bits; then it has added nothing. Any other error means that keys
+// beyond the memory limit cannot be written.
 func (b *Builder) AddValues(hs []filter.Hash, values []uint64) error {
 	return hashes.AddValues(hs, values, b.config.valueBits(), func(keys, valued []filter.Hash) error {
 		if err := b.Keys.AddMany(keys); err != nil {
@@ -97,5 +97,5 @@ func (b *Builder) checkValues(ctx context.Context) error {
 // before reports whether the key of a comes before the key of b.
 func before(a, b filter.Hash) bool { return a.Hi < b.Hi || a.Hi == b.Hi && a.Lo>>32 < b.Lo>>32 }
 
-// errEnd ends a pass over the values whose last ones are not needed.
+// errEnd ends a pass over the values before their end.
 var errEnd = errors.New("end")

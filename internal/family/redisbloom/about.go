@@ -25,8 +25,8 @@ func About() family.About {
 	}
 }
 
-// grows returns the capacity of a chain without one, as in RedisBloom. Chains that do not double have a link for each
-// capacity that was filled, and each link adds to the rate.
+// grows returns the default capacity of a chain, the same as in RedisBloom. Chains that do not double have a link for
+// each capacity that was filled, and each link adds to the rate.
 func grows(s filter.Spec) uint64 {
 	if expansion := family.Reader(s).Text("expansion", "2"); expansion == "0" || expansion == "1" {
 		return 0
@@ -36,7 +36,7 @@ func grows(s filter.Spec) uint64 {
 
 // Forecast returns the size in bits of the first link of the chain that New makes, and its predicted false-positive
 // rate, in [0, 1], after keys distinct keys were added, at most the capacity of that link. It does not allocate a
-// filter. Errors are the errors of New.
+// filter. It returns the errors of New.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	l, err := c.first()
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// defaultGrowth is the expansion that BF.RESERVE takes by default.
+// defaultGrowth is the default expansion of BF.RESERVE.
 const defaultGrowth = 2
 
-// Config describes a chain to make, as BF.RESERVE does. Zero fields take the default noted beside them.
+// Config describes a chain to make, like the arguments of BF.RESERVE. Zero fields take the default noted beside them.
 type Config struct {
 	Keys     uint64 // distinct keys that will be added
 	Capacity uint64 // keys that the first link is sized for; default: Keys, or more if an FPR needs it; see probe.Double
-	// Size sizes the first link, of at least one word. Its FPR is the rate of the whole chain; default:
+	// Size is the size of the first link, at least one word. Its FPR is the rate of the whole chain; default:
 	// probe.DefaultFPR.
 	Size   family.Sizing
 	Growth uint32  // each link is for Growth times the keys of the one before, at most 32768; default: defaultGrowth
@@ -111,7 +111,7 @@ func (c Config) first() (Link, error) {
 	return newLink(uint64(math.Ceil(float64(bits)/l.BitsPerKey)), rate, 0)
 }
 
-// newLink sizes a link by its rate, or if bitsPerKey is not 0 by that. Errors wrap filter.ErrConfig or
+// newLink sizes a link by bitsPerKey, or by its rate if bitsPerKey is 0. Errors wrap filter.ErrConfig or
 // filter.ErrTooLarge.
 func newLink(capacity uint64, rate, bitsPerKey float64) (Link, error) {
 	if bitsPerKey == 0 {
@@ -162,7 +162,7 @@ type Builder struct {
 }
 
 // NewBuilder returns a builder of a chain that begins like a chain from New. If Keys and Capacity are 0, the first link
-// is for the keys that come, duplicates included.
+// is sized for the number of added keys, including duplicates.
 func NewBuilder(c Config) (*Builder, error) {
 	if _, err := c.first(); err != nil {
 		return nil, err

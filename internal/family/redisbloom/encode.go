@@ -66,7 +66,7 @@ func (f *Filter) Header() []byte {
 	return b
 }
 
-// ErrOldForm means that a chain has a form that RedisBloom no longer makes. It cannot be read.
+// ErrOldForm means that a chain has an old form that RedisBloom no longer makes and this package does not read.
 var ErrOldForm = errors.New("an older form of RedisBloom")
 
 // HeaderLinks returns the number of links, 1 to MaxLinks, of a header that begins with the ChainHeader bytes b. The

@@ -5,15 +5,15 @@
 //	Hash (Lo, Hi): murmur64a-twice, Lo with a fixed seed, Hi with the seed Lo
 //	  probe i = 0..k-1 of a link of m bits -> bit ((Lo + i·Hi) mod 2^64) mod m
 //
-// Has tests all links. Add does nothing if any link has the key, otherwise it adds the key to the last link. If that
-// is at its capacity, Add first appends a link for growth times as many keys with half the rate; a chain that does
-// not grow is full. Info.Keys counts the Adds that changed the chain. The order of Adds changes the chain: a Builder
-// adds keys in the order of their hashes.
+// Has tests all links. Add does nothing if any link has the key, otherwise it adds the key to the last link. If the
+// last link is at its capacity, Add first appends a link for growth times as many keys with half the rate; in a chain
+// that does not grow, Add returns an error. Info.Keys counts the Adds that changed the chain. The order of Adds changes
+// the chain: a Builder adds keys in the order of their hashes.
 //
-// Double hashing has a higher rate than independent probes in small links. The rates in Info count that, see
-// probe.Double; for chains of many links they count it in the larger ones only. Add skips keys that look present, so
-// the prior rate, computed from the keys that it counted, is too low if it is above about 5%. Chains do not merge, in
-// Redis or here.
+// Double hashing has a higher rate than independent probes in small links. The rates in Info account for this, see
+// probe.Double; for chains of many links they account for it in the larger links only. Add skips keys that look
+// present, so the prior rate, computed from the keys that it counted, is too low if it is above about 5%. Chains do not
+// merge, in Redis or here.
 package redisbloom
 
 import (
@@ -92,9 +92,9 @@ func (f *Filter) prefetch(hs []filter.Hash) {
 }
 
 // Add adds the key with hash h, unless it looks present. The error wraps filter.ErrFull if the chain is full and does
-// not grow, or has MaxLinks; filter.ErrTooLarge if the next link is too large; or filter.ErrConfig if its rate
-// would be too low for a float64. On error the filter is unchanged. A new link takes at most 128 MiB or 16 times the
-// last one, whichever is more, whatever an untrusted file states.
+// not grow, or has MaxLinks; filter.ErrTooLarge if the next link is too large; or filter.ErrConfig if its rate would be
+// too low for a float64. On error the filter is unchanged. A new link takes at most 128 MiB or 16 times the last one,
+// whichever is more, regardless of the values in an untrusted file.
 func (f *Filter) Add(h filter.Hash) error {
 	if f.Has(h) {
 		return nil

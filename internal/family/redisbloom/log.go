@@ -2,12 +2,12 @@ package redisbloom
 
 import "math"
 
-// The links of a file have their bits per key, which is a logarithm, or their rate, which is an exponential. math.Log
+// The header of a link has its bits per key, computed by a logarithm, or its rate, computed by an exponential. math.Log
 // and math.Exp differ in the last bit between processors, so the functions here compute both by operations that are the
-// same everywhere. All products are converted to float64 before they are added: that keeps the compiler from fusing the
-// two operations. Only new links are computed: links from a file keep the numbers of its header.
+// same everywhere. All products are converted to float64 before they are added, which prevents the compiler from fusing
+// the two operations. Only new links are computed: links from a file keep the numbers of its header.
 
-// double is the number hi + lo, where hi is that sum rounded to a float64. Operations have a relative error of about
+// double is the number hi + lo, where hi is the sum rounded to a float64. Operations have a relative error of about
 // 2^-100.
 type double struct{ hi, lo float64 }
 
@@ -40,10 +40,10 @@ func (a double) div(b double) double {
 	return sum(q, r).add(double{a.hi / b.hi, 0})
 }
 
-// log returns the natural logarithm of a positive finite x, correctly rounded except where it lies within about 2^-95
-// of its size of the middle between two float64s. RedisBloom calls log of the C library. Of 5 million rates of
-// links, glibc 2.36 gives another float64 for 6 in 100,000, and math.Log of amd64 for 2 in 100: one chain in ten would
-// differ from the chain of Redis in the bits per key of a link.
+// log returns the natural logarithm of a positive finite x, correctly rounded unless it is within about 2^-95 of its
+// size of the middle between two float64s. RedisBloom calls log of the C library. For 5 million rates of links, glibc
+// 2.36 returns a different float64 for 6 in 100,000, and math.Log on amd64 for 2 in 100: with math.Log, one chain in
+// ten would differ from the chain of Redis in the bits per key of a link.
 func log(x float64) float64 {
 	m, e := math.Frexp(x)
 	if m < math.Sqrt2/2 {
@@ -62,8 +62,9 @@ func log(x float64) float64 {
 	return ln2double.mul(double{float64(e), 0}).add(double{2 * series.hi, 2 * series.lo}).hi
 }
 
-// exp returns e to the x, for x from -700 to 700, correctly rounded except where it lies within about 2^-95 of its size
-// of the middle between two float64s. On amd64 math.Exp gives other bits with fused multiplication than without.
+// exp returns e to the x, for x from -700 to 700, correctly rounded unless it is within about 2^-95 of its size of the
+// middle between two float64s. On amd64 the result of math.Exp depends on whether the processor has fused
+// multiplication.
 func exp(x float64) float64 {
 	n := math.Round(x / math.Ln2)
 	r := double{x, 0}.add(ln2double.mul(double{-n, 0})) // between -0.35 and 0.35

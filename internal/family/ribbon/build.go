@@ -16,11 +16,11 @@ import (
 	"github.com/bloomery/bloomery/internal/parallel"
 )
 
-// errHashes is wrapped by errors of builds that only hashes that are not random can cause.
+// errHashes is wrapped by build errors that occur only if the hashes are not random.
 var errHashes = errors.New("the hashes of the keys are not random; hash the keys with another seed")
 
 // Builder gathers keys and solves for the slots at the end. Besides the filter, or two of them if it tries several
-// variants, Build takes 17 bytes a key for the keys, or at most twice the limit of memory, and 16 MiB a worker.
+// variants, Build takes 17 bytes per key for the keys, or at most twice the limit of memory, and 16 MiB a worker.
 type Builder struct {
 	hashes.Intake
 	c    Config
@@ -28,8 +28,8 @@ type Builder struct {
 	turn uint64 // the factor of Hi of Keys, or 0 for 1
 }
 
-// NewBuilder returns an empty builder. A size in bytes that is too small for the keys is an error of Build, which knows
-// how many distinct ones there are. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
+// NewBuilder returns an empty builder. If a size in bytes is too small for the keys, Build returns the error, since
+// only Build knows the number of distinct keys. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func NewBuilder(c Config) (*Builder, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func NewBuilder(c Config) (*Builder, error) {
 	return &Builder{Intake: hashes.NewIntake(hashes.Config{Expect: c.Keys}), c: c}, nil
 }
 
-// Build solves for the slots and returns a *Filter. The result depends only on the set of keys: not on their order, on
+// Build solves for the slots and returns a *Filter. The result depends only on the set of keys, not on their order, on
 // duplicates or on the number of workers. Errors wrap filter.ErrConfig if the size does not suit the number of keys.
 // Build fails if the hashes of the keys are not random.
 func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
@@ -83,12 +83,13 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 	return nil, fmt.Errorf("ribbon: no filter of %d keys keeps %+v: %w", n, b.c.Size, errHashes)
 }
 
-// maxTries is how many filters a build tries to keep its rate or size. The second one all but always does.
+// maxTries is the largest number of filters that a build tries until one keeps its rate or size. The second one almost
+// always does.
 const maxTries = 8
 
-// variants returns how many variants of the layers a build with the columns of g tries at most. With few keys chance
-// decides the size of a filter, and a build takes at most about three times as long as a build of family fuse. With
-// w=128 and one column, where a slot is the largest part of a key's bits, chance decides the last 0.02%.
+// variants returns the largest number of variants of the layers that a build with the columns of g tries. With few keys
+// chance decides the size of a filter, and a build takes at most about three times as long as a build of family fuse.
+// With w=128 and one column, where a slot is the largest part of a key's bits, chance decides the last 0.02%.
 func (b *Builder) variants(n uint64, g geometry) uint64 {
 	switch {
 	case n <= maxTail || b.c.Seed != 0:
@@ -103,14 +104,14 @@ func (b *Builder) variants(n uint64, g geometry) uint64 {
 	return 1
 }
 
-// manyKeys is the number of keys from which most builds try one variant.
+// manyKeys is the number of keys from which most builds try only one variant.
 const manyKeys = 20_000
 
-// enough returns the number of slots with which a build of n keys tries no other variant. With w=128, one column and
-// many keys, about three of four variants have no more, with 100,000 keys nine of ten. They have about 25 slots more
+// enough returns the number of slots at which a build of n keys stops trying variants. With w=128, one column and many
+// keys, about three of four variants need no more slots; with 100,000 keys, nine of ten. They have about 25 slots more
 // than keys and 72 for each segment, with a standard deviation of about 40 times the root of the segments (measured
-// with 100,000 to 10 million keys). With more columns variants have more slots: fewer of the equations that follow from
-// others agree with them.
+// with 100,000 to 10 million keys). With more columns variants have more slots, because fewer redundant equations agree
+// with the others.
 func enough(n uint64) uint64 {
 	if n < manyKeys {
 		return n + 8 + n/320
@@ -140,7 +141,7 @@ func (b *Builder) smallest(ctx context.Context, n uint64, g geometry) (*Filter, 
 // attempt builds the layers of a filter of n keys with the seed and the columns of g, and returns the keys of the tail.
 func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter, tail []filter.Hash, err error) {
 	f = &Filter{geometry: g, keys: n}
-	keys, own := b.Keys, false // own: keys are not the keys of the builder
+	keys, own := b.Keys, false // own: keys does not belong to the builder
 	defer func() {
 		if own {
 			err = errors.Join(err, keys.Close())
@@ -218,13 +219,13 @@ func turned(factor uint64) func(filter.Hash) filter.Hash {
 	return func(h filter.Hash) filter.Hash { return filter.Hash{Hi: h.Hi * factor, Lo: h.Lo} }
 }
 
-// newKeys returns an empty Keys, within the memory limit, that changes its keys by form, if that is not nil.
+// newKeys returns an empty Keys within the memory limit. It applies form, if not nil, to its keys.
 func (b *Builder) newKeys(form func(filter.Hash) filter.Hash) *hashes.Sorted {
 	return hashes.NewSorted(hashes.Config{Memory: b.Memory, Dir: b.Dir, Workers: b.Workers, Form: form})
 }
 
-// reserve makes room for the words of the last layer. For the first one it takes room for the others too: they have
-// about a sixteenth of its words, and memory that is not used is not touched.
+// reserve makes room for the words of the last layer. With the first layer it also reserves room for the others, which
+// need about a sixteenth of its words. Reserved memory that stays unused is never touched.
 func (f *Filter) reserve() error {
 	words := f.geometry.words()
 	if words <= uint64(cap(f.words)) {
@@ -243,7 +244,7 @@ func (f *Filter) reserve() error {
 }
 
 // AddMany adds keys and keeps no reference to hs. It may be called from several goroutines at once. The error wraps
-// filter.ErrConfig if the filter is to have values, or says that keys beyond the memory limit cannot be written.
+// filter.ErrConfig if the filter is to have values, or reports that keys beyond the memory limit cannot be written.
 func (b *Builder) AddMany(hs []filter.Hash) error {
 	if b.c.ValueBits > 0 {
 		return family.Invalid("value_bits", b.c.ValueBits, "every key needs a value, and some came without one")
@@ -254,15 +255,15 @@ func (b *Builder) AddMany(hs []filter.Hash) error {
 // AddValues adds the keys hs[i] with values[i], below 2^ValueBits, and keeps no reference to either. It may be called
 // from several goroutines at once. Keys are distinguished by 96 bits: all of Hi and the high half of Lo. The error
 // wraps filter.ErrConfig if the filter is to have no values, the two slices differ in length, or a value has too many
-// bits; then it has added nothing. Else it says that keys beyond the memory limit cannot be written.
+// bits; then it has added nothing. Any other error means that keys beyond the memory limit cannot be written.
 func (b *Builder) AddValues(hs []filter.Hash, values []uint64) error {
 	return hashes.AddValues(hs, values, int(b.c.ValueBits), func(_, valued []filter.Hash) error {
 		return b.Keys.AddMany(valued)
 	})
 }
 
-// checkValues returns a *family.ValueError if two of the keys, which are in order, differ only in their values. Hi of
-// the key times back is Hi of its hash.
+// checkValues returns a *family.ValueError if two of the keys, which are in order, differ only in their values. The
+// product of a key's Hi and back is the Hi of its hash.
 func checkValues(pieces iter.Seq[[]filter.Hash], back uint64) error {
 	var one hashes.OneValue
 	for hs := range pieces {

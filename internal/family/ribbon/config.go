@@ -9,30 +9,30 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// defaultR is the number of bits of a fingerprint of a Config without a size.
+// defaultR is the default number of bits of a fingerprint.
 const defaultR = 8
 
-// Config is the parameters of a filter. Zero fields take the default noted beside them.
+// Config has the parameters of a filter. Zero fields take the default noted beside them.
 type Config struct {
-	Keys uint64        // how many keys will come, to reserve memory; 0 if not known
+	Keys uint64        // expected number of keys, to reserve memory; 0 if unknown
 	Size family.Sizing // chooses R and the share of blocks with one bit more
 	R    uint          // bits of a fingerprint, 1 to MaxBits, instead of Size; default: defaultR
-	// Wide is the share of the blocks, of 1024, that have fingerprints of R+1 bits, below 1024. It needs R below
+	// Wide is the share of blocks with fingerprints of R+1 bits, in units of 1/1024, 0 to 1023. It needs R below
 	// MaxBits.
 	Wide      uint
 	ValueBits uint // bits of a value, 0 to MaxBits; 0 for a filter without values
 	// Static makes a static function: values without fingerprints. It needs ValueBits, and neither Size nor R.
 	Static bool
-	// Seed is a variant of the layers, 0 to 65535, for the same keys in other places.
+	// Seed selects a variant of the layers, 0 to 65535, in which the keys have other positions.
 	Seed uint
-	// W is the width of the coefficients in large layers, 64 or 128; 128 makes a smaller filter, slower to query and to
-	// build. Default: 64; 128 for an FPR above 1/16 or fewer than 4 BitsPerKey, where the thresholds are a large part
-	// of the size.
+	// W is the width of the coefficients in large layers, 64 or 128; 128 makes a smaller filter that is slower to query
+	// and to build. Default: 64; 128 for an FPR above 1/16 or fewer than 4 BitsPerKey, where the thresholds are a large
+	// part of the size.
 	W uint
 }
 
-// ConfigFromSpec reads ribbon(bits_per_key=, fpr=, bytes=, r=, seed=, value_bits=, w=, wide=). It also takes, and does
-// not use, the other parameters of the Spec of a built filter.
+// ConfigFromSpec reads ribbon(bits_per_key=, fpr=, bytes=, r=, seed=, value_bits=, w=, wide=). It accepts and ignores
+// the other parameters of the Spec of a built filter.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := family.Reader(s)
 	small := func(name string) uint { return uint(min(r.Uint(name), math.MaxUint32)) }
@@ -54,7 +54,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	return c, c.Check()
 }
 
-// Check returns an error wrapping filter.ErrConfig if the Config is wrong for any number of keys.
+// Check returns an error wrapping filter.ErrConfig if the Config is invalid whatever the number of keys.
 func (c Config) Check() error {
 	if err := c.Size.Check(); err != nil {
 		return err
@@ -85,8 +85,8 @@ func (c Config) Check() error {
 	return nil
 }
 
-// highRate is the rate above which filters with a size have a width of 128 by default: with few bits a key, the bits of
-// the thresholds count.
+// highRate is the rate above which filters with a size have a width of 128 by default: with few bits per key, the bits
+// of the thresholds matter.
 const highRate = 1. / 16
 
 // width returns W or its default.
@@ -100,9 +100,9 @@ func (c Config) width() uint {
 	return 64
 }
 
-// Geometry returns the bits of a fingerprint and the share of blocks, of 1024, with one bit more, for n distinct keys.
-// With BitsPerKey or Bytes they are the largest that fit the expected number of slots, with FPR the smallest that keep
-// the rate. Errors wrap filter.ErrConfig if the size is too small, or filter.ErrTooLarge.
+// Geometry returns the bits of a fingerprint, and the share of blocks with one bit more in units of 1/1024, for n
+// distinct keys. With BitsPerKey or Bytes these are the largest that fit the expected number of slots; with FPR they
+// are the smallest that keep the rate. Errors wrap filter.ErrConfig if the size is too small, or filter.ErrTooLarge.
 func (c Config) Geometry(n uint64) (r, wide uint, err error) {
 	if err := c.Check(); err != nil {
 		return 0, 0, err
@@ -136,10 +136,10 @@ func (c Config) forRate(n uint64) (r, wide uint, err error) {
 		return 0, 0, family.Invalid("fpr", rate, "the lowest rate of ribbon is %.2g", math.Ldexp(1, -MaxBits))
 	}
 
-	if n <= maxTail { // without layers, any wide blocks would make all fingerprints longer
+	if n <= maxTail { // without layers, a single wide block would make all fingerprints longer
 		return r + 1, 0, nil
 	}
-	// The rate falls with the share of blocks. A 1024th more than the expected one makes up for chance.
+	// The rate falls with the share of blocks. Add 1/1024 to the expected share to allow for chance.
 	share := 2 * (1 - rate*math.Ldexp(1, int(r)))
 	for wide = min(uint(share*wideUnit)+1, wideUnit); wide < wideUnit; wide++ {
 		if c.predict(n, r, wide).rate() <= rate {
@@ -182,7 +182,7 @@ func (c Config) forSize(keys uint64) (r, wide uint, err error) {
 	return r, uint((columns - float64(r)) * wideUnit), nil
 }
 
-// leastPrints returns the smallest number of 1024ths of a bit that fingerprints may have.
+// leastPrints returns the smallest length of fingerprints in units of 1/1024 bit.
 func (g *geometry) leastPrints() int {
 	if g.valueBits > 0 {
 		return 0
@@ -190,10 +190,10 @@ func (g *geometry) leastPrints() int {
 	return wideUnit
 }
 
-// prints returns the number of 1024ths of a bit that fingerprints have on average, by which geometries are ordered.
+// prints returns the mean length of fingerprints in units of 1/1024 bit. Geometries are ordered by it.
 func (g *geometry) prints() int { return int(g.r)*wideUnit + int(g.wide) }
 
-// withPrints returns the geometry with fingerprints of that many 1024ths of a bit.
+// withPrints returns the geometry with fingerprints of that mean length, in units of 1/1024 bit.
 func (g *geometry) withPrints(bits int) geometry {
 	o := *g
 	o.r, o.wide, o.layers = uint(bits/wideUnit), uint64(bits%wideUnit), nil
@@ -203,8 +203,8 @@ func (g *geometry) withPrints(bits int) geometry {
 	return o
 }
 
-// within returns the largest geometry up to g whose size is at most total bits, or the least one: the blocks and the
-// tail with one bit more may exceed what forSize counts by some hundred bits.
+// within returns the largest geometry up to g whose size is at most total bits, or the smallest geometry. Blocks and
+// the tail with one bit more may exceed the size that forSize computes by some hundred bits.
 func (g *geometry) within(total uint64) geometry {
 	have := g.prints()
 	fits := func(fewer int) bool {
@@ -215,7 +215,7 @@ func (g *geometry) within(total uint64) geometry {
 }
 
 // Forecast returns the expected size in bits of the filter that the Config makes for its Keys, and the predicted
-// false-positive rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are the errors of
+// false-positive rate in [0, 1] once keys distinct keys are in it. It allocates no filter. It returns the errors of
 // Geometry.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	if keys > maxStarts {
@@ -229,7 +229,7 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 
 	p := c.predict(keys, r, wide)
 	if total, err := c.Size.Bits(max(keys, 1)); err == nil && total > 0 {
-		p.geometry = p.within(total) // as a build corrects one that is too large
+		p.geometry = p.within(total) // a build corrects a geometry that is too large in the same way
 	}
 
 	if c.Static {
@@ -260,7 +260,7 @@ func (c Config) correct(f *Filter) (next geometry, kept bool) {
 	return f.within(total), f.prints() == f.leastPrints()
 }
 
-// The overload of a layer: how many of 1024 keys it has no slot for.
+// The overload of a layer: the number of keys in 1024 for which it has no slot.
 const (
 	fastOverload = 62 // width 64
 	wideOverload = 38 // width 128

@@ -21,7 +21,7 @@ const (
 	maxStarts = 1 << 48 // of a layer, so that no product overflows
 )
 
-// geometry is what the Spec of a built filter says, and what follows from it.
+// geometry has the values in the Spec of a built filter and the sizes that follow from it.
 type geometry struct {
 	r         uint // bits of a fingerprint
 	valueBits uint
@@ -33,13 +33,13 @@ type geometry struct {
 	layers    []layer
 }
 
-// addLayer adds a layer with that number of starts. It must be one that Decode would take.
+// addLayer adds a layer with that number of starts. Decode must accept the result.
 func (g *geometry) addLayer(starts uint64) *layer {
 	g.layers = append(g.layers, g.layer(len(g.layers), starts, g.words(), g.buckets()))
 	return &g.layers[len(g.layers)-1]
 }
 
-// layer returns layer i with that number of starts, behind so many words and buckets of others.
+// layer returns layer i with that number of starts, after words and buckets of earlier layers.
 func (g *geometry) layer(i int, starts, words, buckets uint64) layer {
 	j := uint64(i) + maxLayers*g.seed
 	l := layer{

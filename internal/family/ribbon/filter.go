@@ -68,7 +68,7 @@ func (f *Filter) tailResult(k key, column uint64) uint64 {
 	return uint64(bits.OnesCount64(sum)) & 1
 }
 
-// Info describes the filter. Fill is keys over slots. FPRPosterior is the rate that follows from the classes.
+// Info describes the filter. Fill is keys over slots. FPRPosterior is computed from the classes.
 func (f *Filter) Info() filter.Info {
 	sizes := geometry{w: f.w, r: f.r, wide: f.wide, valueBits: f.valueBits}
 	prior := predict(sizes, min(f.keys, maxStarts)).rate()
@@ -88,7 +88,7 @@ func (f *Filter) rate() float64 {
 		return 0
 	}
 
-	low, rate, reach := math.Ldexp(1, -int(f.r)), 0.0, 1.0 // reach: the share of keys that come to a layer
+	low, rate, reach := math.Ldexp(1, -int(f.r)), 0.0, 1.0 // reach: the share of keys that reach a layer
 	for i := range f.layers {
 		l := &f.layers[i]
 		narrow, wide := f.answered(l)
@@ -99,7 +99,7 @@ func (f *Filter) rate() float64 {
 	return rate + reach*math.Ldexp(1, int(f.valueBits)-int(f.tailColumns()))
 }
 
-// answered returns how many starts of a layer are not bumped, without and with the additional column.
+// answered returns the number of starts of a layer that are not bumped, without and with the additional column.
 func (f *Filter) answered(l *layer) (narrow, wide uint64) {
 	end := l.wideStarts()
 	for b := range l.buckets() {
@@ -133,7 +133,7 @@ func (f *Filter) prepare() {
 	}
 }
 
-// columnKernels returns kernels for count columns from first on, and the one of wide blocks after these.
+// columnKernels returns kernels for count columns from first on, followed by the column of wide blocks.
 func (f *Filter) columnKernels(first, count uint64) []kernel.Ribbon {
 	kernels := make([]kernel.Ribbon, len(f.layers))
 	low := ^uint64(0)
@@ -164,7 +164,8 @@ func (f *Filter) Probe() kernel.Probe { return f.kernels[0].Probe() }
 // batch is the largest number of keys that are queried together.
 const batch = 256
 
-// inCache is the number of words, 2 MiB, of a filter that the caches hold, for which prefetching gains nothing.
+// inCache is the largest number of words (2 MiB) of a filter for which prefetching gains nothing, because the caches
+// hold it.
 const inCache = 1 << 18
 
 // HasMany sets dst[i] to Has(hs[i]). In filters larger than the caches it prefetches the blocks of later keys. It
@@ -198,7 +199,7 @@ func (f *Filter) hasTail(hi, lo uint64) bool {
 
 	k := keyOf(filter.Hash{Hi: hi, Lo: lo}, f.valueBits)
 	print := k.print()
-	for c := f.valueBits; c < f.tailColumns(); c++ { // two columns tell most absent keys
+	for c := f.valueBits; c < f.tailColumns(); c++ { // two columns reject most absent keys
 		if f.tailResult(k, uint64(c)) != print&1 {
 			return false
 		}
@@ -207,8 +208,8 @@ func (f *Filter) hasTail(hi, lo uint64) bool {
 	return true
 }
 
-// Layers returns how many of the keys each layer answers and, as the last number, how many the tail answers. For the
-// keys of the filter these are the numbers of keys that the layers and the tail hold.
+// Layers returns the number of keys that each layer answers and, as the last number, the number that the tail answers.
+// For the keys of the filter these are the numbers of keys that the layers and the tail hold.
 func (f *Filter) Layers(hs []filter.Hash) []uint64 {
 	counts := make([]uint64, len(f.layers)+1)
 	for _, h := range hs {

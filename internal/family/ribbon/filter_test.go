@@ -134,7 +134,7 @@ func TestObservedRate(t *testing.T) {
 	}
 }
 
-// TestSizes holds sizes, in bits a key for each bit of a fingerprint, against limits for the mean and the largest of
+// TestSizes holds sizes, in bits per key for each bit of a fingerprint, against limits for the mean and the largest of
 // several builds. The prototype of the authors is within 1% of the bound too (SEA 2022, section 6).
 func TestSizes(t *testing.T) {
 	for _, c := range []struct {
@@ -190,7 +190,7 @@ func TestVariants(t *testing.T) {
 }
 
 // TestPromise: a rate is an upper bound of the posterior rate, a size one of the size, whatever the number of keys.
-// With many keys a filter has at most 0.1 bits a key more than the bound.
+// With many keys a filter has at most 0.1 bits per key more than the bound.
 func TestPromise(t *testing.T) {
 	for _, n := range []int{0, 1, 100, 256, 257, 300, 1000, 4000, 30_000, 100_000} {
 		for _, w := range []int{64, 128} {
@@ -352,7 +352,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestDefaultWidth: filters of few bits a key have a width of 128, and keep 0.1 bits over the bound, unless w says
+// TestDefaultWidth: filters of few bits per key have a width of 128, and keep 0.1 bits over the bound, unless w says
 // otherwise.
 func TestDefaultWidth(t *testing.T) {
 	hs := filtertest.Hashes(100_000, 6)

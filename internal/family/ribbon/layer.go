@@ -8,7 +8,7 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// Factors of the parts of a key, and of the coefficients in the tail. They are odd and random.
+// Factors for the parts of a key and for the coefficients in the tail. They are odd and random.
 const (
 	firstFactor  = 0x71bf41d65460b8e9
 	secondFactor = 0x04666d532545ae33
@@ -26,12 +26,12 @@ const (
 	wideLayer  = 49152 // starts from which a layer of width 128 has the largest buckets
 )
 
-// profile is what a layer's number of starts and the width of the filter decide.
+// profile has the sizes that follow from a layer's number of starts and the width of the filter.
 type profile struct {
 	width  uint64    // w': slots that a key may use, 64 or 128
 	shift  uint      // log2 of the starts of a bucket
 	limits [4]uint64 // of a class: offsets in the bucket below it are bumped
-	empty  uint64    // about which part of the slots of a layer stays empty: one in that many
+	empty  uint64    // about one slot of a layer in that many stays empty
 }
 
 var (
@@ -79,7 +79,7 @@ func factor(j uint64) uint64 {
 }
 
 // inverse returns the inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the number of
-// right bits, of which x = a has three.
+// correct bits, and x = a has three.
 func inverse(a uint64) uint64 {
 	x := a
 	for range 5 {
@@ -106,7 +106,7 @@ func (l *layer) start(hi uint64) uint64 { return probe.Position(hi*l.factor, l.s
 // isWide reports whether keys at a slot have the additional column.
 func (l *layer) isWide(slot uint64) bool { return slot/64+l.width/64 < l.wide }
 
-// wideStarts returns how many starts, the first ones, have slots for which isWide holds.
+// wideStarts returns the number of starts, from the first on, whose slots are wide.
 func (l *layer) wideStarts() uint64 {
 	if l.wide <= l.width/64 {
 		return 0

@@ -4,8 +4,8 @@ import (
 	"math/bits"
 )
 
-// rows is the equations of a segment: the XOR of the slots of c, and of d after them, is result. The lowest bit of c[i]
-// is the bit of slot i. It is set in every row that is not empty. d is for width 128.
+// rows has the equations of a segment: the XOR of the slots in c, and in d after them, is result. The lowest bit of
+// c[i] is the bit of slot i. It is set in every row that is not empty. d is for width 128.
 type rows struct{ c, d, result []uint64 }
 
 // insert adds an equation, whose coefficients begin at a slot, and returns its row and 0. If the coefficients follow
@@ -54,7 +54,7 @@ func (r *rows) remove(at uint32) {
 	}
 }
 
-// substituteOne computes a column of 64 slots and returns them, from the slots x behind them.
+// substituteOne computes a column of 64 slots from the 64 slots x after them, and returns it.
 func substituteOne(c, result *[64]uint64, x uint64, column int) uint64 {
 	for i := 63; i >= 0; i-- {
 		x = x<<1 | parity(c[i]>>1&x) ^ result[i]>>(column&63)&1
@@ -88,11 +88,12 @@ func substituteBroad(cs, ds, result *[64]uint64, x, y *[4]uint64, column, n int)
 	}
 }
 
-// insertAll adds equations, at least two, in any order, and reports whether they agree with those that are there: if
-// the coefficients of one follow from others, its result must have their bits of mask. If not, it stops. It writes the
-// rows of the equations to pivots, which must be as long as es, and returns the number of these.
+// insertAll adds at least two equations in any order and reports whether they agree with the rows: if the coefficients
+// of an equation follow from others, its result must have the bits of mask that these give. It stops at the first
+// equation that does not agree. It writes the rows of the equations to pivots, which must be as long as es, and returns
+// the number of these.
 //
-// It takes steps of two equations in turn: neither waits for the rows that the other one reads.
+// It processes two equations in turn, so that neither waits for the rows that the other one reads.
 func (r *rows) insertAll(es []equation, pivots []uint32, mask uint64) (n int, ok bool) {
 	cs := r.c
 	results := r.result[:len(cs)]

@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// solver solves the segments of layers, one after the other. It keeps its memory for the next one.
+// solver solves the segments of layers one after the other and reuses its memory.
 type solver struct {
 	rows      rows          // of the segment
 	keys      []filter.Hash // of a bucket, with Hi times the factor of the layer, in order
@@ -83,7 +83,7 @@ func (s *solver) solve(j *job) []filter.Hash {
 }
 
 // bucket inserts the equations of the keys of a bucket, in groups of a class of thresholds, the highest offsets first.
-// If the equations of a group contradict others, the keys of the group and those below it are bumped.
+// If the equations of a group contradict others, the keys of this group and of all lower groups are bumped.
 func (s *solver) bucket(j *job, bucket uint64, keys []filter.Hash) {
 	base := j.segment << segmentBits
 	s.equations = s.equations[:0]
@@ -150,9 +150,9 @@ func (s *solver) insert(j *job, bucket uint64, es []equation) bool {
 }
 
 // anyOrder reports whether the filter does not depend on the order in which the equations of a group of the bucket are
-// inserted. The rows depend on it, but not the solutions that they have in common in the columns of all keys of the
-// segment. Those in a column that only some keys have depend on the order of the other keys: theirs are inserted from
-// the last start to the first.
+// inserted. The rows depend on the order, but in columns that all keys of the segment have, the solution does not. In a
+// column that only some keys have, the solution depends on the order of the other keys; groups with such keys are
+// inserted from the last start to the first.
 func (j *job) anyOrder(bucket uint64) bool {
 	return j.isWide(j.slot((bucket+1)<<j.shift-1)) || j.slot(j.segment<<segmentBits)/64 >= j.layer.wide
 }
@@ -176,7 +176,7 @@ func (s *solver) substitute(j *job, blocks uint64) {
 	}
 
 	// Bit i of near is slot at+1+i of a column, where at is the slot to compute; far has those after near. Columns are
-	// computed by four: the last ones of them may not exist.
+	// computed in groups of four, so the arrays have room for up to three columns too many.
 	var near, far [2*MaxBits + 4]uint64
 	for b := blocks; b > 0; {
 		b--
@@ -249,7 +249,7 @@ func (b *Builder) solveLayer(
 	return parallel.Feed(len(solvers), 0, worker, each)
 }
 
-// progress reports how many keys of a build have come to a segment.
+// progress counts and reports the keys of a build that have reached a segment.
 type progress struct {
 	give  func(filter.Progress) // or nil
 	keys  uint64                // all keys

@@ -50,7 +50,8 @@ func (f *Filter) eliminate(rows []dense, hs []filter.Hash, seed uint64) bool {
 	return true
 }
 
-// insert adds r to the row of its lowest coefficient, or returns false if others leave it none.
+// insert eliminates with the other rows and stores r at its lowest remaining coefficient. It returns false if the
+// equations contradict each other.
 func (r *dense) insert(rows []dense, words int) bool {
 	for i := 0; i < words; {
 		if r.c[i] == 0 {

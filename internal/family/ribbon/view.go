@@ -25,7 +25,7 @@ type View struct {
 	Starts         [MaxLayers]uint64 // of each layer
 }
 
-// ViewOf returns the View of a filter with the Spec of a built filter that has keys. Errors are the errors of
+// ViewOf returns the View of a filter with the Spec of a built filter that has keys. It returns the errors of
 // SectionWords, and wrap filter.ErrConfig for a filter of values.
 func ViewOf(s filter.Spec) (View, error) {
 	g, err := readGeometry(s)
@@ -78,8 +78,8 @@ func (v *View) Bytes() (solution, classes, tail uint64) {
 	return 8 * words, (2*buckets + 7) / 8, (g.tailBits() + 7) / 8
 }
 
-// Has reports whether the key may be in the set. It panics if a section has fewer bytes than Bytes says, or the
-// last one fewer than 8 more.
+// Has reports whether the key may be in the set. It panics if a section has fewer bytes than Bytes returns, or the last
+// one fewer than 8 more.
 func (v *View) Has(solution, classes, tail []byte, h filter.Hash) bool {
 	g, k := v.geometry(), keyOf(h, 0)
 	var words, buckets uint64

@@ -15,8 +15,8 @@ import (
 // the absent keys.
 const first = 2
 
-// maxAhead is the largest number of further probes that are prefetched at once. It limits how many keys are finished
-// together.
+// maxAhead is the largest number of further probes that are prefetched at once. It limits the number of keys that are
+// finished together.
 const maxAhead = 256
 
 // HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first lines of a batch of keys before it reads any
@@ -38,7 +38,7 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	f.hasMany(dst, hs)
 }
 
-// hasMany tests the keys in groups, as a spread of one filter does, without a second group in flight.
+// hasMany tests the keys in groups, like a spread of one filter but one group at a time.
 func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 	s := spread{k: f.k, places: []place{f.place()}}
 	var p pending
@@ -119,13 +119,13 @@ func (f *Filter) prefetch(hs []filter.Hash) {
 	bitvec.PrefetchBits(f.words, at[:len(hs)*first])
 }
 
-// spread implements family.Spread for filters of the same k. It has what differs between them in 16 bytes a filter.
+// spread implements family.Spread for filters of the same k. It needs 16 bytes per filter.
 type spread struct {
 	k      int
 	places []place
 }
 
-// place is where the bits of a filter are.
+// place is the location of the bits of a filter.
 type place struct {
 	first unsafe.Pointer // to the words
 	m     uint64
@@ -164,8 +164,8 @@ type pending struct {
 	ask    [maxAhead]uint64 // what to prefetch; see bitvec.PrefetchBitsAt
 }
 
-// HasManySpread is as Filter.HasMany. It prefetches the first probes of a batch before it tests the batch before it,
-// which makes up for some of the time that it takes to find the shards.
+// HasManySpread is like Filter.HasMany, but prefetches the first probes of each batch before it tests the previous
+// batch, which hides some of the time for finding the shards.
 func (s *spread) HasManySpread(dst []bool, hs []filter.Hash, at []uint32) {
 	family.CheckBatch(dst, hs)
 	at = at[:len(hs)]

@@ -52,8 +52,8 @@ func (c *Concurrent) Add(h filter.Hash) error {
 	return nil
 }
 
-// TestAndAdd adds a key unless Has is true for it, and returns that answer. If it is true, neither the bits nor the
-// number of keys change. The error is always nil.
+// TestAndAdd adds a key unless Has is true for it, and returns the answer of Has. If the answer is true, neither the
+// bits nor the number of keys change. The error is always nil.
 func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
 	return c.Has(h) || !c.stripes.Once(h, c.set), nil
 }
@@ -91,7 +91,7 @@ func (c *Concurrent) Info() filter.Info {
 	return c.f.info(keys, ones)
 }
 
-// Snapshot returns a copy, a *Filter; see bitvec.CopyShared. It has every key that its Keys counts.
+// Snapshot returns a copy, a *Filter; see bitvec.CopyShared. It has every key that its Keys method counts.
 func (c *Concurrent) Snapshot() (family.Filter, error) {
 	keys := c.Keys() // first: the bits of a key are set before it is counted
 	words, err := bitvec.CopyShared(c.f.words)

@@ -108,7 +108,7 @@ func (f *Filter) info(keys, ones uint64) filter.Info {
 // Cells describes the bits.
 func (f *Filter) Cells() family.Cells { return probe.Cells(f.m, f.k) }
 
-// Free returns the number of bits that are 0 in both filters. Errors are the errors of Merge.
+// Free returns the number of bits that are 0 in both filters. It returns the errors of Merge.
 func (f *Filter) Free(other family.Filter) (uint64, error) { return bitvec.Free(f, other, f.m) }
 
 func (f *Filter) spec() filter.Spec { return family.NewSpec(Family, "m", f.m, "k", f.k) }

@@ -16,27 +16,27 @@ const (
 	defaultChoices    = 3
 )
 
-// Config is the parameters of a filter. Zero fields take the default noted beside them.
+// Config has the parameters of a filter. Zero fields take the default noted beside them.
 type Config struct {
-	Keys    uint64        // how many keys New makes room for; a Builder counts its keys
+	Keys    uint64        // number of keys that New makes room for; a Builder counts its keys
 	Size    family.Sizing // default: BitsPerKey = defaultBitsPerKey, for distinct keys
 	Choices int           // c, the groups of a key, 2 to maxChoices; default: defaultChoices
-	K       int           // functions per group, 1 to MaxK; default: what is best for the size and the choices
+	K       int           // functions per group, 1 to MaxK; default: the best number for the size and the choices
 	Hashing Hashing       // default: Independent
 	// Shards is the number of filters that the keys are divided among, at most 4 Mi keys each. Default: one for every
 	// 16 Ki keys, which is faster than one (as in the paper) and has the same rate.
 	Shards uint64
-	// Greedy searches as the paper does: without noise, until several rounds gain nothing.
+	// Greedy selects the search of the paper: without noise, until several rounds gain nothing.
 	Greedy bool
 	// Effort is filter.Default if not set; Passes are the paper's rounds. One pass is online insertion in the order of
-	// the hashes. One core takes about 60 ns a key and pass at 8 bits a key and 3 choices.
+	// the hashes. One core takes about 60 ns per key and pass at 8 bits per key and 3 choices.
 	Effort  filter.Effort
 	Workers int    // shards that are searched at once; default: GOMAXPROCS
 	Table   uint64 // version of the table that the geometry comes from; default: the newest
 	// From is an earlier filter: the new one has its geometry, and the search starts from it. With the effort
-	// filter.Keep there is no search: a key that From contains takes the first group that From covers; then each other
-	// key, in the order of the hashes, takes the group that sets the fewest new bits. Size, Choices, K, Hashing and
-	// Shards are not used. All keys are needed again; they may have changed.
+	// filter.Keep there is no search: each key that From contains takes the first group whose bits From has; then each
+	// other key, in the order of the hashes, takes the group that sets the fewest new bits. Size, Choices, K, Hashing
+	// and Shards are not used. All keys are needed again; they may have changed.
 	From *Filter
 }
 
@@ -62,7 +62,8 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	return c, c.Check()
 }
 
-// Check sets the defaults and returns an error wrapping filter.ErrConfig if the Config is wrong for any number of keys.
+// Check sets the defaults and returns an error wrapping filter.ErrConfig if the Config is invalid whatever the number
+// of keys.
 func (c *Config) Check() error {
 	if c.Choices == 0 {
 		c.Choices = defaultChoices
@@ -124,10 +125,10 @@ func New(c Config) (*Filter, error) {
 // shards that are searched at once, and a byte for each of their bits.
 //
 // Build searches for the groups and returns a *Filter. The result depends only on the set of keys, the size and the
-// effort: not on the order of the keys, on duplicates or on the number of workers. A search by time also depends on the
+// effort, not on the order of the keys, on duplicates or on the number of workers. A search by time also depends on the
 // machine. Errors wrap filter.ErrConfig if no size keeps the rate, or filter.ErrTooLarge.
 //
-// If ctx ends with the cause filter.ErrEnough, Build returns the filter that the search has reached.
+// If ctx ends with the cause filter.ErrEnough, Build returns the best filter of the search so far.
 type Builder = anneal.Builder[geometry, *Filter]
 
 // NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
@@ -174,7 +175,7 @@ func (j *job) Worker(f *Filter, pace *anneal.Pace) func(uint64, []filter.Hash) e
 	}
 }
 
-// Rate notes the bits that the search left and returns the rate.
+// Rate records the number of bits set by the search and returns the rate.
 func (j *job) Rate(f *Filter) (rate float64) {
 	f.searched, rate = f.census()
 	return rate

@@ -4,8 +4,8 @@
 //
 //	rate = 1 - (1 - f^k)^c,  f the share of set bits
 //
-// A filter from New takes keys one by one (the online solution of the paper). A Builder has all keys. It goes over them
-// many times, and each time takes every key out and chooses its group again (offline).
+// A filter from New takes keys one by one (the online solution of the paper). A Builder has all keys. It makes many
+// passes over them; each pass takes every key out and chooses its group again (offline).
 //
 //	Hash   Hi -> shard ⌊Hi·shards / 2^64⌋
 //	       Lo, Hi -> the positions of group j, with independent hashing:
@@ -14,9 +14,9 @@
 //	       with double hashing, bits a multiple of 64, a1 = ⌊x0·bits / 2^64⌋, a2 = ⌊by·bits / 2^64⌋ made odd:
 //	         position i = (a1 + i·a2) mod bits
 //
-// fold and Remix are in internal/probe. Each group mixes both halves of the Hash in its own way, so that keys
-// which share positions in one group do not share them in another. A shard is a filter of its own for about 16 Ki keys:
-// its search fits the caches, and several shards are searched at once.
+// fold and Remix are in internal/probe. Each group mixes both halves of the Hash in its own way, so that keys which
+// share positions in one group do not share them in another. A shard is a separate filter for about 16 Ki keys: its
+// search fits the caches, and several shards are searched at once.
 package twochoice
 
 import (
@@ -31,14 +31,14 @@ import (
 // Family is the name in a Spec: twochoice(bits=80000,choices=3,hashing=independent,k=9,shards=1).
 const Family = "twochoice"
 
-// Hashing says how the k positions of a group follow from the Hash.
+// Hashing selects how the k positions of a group follow from the Hash.
 type Hashing string
 
 // The two hashings of the paper. Double takes two hash values per group instead of k. It repeats whole groups: an
-// absent key has all positions of a present one, or most of them, with a probability of about 12·c·n/m², whatever the
-// fill. That is negligible at 8 bits a key, and 100 times the rate after a search at n = 10,000, 32 bits a key and c =
-// 3. The rates of this package include it; see FPRDouble. m must be a multiple of 64, because otherwise some steps
-// return to their first position within k positions.
+// absent key has all or most positions of a present one with a probability of about 12·c·n/m², at any fill. That is
+// negligible at 8 bits a key, and 100 times the rate after a search at n = 10,000, 32 bits per key and c = 3. The rates
+// of this package include it; see FPRDouble. m must be a multiple of 64, because otherwise some steps return to their
+// first position within k positions.
 const (
 	Independent Hashing = "independent"
 	Double      Hashing = "double"
@@ -136,8 +136,8 @@ func (f *Filter) covers(start uint64, w walk) bool {
 	return all != 0
 }
 
-// Probes returns how many bits a query reads if it stops at the first zero of each group: for an absent key about
-// c/(1-f), for a present one the bits up to the end of the group that covers it.
+// Probes returns the number of bits that a query reads if it stops at the first zero of each group: for an absent key
+// about c/(1-f), for a present key the bits up to the end of the group that covers it.
 func (f *Filter) Probes(h filter.Hash) (n int) {
 	start := f.shard(h) * f.bits
 	for j := range f.choices {

@@ -274,7 +274,7 @@ func TestGreedyEnds(t *testing.T) {
 	}
 }
 
-// BenchmarkRound is a round over shards of several sizes, 16 bits a key.
+// BenchmarkRound is a round over shards of several sizes, 16 bits per key.
 func BenchmarkRound(b *testing.B) {
 	for _, n := range []int{4 << 10, 16 << 10, 64 << 10} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {

@@ -25,8 +25,7 @@ func axes() []anneal.Axis {
 //go:embed choices.table
 var tableText []byte
 
-// table reads the table at its first call. It is no variable: that would link the table into programs that never
-// search.
+// table parses the table at its first call. A package variable would link the table into programs that never search.
 func table() anneal.Table {
 	readTable.once.Do(func() {
 		var err error
@@ -47,11 +46,11 @@ func distinct(k int, bits float64) float64 {
 	return -bits * math.Expm1(float64(k)*math.Log1p(-1/bits))
 }
 
-// maxPasses bounds the passes that k is chosen for and forecast with. The rate of a longer search is lower than its
-// forecast, by about 5%.
+// maxPasses bounds the number of passes in the choice of k and in its forecast. The rate of a longer search is lower
+// than its forecast, by about 5%.
 const maxPasses = 64
 
-// problem is what k is chosen for.
+// problem has the requirements for which k is chosen.
 type problem struct {
 	keys    float64 // of the filter, and
 	inShard float64 // of a shard
@@ -84,13 +83,13 @@ func (c Config) problem(n uint64) problem {
 	return p
 }
 
-// forecast is a k, its rate, and the luck of the keys: the standard deviation of the rate over the rate.
+// forecast has a k, its rate, and the luck of the keys: the standard deviation of the rate over the rate.
 type forecast struct {
 	k          int
 	rate, luck float64
 }
 
-// tune looks for the k with the lowest forecast at that many bits a key.
+// tune looks for the k with the lowest forecast at that many bits per key.
 func (p problem) tune(per float64) forecast {
 	per = min(per, maxBitsPerKey)
 	switch {
@@ -116,7 +115,8 @@ const (
 	onlineSpread = 0.3
 )
 
-// smaller over the bits is how much fuller a small filter is after a search than a large one, measured from 80 bits on.
+// smaller/bits is the share by which a small filter is fuller after a search than a large one, measured from 80 bits
+// on.
 const smaller = 2.7
 
 // forecastOf forecasts a number of functions.
@@ -129,7 +129,7 @@ func (p problem) forecastOf(k int, per float64) forecast {
 		fill = anneal.Fill(p.yields.At(math.Log(float64(k)), math.Log(load)), load) * (1 + smaller/bits)
 	}
 
-	fill = min(1, fill)                         // of a few bits the estimate is more
+	fill = min(1, fill)                         // for a few bits the estimate exceeds 1
 	luck := spread * (1 - fill) / fill / bits   // the variance of the fill over its square
 	fill = min(1, fill*(1+float64(k-1)/2*luck)) // so that fill^k is the mean of the power
 	g := geometry{shards: 1, bits: uint64(max(1, per*p.inShard)), choices: p.choices, k: k, hashing: p.hashing}

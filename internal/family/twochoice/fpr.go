@@ -17,10 +17,10 @@ func FPR(f float64, k, c int) float64 {
 //
 //	1 - (1-f^k)^c · exp(-c·n·4/m²·(1 + 2·Σ_{s=1}^{k-1} f^s))
 //
-// The exponential is what a footnote of the paper leaves to a reference. A group of an absent key may have the
-// positions of the group that covers a present key, forwards or backwards, shifted by s places; then only the s
-// positions beyond its end have to be set by chance. Groups that share every second or third position add less; they
-// are left out. TestDouble measures the rate.
+// A footnote of the paper refers to another paper for the exponential. A group of an absent key may have the positions
+// of the group that covers a present key, forwards or backwards, shifted by s places; then only the s positions beyond
+// its end have to be set by chance. Groups that share every second or third position add less; the formula ignores
+// them. TestDouble measures the rate.
 func FPRDouble(f float64, k, c int, n, m float64) float64 {
 	overlaps := 1.0
 	for s := 1; s < k; s++ {
@@ -33,14 +33,15 @@ func FPRDouble(f float64, k, c int, n, m float64) float64 {
 //
 //	dz/dt = E[min(B_1 ... B_c)] / (m/n),  z(0) = 0,  B_i independent Binomial(k, 1-z)     (equation 3.2)
 //
-// It is the limit for large m: it leaves out positions of a group that coincide, of order k/m. For c = 1 it is
-// 1 - e^(-kn/m). Its error is below 1e-8. It returns NaN if perKey <= 0, k < 1 or c < 1.
+// It is the limit for large m: it ignores positions of a group that coincide, of order k/m. For c = 1 it is 1 -
+// e^(-kn/m). Its error is below 1e-8. It returns NaN if perKey <= 0, k < 1 or c < 1.
 func Fill(perKey float64, k, c int) float64 {
 	if !(perKey > 0) || k < 1 || c < 1 {
 		return math.NaN()
 	}
 
-	// The method of Dormand and Prince of fifth order, whose steps adapt to the error that one of fourth order shows.
+	// This is the Dormand–Prince method of fifth order. Its steps adapt to the difference from the embedded method of
+	// fourth order.
 	const tolerance = 1e-10
 	rise := func(z float64) float64 { return fewest(min(1, z), k, c) / perKey }
 	z, t, h, k1 := 0.0, 0.0, 1./16, rise(0)
@@ -72,7 +73,7 @@ func fewest(z float64, k, c int) (sum float64) {
 		return float64(k)
 	}
 
-	// Summed from p = k-1 down, which keeps the digits of small tails.
+	// Sum from p = k-1 down, which keeps the digits of small tails.
 	term, above, odds := power(1-z, k), 0.0, z/(1-z) // term is Pr[B = p+1], above Pr[B > p+1]
 	for p := k - 1; p >= 0; p-- {
 		above += term
@@ -95,7 +96,7 @@ func power(x float64, n int) float64 {
 }
 
 // bestK returns the number of functions per group, 1 to MaxK, with the lowest rate after online insertion with m/n =
-// perKey bits a key and c groups. A search does best with a few more.
+// perKey bits per key and c groups. A search does best with a few more.
 func bestK(perKey float64, c int) (k int) {
 	rate := func(k int) float64 { return FPR(Fill(perKey, k, c), k, c) }
 	k = min(MaxK, max(1, int(perKey*0.7)))

@@ -12,8 +12,8 @@ import (
 // it back by the group that then sets the fewest new bits.
 //
 // Unlike in the paper a round has noise: a random cost in bits is added to each group of a key. Keys sometimes take a
-// worse group, which lets the search leave a local optimum. The noise falls from round to round to 0 in the last.
-// docs/twochoice.md measures what it gains.
+// worse group, which lets the search leave a local optimum. The noise falls from round to round and is 0 in the last.
+// docs/twochoice.md has measurements of its effect.
 //
 // A search belongs to one goroutine. Its loops are marked norace: the race detector would make tests take minutes.
 type search struct {
@@ -106,7 +106,7 @@ const (
 	least = 1 - 1./unit // noise that only breaks ties
 )
 
-// cheapest returns the group of a key that is out that sets the fewest new bits, with noise below an amplitude.
+// cheapest returns the group that sets the fewest new bits for a key that is out, with noise below an amplitude.
 //
 //go:norace
 func (s *search) cheapest(key int, amplitude uint64, rnd *anneal.Random) int {
@@ -132,7 +132,7 @@ func (s *search) putInRest(rnd *anneal.Random) {
 	}
 }
 
-// follow puts each key that filter f covers in by the first group that covers it there.
+// follow adds each key that f contains by its first group whose bits f has.
 func (s *search) follow(f *Filter, start uint64, keys []filter.Hash) {
 	for i, h := range keys {
 		for j := range s.choices {
@@ -147,11 +147,11 @@ func (s *search) follow(f *Filter, start uint64, keys []filter.Hash) {
 // patience is the number of rounds without a gain that ends a greedy search.
 const patience = 5
 
-// resume is the share of the schedule that a search leaves out if it starts from an earlier one: the noise of those
-// rounds would undo what that reached.
+// resume is the share of the schedule that a search skips if it starts from an earlier one: the noise of those rounds
+// would undo the progress of the earlier search.
 const resume = 0.4
 
-// run searches. With greedy it searches as the paper does: without noise, until several rounds gain nothing. With again
+// run searches. With greedy it is the search of the paper: without noise, until several rounds gain nothing. With again
 // it starts from the chosen groups and keeps them if it finds nothing better.
 func (s *search) run(part *anneal.Part, rnd *anneal.Random, greedy, again bool) {
 	from, before := 0.0, s.ones

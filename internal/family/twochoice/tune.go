@@ -16,7 +16,8 @@ const (
 	maxKeys       = 1 << 48
 )
 
-// maxShardKeys is the most keys of a shard if Config.Shards is set: a search holds all positions of a shard.
+// maxShardKeys is the largest number of keys of a shard if Config.Shards is set: a search holds all positions of a
+// shard.
 const maxShardKeys = 1 << 22
 
 // shards returns the number of shards for n keys.
@@ -28,7 +29,7 @@ func (c Config) shards(n uint64) uint64 {
 }
 
 // shardKeys is the largest average number of keys of a shard. Its counts fit the cache of a core, and all cores get
-// shards. That shards have more or fewer keys by chance raises the rate at 16 bits a key by about 0.2%.
+// shards. Random differences between the numbers of keys of shards raise the rate at 16 bits per key by about 0.2%.
 const shardKeys = 1 << 14
 
 // geometry returns the geometry that suits the Config for n distinct keys.
@@ -81,7 +82,7 @@ func (c Config) geometry(n uint64) (geometry, error) {
 
 	k := c.problem(n).tune(float64(total) / float64(n)).k
 	g := geometry{shards: shards, bits: total / shards, choices: c.Choices, k: k, hashing: c.Hashing}
-	if c.Size.BitsPerKey != 0 { // a size in bytes is a limit, one in bits a key is kept
+	if c.Size.BitsPerKey != 0 { // a size in bytes is a limit; a size in bits per key is exact
 		g.bits = (total + shards - 1) / shards
 	}
 	if c.Hashing == Double {
