@@ -50,7 +50,7 @@ func (o options) across(ctx context.Context, w, wErr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	o.compare.Ours = versus.Command{Args: []string{self, serveCommand}}
+	o.compare.Ours = versus.Command{self, serveCommand}
 	var all []Program
 	for _, language := range o.peers {
 		p, err := versus.Prepare(ctx, language, ".", wErr)

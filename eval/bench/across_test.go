@@ -37,7 +37,7 @@ func acrossFake(t *testing.T, args ...string) (options, []Program) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.compare.Ours = versus.Command{Args: []string{self, serveCommand}}
+	o.compare.Ours = versus.Command{self, serveCommand}
 	o.compare.Programs = []versus.Program{{Language: "rust", Command: o.compare.Ours}}
 	o.compare.Pairs = []versus.Pair{
 		{Ours: "standard", Language: "rust", Peer: "blocked(fpr=0.01)", Library: "lib", Told: "new(%g)"},

@@ -48,7 +48,7 @@ func (a Against) cell(op string) string {
 	if theirs.N == 0 {
 		theirs = a.Peer.Times[strings.TrimSuffix(op, ", batch")]
 	}
-	return fmt.Sprintf("%s / %s = %s", digits(a.Ours.Times[op].Median), digits(theirs.Median), ratio(a.Ratios[op]))
+	return fmt.Sprintf("%s / %s = %s", digits(a.Ours.Times[op].Median), digits(theirs.Median), a.Ratios[op].text(decimals))
 }
 
 // rates returns the table of rates and sizes.
@@ -105,23 +105,17 @@ func (r Across) remarks() (lines []string) {
 }
 
 // with returns a line for each comparison that has operations with that verdict, and names them.
-func (r Across) with(v verdict) []string {
-	lines := map[string]string{}
-	var order []string
+func (r Across) with(v verdict) (lines []string) {
 	for _, a := range r.Rows {
 		name := a.name() + ", " + a.Kind
 		if a.FPR != 0 {
 			name += ", " + rateText(a.FPR)
 		}
-		for _, line := range (Result{Pairs: []Pair{{Ours: a.Ours.Name, Peer: a.Peer.Name, Ratios: a.Ratios}}}).with(v) {
-			_, what, _ := strings.Cut(line, ": ")
-			lines[name], order = what, append(order, name)
+		if text := operationsWith(v, a.Ratios); text != "" {
+			lines = append(lines, name+": "+text)
 		}
 	}
-	for i, name := range order {
-		order[i] = name + ": " + lines[name]
-	}
-	return order
+	return lines
 }
 
 // writeText writes the result as text.

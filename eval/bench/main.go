@@ -193,9 +193,7 @@ func parse(args []string, wErr io.Writer) (o options, err error) {
 	if o.turns < 0 || o.builds < 0 {
 		return o, errors.New("--turns and --builds: want at least 1")
 	}
-	switch o.effort {
-	case "", "fast", "default", "max":
-	default:
+	if !slices.Contains([]string{"", "fast", "default", "max"}, o.effort) {
 		return o, fmt.Errorf("--effort %q: want fast, default or max", o.effort)
 	}
 	o.memory = availableMemory()

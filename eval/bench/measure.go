@@ -70,8 +70,11 @@ func measure(ctx context.Context, all, small []contender, n int, s settings, p *
 	return rows, questions(ctx, rows, keys, s, p)
 }
 
-// failed leaves out a contender that cannot be built. It returns an error if it is one of ours.
-func (m *measured) failed(err error) error {
+// failed leaves out a contender that cannot be built. It returns an error if it is one of ours, or after the end of ctx.
+func (m *measured) failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if m.ours {
 		return fmt.Errorf("%s: %w", m.name, err)
 	}
@@ -110,11 +113,8 @@ func builds(ctx context.Context, rows []*measured, keys []uint64, s settings, p 
 			start := clock.ProcessTime()
 			b, err := row.build(ctx, keys)
 			took := clock.ProcessTime() - start
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
 			if err != nil {
-				if err := row.failed(err); err != nil {
+				if err := row.failed(ctx, err); err != nil {
 					return err
 				}
 				continue

@@ -34,18 +34,14 @@ func pilot(ctx context.Context, rows []*measured, small []contender, n int, s se
 		}
 		p.say(row.name + ": a pilot")
 		start := clock.ProcessTime()
-		m, b, err := buildMeasured(ctx, small[i], keys)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
+		m, _, err := buildMeasured(ctx, small[i], keys)
 		if err != nil {
-			if err := row.failed(err); err != nil {
+			if err := row.failed(ctx, err); err != nil {
 				return nil, err
 			}
 			continue
 		}
 		took := clock.ProcessTime() - start
-		runtime.KeepAlive(b)
 		needs[row] = need{float64(m.peak) * scale, float64(m.heap) * scale, time.Duration(float64(took) * scale)}
 		if n != few {
 			took = time.Duration(float64(took) * scale * misses(n))
@@ -108,17 +104,13 @@ func memories(ctx context.Context, rows []*measured, keys []uint64, p *progress)
 			return err
 		}
 		p.begin(row.name, "memory", "watching the memory of a build")
-		m, b, err := buildMeasured(ctx, row.contender, keys)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+		m, _, err := buildMeasured(ctx, row.contender, keys)
 		if err != nil {
-			if err := row.failed(err); err != nil {
+			if err := row.failed(ctx, err); err != nil {
 				return err
 			}
 			continue
 		}
-		runtime.KeepAlive(b)
 		row.peak, row.heap, row.total = m.peak, m.heap, m.total
 		p.end()
 	}

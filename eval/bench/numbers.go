@@ -62,17 +62,13 @@ func percent(rate float64) string {
 	if rate == 0 {
 		return "0"
 	}
-	v := 100 * rate
-	return strconv.FormatFloat(v, 'f', max(0, 2-int(math.Floor(math.Log10(v)))), 64) + "%"
+	return digits(100*rate) + "%"
 }
 
 // digits formats a measurement with three significant digits, or all digits before the decimal point.
 func digits(v float64) string {
-	switch {
-	case v == 0:
+	if v == 0 {
 		return "0"
-	case math.Abs(v) >= 100:
-		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(v, 'f', max(0, 2-int(math.Floor(math.Log10(math.Abs(v))))), 64)
 }

@@ -59,17 +59,22 @@ differs from 1 by more than %s. Times that are not listed are even.
 // with returns a line for each pair that has operations with that verdict, and names them.
 func (r Result) with(v verdict) (lines []string) {
 	for _, p := range r.Pairs {
-		var parts []string
-		for _, op := range operations {
-			if s := p.Ratios[op]; s.verdict() == v {
-				parts = append(parts, fmt.Sprintf("%s %.2f", strings.ReplaceAll(op, ", batch", " in batches"), s.Median))
-			}
-		}
-		if len(parts) > 0 {
-			lines = append(lines, fmt.Sprintf("%s vs %s: %s", p.Ours, p.Peer, strings.Join(parts, ", ")))
+		if text := operationsWith(v, p.Ratios); text != "" {
+			lines = append(lines, fmt.Sprintf("%s vs %s: %s", p.Ours, p.Peer, text))
 		}
 	}
 	return lines
+}
+
+// operationsWith returns the operations with that verdict and their ratios, or "".
+func operationsWith(v verdict, ratios map[string]spread) string {
+	var parts []string
+	for _, op := range operations {
+		if s := ratios[op]; s.verdict() == v {
+			parts = append(parts, fmt.Sprintf("%s %.2f", strings.ReplaceAll(op, ", batch", " in batches"), s.Median))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // sizes lists our filters that are larger and smaller than their peers, with the rates of both.

@@ -24,7 +24,7 @@ func (r Result) filters() cells {
 		}
 		line := []string{row.Name, fmt.Sprintf("%.2f", row.BitsPerKey), row.ofBound(), row.rate()}
 		for _, op := range operations {
-			line = append(line, times(row.Times[op]))
+			line = append(line, row.Times[op].text(digits))
 		}
 		t = append(t, append(line, fmt.Sprintf("%.1f", float64(row.PeakBytes)/float64(r.Keys))))
 	}
@@ -47,27 +47,19 @@ func (r Row) rate() string {
 	return fmt.Sprintf("%s (%s–%s)", percent(r.FPR), strings.TrimSuffix(percent(r.FPRLow), "%"), percent(r.FPRHigh))
 }
 
-// times returns the median in nanoseconds, with the quartiles if there are at least two turns.
-func times(s spread) string {
+// text returns the median as format writes it, with the quartiles if there are at least two turns.
+func (s spread) text(format func(float64) string) string {
 	switch s.N {
 	case 0:
 		return "–"
 	case 1:
-		return digits(s.Median)
+		return format(s.Median)
 	}
-	return fmt.Sprintf("%s (%s–%s)", digits(s.Median), digits(s.Low), digits(s.High))
+	return fmt.Sprintf("%s (%s–%s)", format(s.Median), format(s.Low), format(s.High))
 }
 
-// ratio returns the median ratio of two times, with the quartiles if there are at least two turns.
-func ratio(s spread) string {
-	switch s.N {
-	case 0:
-		return "–"
-	case 1:
-		return fmt.Sprintf("%.2f", s.Median)
-	}
-	return fmt.Sprintf("%.2f (%.2f–%.2f)", s.Median, s.Low, s.High)
-}
+// decimals writes a ratio.
+func decimals(ratio float64) string { return fmt.Sprintf("%.2f", ratio) }
 
 // against is the table of ratios.
 func (r Result) against() cells {
@@ -75,13 +67,13 @@ func (r Result) against() cells {
 	for _, p := range r.Pairs {
 		line := []string{p.Ours + " / " + p.Peer}
 		for _, op := range operations {
-			line = append(line, ratio(p.Ratios[op]))
+			line = append(line, p.Ratios[op].text(decimals))
 		}
 		memory := "–"
 		if p.Memory > 0 {
-			memory = fmt.Sprintf("%.2f", p.Memory)
+			memory = decimals(p.Memory)
 		}
-		t = append(t, append(line, fmt.Sprintf("%.2f", p.Bits), memory))
+		t = append(t, append(line, decimals(p.Bits), memory))
 	}
 	return t
 }

@@ -119,7 +119,7 @@ func (o options) each(
 	if err := os.WriteFile(path, keys, 0o600); err != nil {
 		return nil, err
 	}
-	process, err := child.Start(context.Background(), "c", nil, o.queries, path, fmt.Sprint(width))
+	process, err := child.Start(context.Background(), "c", o.queries, path, fmt.Sprint(width))
 	if err != nil {
 		return nil, fmt.Errorf("%w; run make -C c bench bench-batches", err)
 	}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -38,11 +37,9 @@ type Process struct {
 	ended bool
 }
 
-// Start starts a program, with further variables in its environment. When ctx ends, it and all that it started are
-// killed.
-func Start(ctx context.Context, name string, env []string, args ...string) (*Process, error) {
+// Start starts a program. When ctx ends, it and all that it started are killed.
+func Start(ctx context.Context, name string, args ...string) (*Process, error) {
 	p := &Process{name: name, ctx: ctx, cmd: Command(ctx, args...)}
-	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stderr = &p.says
 
 	in, err := p.cmd.StdinPipe()

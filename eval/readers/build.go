@@ -13,7 +13,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
@@ -89,11 +88,7 @@ func (s *subject) build(ctx context.Context, r *rand.Rand, ask int) error {
 	switch {
 	case s.plan.hash != 0 || s.plan.family.Foreign():
 	case r.IntN(4) == 0:
-		c.Secret = new(filter.Secret)
-		for i := range c.Secret {
-			c.Secret[i] = byte(r.Uint32())
-		}
-		s.secret = hex.EncodeToString(c.Secret[:])
+		c.Secret = s.newSecret(r)
 	default:
 		c.Seed = []uint64{0, 1, r.Uint64(), math.MaxUint64}[r.IntN(4)]
 	}
@@ -131,6 +126,16 @@ func (s *subject) look(secret *filter.Secret) error {
 	_, err = set.ValueBits()
 	s.values = err == nil
 	return nil
+}
+
+// newSecret chooses and returns the secret of the subject.
+func (s *subject) newSecret(r *rand.Rand) *filter.Secret {
+	secret := new(filter.Secret)
+	for i := range secret {
+		secret[i] = byte(r.Uint32())
+	}
+	s.secret = hex.EncodeToString(secret[:])
+	return secret
 }
 
 // secretBytes returns the secret, or nil if there is none.
@@ -374,7 +379,7 @@ func filled(c bloomery.Config, keys []key) (*bloomery.Set, error) {
 }
 
 func addAll(set *bloomery.Set, keys []key) error {
-	for _, k := range slices.Clip(keys) {
+	for _, k := range keys {
 		if err := set.Add(k.bytes); err != nil {
 			return err
 		}

@@ -87,13 +87,19 @@ func (g *goCommand) ask(ctx context.Context, s *subject, records []byte, keys []
 	if err := os.WriteFile(g.keysFile, input, 0o600); err != nil {
 		return "", err
 	}
+	le := binary.LittleEndian
 	for _, c := range []struct {
 		name string
 		do   bool
-		read func(records []byte, keys []int, out []byte) error
+		all  bool // it prints a line about every key
+		// split takes a line apart, and keep keeps its number in a record.
+		split func(line []byte) (key, number []byte)
+		keep  func(record []byte, n uint64)
 	}{
-		{"exact check", s.exact && !s.partitioned, s.present}, {"check", !s.exact, s.present},
-		{"count", s.counts, s.counted}, {"get", s.values, s.valued},
+		{"exact check", s.exact && !s.partitioned, false, splitKey, keepPresent},
+		{"check", !s.exact, false, splitKey, keepPresent},
+		{"count", s.counts, true, splitCount, func(b []byte, n uint64) { le.PutUint64(b[1:], n) }},
+		{"get", s.values, false, splitValue, func(b []byte, n uint64) { b[9] = 1; le.PutUint64(b[10:], n) }},
 	} {
 		if !c.do {
 			continue
@@ -102,11 +108,47 @@ func (g *goCommand) ask(ctx context.Context, s *subject, records []byte, keys []
 		if err != nil || refused != "" {
 			return refused, err
 		}
-		if err := c.read(records, keys, out); err != nil {
-			return "", err
+		printed := items(out)
+		if c.all && len(printed) != len(keys) {
+			return "", fmt.Errorf("%s printed %d keys of %d", c.name, len(printed), len(keys))
+		}
+		for _, i := range keys { // it prints keys in their order
+			if len(printed) == 0 {
+				break
+			}
+			name, number := c.split(printed[0])
+			if !bytes.Equal(name, s.keys[i].bytes) {
+				continue
+			}
+			n, err := strconv.ParseUint(string(number), 10, 64)
+			if err != nil {
+				return "", fmt.Errorf("%s printed %q", c.name, printed[0])
+			}
+			c.keep(records[recordSize*i:], n)
+			printed = printed[1:]
+		}
+		if len(printed) > 0 {
+			return "", fmt.Errorf("%s printed %q, which is not the next key", c.name, printed[0])
 		}
 	}
 	return "", nil
+}
+
+// splitKey takes a line of check apart: a key that is present.
+func splitKey(line []byte) (key, number []byte) { return line, []byte("1") }
+
+func keepPresent(record []byte, _ uint64) { record[0] = 1 }
+
+// splitCount takes a line of count apart: the number, a tab and the key.
+func splitCount(line []byte) (key, number []byte) {
+	number, key, _ = bytes.Cut(line, []byte("\t"))
+	return key, bytes.TrimPrefix(number, []byte(">="))
+}
+
+// splitValue takes a line of get apart: a present key, a tab and its value.
+func splitValue(line []byte) (key, number []byte) {
+	tab := bytes.LastIndexByte(line, '\t')
+	return line[:max(tab, 0)], line[tab+1:]
 }
 
 // safeFirst moves a key to the front that the command does not take for compressed input or a byte order mark.
@@ -149,61 +191,4 @@ func items(out []byte) [][]byte {
 		return nil
 	}
 	return bytes.Split(bytes.TrimSuffix(out, []byte{0}), []byte{0})
-}
-
-// present reads the output of check: the keys that are present, in order.
-func (s *subject) present(records []byte, keys []int, out []byte) error {
-	printed := items(out)
-	for _, i := range keys {
-		if len(printed) > 0 && bytes.Equal(printed[0], s.keys[i].bytes) {
-			records[recordSize*i] = 1
-			printed = printed[1:]
-		}
-	}
-	if len(printed) > 0 {
-		return fmt.Errorf("check printed %q, which is not the next key", printed[0])
-	}
-	return nil
-}
-
-// counted reads the output of count: for each key the number, a tab and the key.
-func (s *subject) counted(records []byte, keys []int, out []byte) error {
-	printed := items(out)
-	if len(printed) != len(keys) {
-		return fmt.Errorf("count printed %d keys of %d", len(printed), len(keys))
-	}
-	for j, i := range keys {
-		number, text, ok := bytes.Cut(printed[j], []byte("\t"))
-		n, err := strconv.ParseUint(strings.TrimPrefix(string(number), ">="), 10, 64)
-		if err != nil || !ok || !bytes.Equal(text, s.keys[i].bytes) {
-			return fmt.Errorf("count printed %q for %s", printed[j], s.keys[i])
-		}
-		binary.LittleEndian.PutUint64(records[recordSize*i+1:], n)
-	}
-	return nil
-}
-
-// valued reads the output of get: each present key, a tab and its value.
-func (s *subject) valued(records []byte, keys []int, out []byte) error {
-	printed := items(out)
-	for _, i := range keys {
-		if len(printed) == 0 {
-			break
-		}
-		tab := bytes.LastIndexByte(printed[0], '\t')
-		if tab < 0 || !bytes.Equal(printed[0][:tab], s.keys[i].bytes) {
-			continue
-		}
-		value, err := strconv.ParseUint(string(printed[0][tab+1:]), 10, 64)
-		if err != nil {
-			return fmt.Errorf("get printed %q", printed[0])
-		}
-		records[recordSize*i+9] = 1
-		binary.LittleEndian.PutUint64(records[recordSize*i+10:], value)
-		printed = printed[1:]
-	}
-	if len(printed) > 0 {
-		return fmt.Errorf("get printed %q, which is not the next key", printed[0])
-	}
-	return nil
 }

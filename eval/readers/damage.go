@@ -1,17 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"strings"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/exact"
-	"github.com/bloomery/bloomery/filter"
 )
 
 // damager damages files of one kind of filter after another.
@@ -58,31 +56,29 @@ var kinds = []struct {
 	do func(d *damager, b []byte) []byte
 }{
 	{"bits", (*damager).bits},
-	{"bits, mended", func(d *damager, b []byte) []byte { return mended(d.bits(b)) }},
-	{"bits of sections, mended", func(d *damager, b []byte) []byte { return mended(d.sectionBits(b)) }},
-	{"bits of sections, mended", func(d *damager, b []byte) []byte { return mended(d.sectionBits(b)) }},
-	{"last bits, mended", func(d *damager, b []byte) []byte { return mended(d.lastBits(b)) }},
-	{"words of sections, mended", (*damager).sectionWords},
+	{"bits" + andMended, (*damager).bits},
+	{"bits of sections" + andMended, (*damager).sectionBits},
+	{"bits of sections" + andMended, (*damager).sectionBits},
+	{"last bits" + andMended, (*damager).lastBits},
+	{"words of sections" + andMended, (*damager).sectionWords},
 	{"header field", (*damager).headerField},
-	{"header field, mended", func(d *damager, b []byte) []byte { return mended(d.headerField(b)) }},
-	{"table field, mended", func(d *damager, b []byte) []byte { return mended(d.tableField(b)) }},
+	{"header field" + andMended, (*damager).headerField},
+	{"table field" + andMended, (*damager).tableField},
 	{"cut", func(d *damager, b []byte) []byte { return b[:d.r.IntN(len(b))] }},
-	{"cut, mended", func(d *damager, b []byte) []byte { return mended(d.cutToLength(b)) }},
+	{"cut" + andMended, (*damager).cutToLength},
 	{"bytes behind", func(d *damager, b []byte) []byte { return append(b, make([]byte, 1+d.r.IntN(100))...) }},
 	{"splice", (*damager).splice},
-	{"splice, mended", func(d *damager, b []byte) []byte { return mended(d.splice(b)) }},
+	{"splice" + andMended, (*damager).splice},
 	{"sections exchanged", (*damager).exchange},
 	{"spec", (*damager).spec},
 	{"spec", (*damager).spec},
 	{"spec with its sections", (*damager).specWithSections},
 	{"spec with its sections", (*damager).specWithSections},
-	{"number of keys, mended", (*damager).keys},
+	{"number of keys" + andMended, (*damager).keys},
 }
 
-func mended(b []byte) []byte {
-	mend(b)
-	return b
-}
+// andMended ends the names of kinds after which the checksums are computed anew.
+const andMended = ", mended"
 
 // single damages one file n times.
 func (d *damager) single(ctx context.Context, s *subject, n int) error {
@@ -95,11 +91,11 @@ func (d *damager) single(ctx context.Context, s *subject, n int) error {
 	}
 	for range n {
 		kind := kinds[d.r.IntN(len(kinds))]
-		changed := kind.do(d, append([]byte(nil), file...))
-		if err := os.WriteFile(s.path, changed, 0o600); err != nil {
-			return err
+		changed := kind.do(d, bytes.Clone(file))
+		if strings.HasSuffix(kind.name, andMended) {
+			mend(changed)
 		}
-		if err := d.check(ctx, s, kind.name); err != nil {
+		if err := d.check(ctx, s, s.path, changed, kind.name); err != nil {
 			return err
 		}
 	}
@@ -107,9 +103,12 @@ func (d *damager) single(ctx context.Context, s *subject, n int) error {
 	return nil
 }
 
-// check asks all readers about a damaged file: all or none must refuse it, and give the same answers.
-func (d *damager) check(ctx context.Context, s *subject, how string) error {
+// check writes a damaged file and asks all readers about it: all or none must refuse it, and give the same answers.
+func (d *damager) check(ctx context.Context, s *subject, path string, damaged []byte, how string) error {
 	t := d.trial
+	if err := os.WriteFile(path, damaged, 0o600); err != nil {
+		return err
+	}
 	if err := s.relook(); err != nil {
 		return t.fault(s, "%s: the library: %v", how, err)
 	}
@@ -161,11 +160,7 @@ func (d *damager) check(ctx context.Context, s *subject, how string) error {
 // relook reads with the library what the damaged file is, if it can be read, so that the command is asked for counts
 // and values. The error says that the library failed otherwise than by an error.
 func (s *subject) relook() (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
+	defer recovered(&err)
 	s.counts, s.values = false, false
 	secret, err := s.secretBytes()
 	if err != nil {
@@ -175,18 +170,9 @@ func (s *subject) relook() (err error) {
 		if set, openErr := exact.Open(context.Background(), s.path, exact.WithSecret(secret)); openErr == nil {
 			s.partitioned = set.Info().Partitions > 0
 		}
-		return nil
-	}
-	set, openErr := bloomery.Open(context.Background(), s.path, bloomery.WithSecret(secret))
-	if openErr != nil {
+	} else if s.look(secret) != nil {
 		s.spec = "damaged"
-		return nil
 	}
-	defer set.Close()
-	s.spec = set.Spec().String()
-	_, _, countErr := bloomery.Keyed[filter.Hash](set).Count(filter.Hash{})
-	_, valueErr := set.ValueBits()
-	s.counts, s.values = countErr == nil, valueErr == nil
 	return nil
 }
 
@@ -250,7 +236,7 @@ func (d *damager) sectionWords(b []byte) []byte {
 		at := b[offset+8*d.r.IntN(length/8):]
 		le.PutUint64(at, []uint64{0, math.MaxUint64, d.r.Uint64(), d.interesting(le.Uint64(at))}[d.r.IntN(4)])
 	}
-	return mended(b)
+	return b
 }
 
 // headerField overwrites a field of the header.
@@ -293,7 +279,7 @@ func (d *damager) cutToLength(b []byte) []byte {
 func (d *damager) splice(b []byte) []byte {
 	from := d.other
 	if d.r.IntN(2) == 0 {
-		from = append([]byte(nil), b...)
+		from = bytes.Clone(b)
 	}
 	n := 1 + d.r.IntN(min(len(from), len(b)))
 	if d.r.IntN(2) == 0 {
@@ -325,5 +311,5 @@ func (d *damager) exchange(b []byte) []byte {
 // keys changes the number of keys.
 func (d *damager) keys(b []byte) []byte {
 	d.overwrite(b[32:40])
-	return mended(b)
+	return b
 }

@@ -33,10 +33,7 @@ func (d *damager) sharded(ctx context.Context, s *subject) error {
 		default:
 			changed[d.r.IntN(len(changed))] ^= 1 << d.r.IntN(8)
 		}
-		if err := os.WriteFile(path, changed, 0o600); err != nil {
-			return err
-		}
-		if err := d.check(ctx, s, "a shard"); err != nil {
+		if err := d.check(ctx, s, path, changed, "a shard"); err != nil {
 			return err
 		}
 	}
@@ -57,10 +54,7 @@ func (d *damager) manifest(ctx context.Context, s *subject) error {
 	defer func() { d.readers = all }()
 	d.readers = slices.DeleteFunc(slices.Clone(all), func(r reader) bool { return r.name() == "c" })
 	for range 25 {
-		if err := os.WriteFile(path, []byte(d.text(string(file))), 0o600); err != nil {
-			return err
-		}
-		if err := d.check(ctx, s, "a manifest"); err != nil {
+		if err := d.check(ctx, s, path, []byte(d.text(string(file))), "a manifest"); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"hash/crc32"
 	"iter"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 
 	"github.com/bloomery/bloomery/exact"
-	"github.com/bloomery/bloomery/filter"
 )
 
 // eachExact is the number of damaged files of one exact set.
@@ -91,11 +89,7 @@ func newExact(ctx context.Context, dir string, r *rand.Rand, number, most int) (
 	s := &subject{number: number, path: filepath.Join(dir, "set.exact"), secret: "-", exact: true}
 	c := exact.Config{Seed: r.Uint64() >> r.IntN(64), Partitioned: r.IntN(2) == 0, Workers: 1, Shrink: 1}
 	if r.IntN(4) == 0 {
-		c.Seed, c.Secret = 0, new(filter.Secret)
-		for i := range c.Secret {
-			c.Secret[i] = byte(r.Uint32())
-		}
-		s.secret = hex.EncodeToString(c.Secret[:])
+		c.Seed, c.Secret = 0, s.newSecret(r)
 	}
 	s.plan.keys = manyKeys(r, most)
 	p := &exactPlan{seed: r.Uint32(), updates: max(0, r.IntN(6)-2), changed: math.Exp2(-2 - 10*r.Float64())}
@@ -170,10 +164,7 @@ func (d *damager) exact(ctx context.Context, s *subject) error {
 			}
 			mendExact(b, sums)
 		}
-		if err := os.WriteFile(s.path, b, 0o600); err != nil {
-			return err
-		}
-		if err := d.check(ctx, s, how); err != nil {
+		if err := d.check(ctx, s, s.path, b, how); err != nil {
 			return err
 		}
 	}

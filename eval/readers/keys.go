@@ -70,10 +70,8 @@ func newKeySource(r *rand.Rand) *keySource {
 		(*keySource).rowOfIntegers, (*keySource).anyInteger, (*keySource).long,
 	}
 	s := &keySource{r: r, next: r.Uint64() >> r.IntN(64)}
-	switch n := r.IntN(10); {
-	case n < 4: // a mixture
-		s.kinds = all
-	default:
+	s.kinds = all
+	if r.IntN(10) >= 4 {
 		s.kinds = all[r.IntN(len(all)-1):][:1] // not long keys alone
 	}
 	return s

@@ -14,7 +14,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -27,6 +26,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/families"
 )
 
@@ -63,8 +63,8 @@ type options struct {
 	large     bool
 	json      bool
 	quiet     bool
-	clock     func() float64 // seconds since the start
-	shown     float64
+	start     time.Time
+	shown     time.Time // when the last line of progress was
 }
 
 func main() {
@@ -84,8 +84,7 @@ func main() {
 
 // parse parses the flags.
 func parse(args []string, stderr io.Writer) (options, error) {
-	start := time.Now()
-	o := options{clock: func() float64 { return time.Since(start).Seconds() }}
+	o := options{start: time.Now()}
 	f := flag.NewFlagSet("readers", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.Usage = func() { fmt.Fprint(stderr, usageText); f.PrintDefaults() }
@@ -93,7 +92,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.IntVar(&o.toDamage, "damaged", 1000, "damaged files")
 	f.IntVar(&o.exact, "exact", 50, "exact sets; each is also damaged")
 	f.IntVar(&o.windows, "windows", 50, "filters of package window, which all must refuse")
-	f.Uint64Var(&o.seed, "seed", uint64(start.UnixNano()), "of the random filters; default: the time")
+	f.Uint64Var(&o.seed, "seed", uint64(o.start.UnixNano()), "of the random filters; default: the time")
 	f.IntVar(&o.first, "first", 0, "number of the first filter")
 	f.IntVar(&o.mostKeys, "keys", 300_000, "largest number of keys of a filter")
 	f.IntVar(&o.perFilter, "per-filter", 40_000, "most keys that are asked of one filter")
@@ -145,9 +144,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		fmt.Fprint(stderr, "\r\x1b[K")
 	}
 	if o.json {
-		e := json.NewEncoder(stdout)
-		e.SetIndent("", "  ")
-		err = errors.Join(err, e.Encode(r))
+		err = errors.Join(err, cli.WriteJSON(stdout, r))
 	} else {
 		r.print(stdout)
 	}
@@ -180,7 +177,7 @@ func try(ctx context.Context, o options, log io.Writer) (r report, err error) {
 		cArgs []string
 	}{
 		{o.toAnswer, t.answers, []string{"-O2"}},
-		{large, func(ctx context.Context, _ int) error { return t.large(ctx) }, []string{"-O2"}},
+		{large, t.large, []string{"-O2"}},
 		{o.toDamage, t.damage, sanitized}, {o.exact, t.exactSets, sanitized},
 		{o.windows, t.windows, sanitized},
 	} {
@@ -217,11 +214,12 @@ func (r report) print(w io.Writer) {
 		fmt.Fprintf(w, "%d further filters of more than 2^32 bits\n", r.Large)
 	}
 	for _, m := range []map[string]int{r.Families, r.Changes} {
-		for i, name := range slices.Sorted(maps.Keys(m)) {
-			fmt.Fprintf(w, "%s%s %d", map[bool]string{true: "  ", false: ", "}[i == 0], name, m[name])
+		var all []string
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			all = append(all, fmt.Sprint(name, " ", m[name]))
 		}
 		if len(m) > 0 {
-			fmt.Fprintln(w)
+			fmt.Fprintln(w, " ", strings.Join(all, ", "))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Answers)) {

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/eval/child"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 )
@@ -41,115 +39,64 @@ type reader interface {
 // driver is a reader that is a program. It reads lines FILE, SECRET, KEYS and OUT, separated by tabs, answers the keys
 // of the file KEYS, writes the records to OUT and prints a line: "ok", or "refused" and why.
 type driver struct {
+	ctx     context.Context // of the trial
 	label   string
 	command []string
-	out     string // the file of records
-	process *exec.Cmd
-	input   io.WriteCloser
-	output  *bufio.Reader
-	errors  *bytes.Buffer
+	out     string         // the file of records
+	process *child.Process // nil unless it runs
 }
 
 // patience is the longest time that a driver may take for a file.
 const patience = 3 * time.Minute
 
-func newDriver(label, dir string, command ...string) *driver {
-	return &driver{label: label, command: command, out: filepath.Join(dir, label+".out")}
-}
-
 func (d *driver) name() string { return d.label }
 
-// start starts the program, unless it runs.
-func (d *driver) start() (err error) {
-	if d.process != nil {
-		return nil
-	}
-	p := exec.Command(d.command[0], d.command[1:]...)
-	d.errors = new(bytes.Buffer)
-	p.Stderr = d.errors
-	if d.input, err = p.StdinPipe(); err != nil {
-		return err
-	}
-	output, err := p.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	d.output = bufio.NewReader(output)
-	if err := p.Start(); err != nil {
-		return fmt.Errorf("%s: %w", d.label, err)
-	}
-	d.process = p
-	return nil
-}
-
-func (d *driver) answer(ctx context.Context, s *subject, keysPath string) (reply, error) {
-	if err := d.start(); err != nil {
-		return reply{}, err
+func (d *driver) answer(_ context.Context, s *subject, keysPath string) (r reply, err error) {
+	if d.process == nil {
+		if d.process, err = child.Start(d.ctx, d.label, d.command...); err != nil {
+			return r, err
+		}
 	}
 	if err := os.Remove(d.out); err != nil && !os.IsNotExist(err) {
-		return reply{}, err
+		return r, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	process := d.process.Process
-	stop := context.AfterFunc(ctx, func() { _ = process.Kill() })
-	defer stop()
-	_, err := fmt.Fprintf(d.input, "%s\t%s\t%s\t%s\n", s.path, s.secret, keysPath, d.out)
-	line := ""
-	if err == nil {
-		line, err = d.output.ReadString('\n')
-	}
+	defer time.AfterFunc(patience, d.process.Kill).Stop()
+	command := fmt.Sprintf("%s\t%s\t%s\t%s", s.path, s.secret, keysPath, d.out)
+	line, err := d.process.Call(command)
 	if err != nil {
-		return reply{}, d.failed(ctx, err)
+		_ = d.close()
+		return r, err
 	}
-	line = strings.TrimSuffix(line, "\n")
+	why, refused := strings.CutPrefix(line, "refused")
 	switch {
+	case refused:
+		return reply{refused: strings.TrimSpace(why) + " (refused)"}, nil
 	case line == "ok":
-		b, err := os.ReadFile(d.out)
-		return reply{records: b}, err
-	case strings.HasPrefix(line, "refused"):
-		return reply{refused: strings.TrimSpace(strings.TrimPrefix(line, "refused")) + " (refused)"}, nil
+		r.records, err = os.ReadFile(d.out)
+		return r, err
 	}
-	return reply{}, fmt.Errorf("%s: printed %q", d.label, line)
+	return r, errors.Join(d.process.Wrong(command, line), d.close())
 }
 
-// failed ends the program and returns an error with what it printed.
-func (d *driver) failed(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		err = ctx.Err()
+func (d *driver) close() (err error) {
+	if d.process != nil {
+		err = d.process.Close()
+		d.process = nil
 	}
-	wait := d.close()
-	text := d.errors.String()
-	if len(text) > 3000 {
-		text = text[:3000]
-	}
-	return fmt.Errorf("%s: %w: %v: %s", d.label, err, wait, text)
-}
-
-func (d *driver) close() error {
-	if d.process == nil {
-		return nil
-	}
-	_ = d.input.Close()
-	kill := time.AfterFunc(10*time.Second, func() { _ = d.process.Process.Kill() })
-	defer kill.Stop()
-	_, _ = io.Copy(io.Discard, d.output)
-	err := d.process.Wait()
-	d.process = nil
 	return err
 }
 
 // newDrivers returns the readers of the options. The C driver is compiled with these arguments.
 func newDrivers(ctx context.Context, o options, dir string, cArgs []string) (all []reader, err error) {
 	for _, name := range o.readers {
-		var d *driver
+		d := &driver{ctx: ctx, label: name, out: filepath.Join(dir, name+".out")}
 		switch name {
 		case "c":
-			d, err = newC(ctx, o.cc, dir, cArgs)
+			d.command, err = cCommand(ctx, o.cc, dir, cArgs)
 		case "python":
-			d, err = newPython(ctx, o.python, dir)
+			d.command, err = pythonCommand(ctx, o.python)
 		default:
-			d, err = newJS(name, dir)
+			d.command, err = jsCommand(name)
 		}
 		if err != nil {
 			return nil, err
@@ -159,8 +106,8 @@ func newDrivers(ctx context.Context, o options, dir string, cArgs []string) (all
 	return all, nil
 }
 
-// newJS returns the driver of the JavaScript package, "plain" or "wasm".
-func newJS(form, dir string) (*driver, error) {
+// jsCommand returns the command of the JavaScript package, "plain" or "wasm".
+func jsCommand(form string) ([]string, error) {
 	node, err := exec.LookPath("node")
 	if err != nil {
 		return nil, fmt.Errorf("%w: install Node.js 20 or newer", err)
@@ -171,11 +118,11 @@ func newJS(form, dir string) (*driver, error) {
 			return nil, fmt.Errorf("%w: build the package first, with npm ci && npm run build in js", err)
 		}
 	}
-	return newDriver(form, dir, node, "--max-old-space-size=2048", script, "--"+form), nil
+	return []string{node, "--max-old-space-size=2048", script, "--" + form}, nil
 }
 
-// newC compiles and returns the driver of the C header.
-func newC(ctx context.Context, cc, dir string, args []string) (*driver, error) {
+// cCommand compiles and returns the command of the C header.
+func cCommand(ctx context.Context, cc, dir string, args []string) ([]string, error) {
 	if _, err := exec.LookPath(cc); err != nil {
 		return nil, fmt.Errorf("%w: install a C compiler, such as gcc, or name one with --cc", err)
 	}
@@ -185,29 +132,32 @@ func newC(ctx context.Context, cc, dir string, args []string) (*driver, error) {
 	if out, err := exec.CommandContext(ctx, cc, args...).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%s %q: %w: %s", cc, args, err, out)
 	}
-	return newDriver("c", dir, program), nil
+	return []string{program}, nil
 }
 
-// newPython returns the driver of the Python package, which the interpreter must have.
-func newPython(ctx context.Context, interpreter, dir string) (*driver, error) {
+// pythonCommand returns the command of the Python package, which the interpreter must have.
+func pythonCommand(ctx context.Context, interpreter string) ([]string, error) {
 	if out, err := exec.CommandContext(ctx, interpreter, "-c", "import bloomery").CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%s: %w: %s: install the package, with pip install ../../python, or name an interpreter that "+
 			"has it with --python", interpreter, err, out)
 	}
-	return newDriver("python", dir, interpreter, filepath.Join("..", "..", "python", "tests", "answers.py")), nil
+	return []string{interpreter, filepath.Join("..", "..", "python", "tests", "answers.py")}, nil
 }
 
 // errPanic means that the library failed otherwise than by an error.
 var errPanic = errors.New("panic in the library")
 
+// recovered makes an error of a panic.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%w: %v", errPanic, p)
+	}
+}
+
 // askLibrary answers the keys by the Go library in this process. The error says that the file was refused, or that a
 // query failed, as in a damaged shard.
 func (s *subject) askLibrary() (records []byte, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", errPanic, p)
-		}
-	}()
+	defer recovered(&err)
 	secret, err := s.secretBytes()
 	if err != nil {
 		return nil, err

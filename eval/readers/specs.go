@@ -76,28 +76,20 @@ func manyKeys(r *rand.Rand, most int) int {
 }
 
 func newChange(f families.Family, r *rand.Rand, params map[string]string) change {
+	has := f.Can.Has
+	counts := has(family.CanCount) && (f.Name == "counting" || params["counting"] == "1")
 	can := []change{built, built}
-	has := func(a family.Ability) bool { return f.Can.Has(a) }
-	if has(family.CanStartEmpty) {
-		can = append(can, added)
-	}
-	if has(family.CanAdd) && f.Name != "redisbloom" {
-		can = append(can, addedLater)
-	}
-	if has(family.CanCount) && (f.Name == "counting" || params["counting"] == "1") {
-		can = append(can, addedAgain, addedAgain)
-	}
-	if has(family.CanRemove) {
-		can = append(can, removed)
-	}
-	if has(family.CanMerge) {
-		can = append(can, merged)
-	}
-	if has(family.CanIntersect) {
-		can = append(can, intersected)
-	}
-	if has(family.CanTrim) {
-		can = append(can, trimmed, trimmed)
+	for _, way := range []struct {
+		can    bool
+		change change
+	}{
+		{has(family.CanStartEmpty), added}, {has(family.CanAdd) && f.Name != "redisbloom", addedLater},
+		{counts, addedAgain}, {counts, addedAgain}, {has(family.CanRemove), removed}, {has(family.CanMerge), merged},
+		{has(family.CanIntersect), intersected}, {has(family.CanTrim), trimmed}, {has(family.CanTrim), trimmed},
+	} {
+		if way.can {
+			can = append(can, way.change)
+		}
 	}
 	return can[r.IntN(len(can))]
 }

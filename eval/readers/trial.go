@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 )
 
 // trial asks the Go command and other readers the same.
@@ -222,9 +223,9 @@ func (t *trial) fault(s *subject, format string, args ...any) error {
 
 // progress shows a line, at most ten times a second.
 func (t *trial) progress(format string, args ...any) {
-	if t.quiet || t.clock() < t.shown+0.1 {
+	if t.quiet || time.Since(t.shown) < 100*time.Millisecond {
 		return
 	}
-	t.shown = t.clock()
-	fmt.Fprintf(t.log, "\r\x1b[K%s, %.0f s", fmt.Sprintf(format, args...), t.shown)
+	t.shown = time.Now()
+	fmt.Fprintf(t.log, "\r\x1b[K%s, %.0f s", fmt.Sprintf(format, args...), time.Since(t.start).Seconds())
 }

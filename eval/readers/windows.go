@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/window"
 )
 
@@ -66,11 +65,7 @@ func (t *trial) newWindow(ctx context.Context, number int) (*subject, error) {
 	}
 	s := &subject{number: number, path: filepath.Join(t.dir, fmt.Sprintf("%d.window", number)), secret: "-"}
 	if r.IntN(3) == 0 {
-		c.Secret = new(filter.Secret)
-		for i := range c.Secret {
-			c.Secret[i] = byte(r.Uint32())
-		}
-		s.secret = fmt.Sprintf("%x", c.Secret[:])
+		c.Secret = s.newSecret(r)
 	}
 	f, err := window.New[uint64](c)
 	if err != nil {

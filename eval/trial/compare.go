@@ -15,9 +15,6 @@ type span struct{ first, end int }
 
 // every returns each step-th key.
 func every(step int, keys [][]byte) (all [][]byte) {
-	if step == 1 {
-		return keys
-	}
 	for i := 0; i < len(keys); i += step {
 		all = append(all, keys[i])
 	}

@@ -4,7 +4,7 @@
 //	go run ./trial --system all --json
 //
 // It fetches a system by Maven, pip or cargo, and exchanges files with it in both directions for a grid of cases
-// (grid.go): numbers of keys, rates, kinds of keys and forms of the filter. Each filter is asked for keys that are in
+// (compare.go): numbers of keys, rates, kinds of keys and forms of the filter. Each filter is asked for keys that are in
 // it and as many that are not, on both sides, and all answers are compared (exchange.go). A system for which the
 // machine lacks a tool is skipped, and the report says why.
 //
@@ -62,7 +62,10 @@ Exit codes: 0, also if a system is not run; 1 if an answer or a file differs; 2 
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if o.list {
-				return list(out, all)
+				for _, s := range all {
+					fmt.Fprintf(out, "%-14s %s\n", s.name, s.about)
+				}
+				return nil
 			}
 			return o.run(ctx, out, stderr, all)
 		},
@@ -77,14 +80,6 @@ Exit codes: 0, also if a system is not run; 1 if an answer or a file differs; 2 
 	flags.BoolVar(&o.json, "json", false, "report as JSON")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress and no notes")
 	return cli.Program{Root: root, JSON: &o.json, Stdout: out, Stderr: stderr}.Run(ctx, args)
-}
-
-// list prints the systems.
-func list(w io.Writer, all []system) error {
-	for _, s := range all {
-		fmt.Fprintf(w, "%-14s %s\n", s.name, s.about)
-	}
-	return nil
 }
 
 // run tries the chosen systems and prints the report. The error is cli.ErrNo if anything differs.

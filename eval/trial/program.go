@@ -56,7 +56,7 @@ const patience, patienceEnd = 10 * time.Minute, 10 * time.Second
 // start starts a program. When ctx ends, it and all that it started are killed.
 func start(ctx context.Context, name string, args []string) (p *program, err error) {
 	p = &program{}
-	if p.Process, err = child.Start(ctx, name, nil, args...); err != nil {
+	if p.Process, err = child.Start(ctx, name, args...); err != nil {
 		return nil, err
 	}
 	if p.is, err = p.call("hello"); err != nil {

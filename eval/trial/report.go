@@ -1,9 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/bloomery/bloomery/internal/cli"
 )
 
 // The values of result.Status.
@@ -53,9 +54,7 @@ func (t *trial) fault(d *direction, format string, args ...any) {
 // report prints the results.
 func report(w io.Writer, all []result, asJSON bool) error {
 	if asJSON {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(all)
+		return cli.WriteJSON(w, all)
 	}
 	for _, r := range all {
 		fmt.Fprintf(w, "%s: %s\n", r.System, r.summary())

@@ -159,7 +159,7 @@ func TestOursFails(t *testing.T) {
 	if err != nil || !strings.HasPrefix(got[0].Failed, "bloomery, standard(fpr=0.01): 7 false negatives") {
 		t.Errorf("%+v, %v", got, err)
 	}
-	c.Ours.Args = []string{filepath.Join(t.TempDir(), "nothing")}
+	c.Ours = Command{filepath.Join(t.TempDir(), "nothing")}
 	if got, err = Run(t.Context(), c); err != nil || !strings.Contains(got[0].Failed, "bloomery: ") {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -169,7 +169,7 @@ func TestOursFails(t *testing.T) {
 func TestCancel(t *testing.T) {
 	c := small(t, "hangs")
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	c.Programs[0].Command.Env = []string{"FAKE_PID=" + pidFile}
+	t.Setenv("FAKE_PID", pidFile)
 	ctx, cancel := context.WithCancel(t.Context())
 	c.Progress = func(what string, _, _ int) {
 		if strings.Contains(what, "building") {

@@ -34,7 +34,7 @@ func self(t *testing.T, args ...string) Command {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Command{Args: append([]string{program}, args...)}
+	return append(Command{program}, args...)
 }
 
 var positives = regexp.MustCompile(`positives=\d+`)

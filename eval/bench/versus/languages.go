@@ -69,7 +69,7 @@ func prepareRust(ctx context.Context, folder string, w io.Writer) (p Program, er
 		return p, fmt.Errorf("rustc --version: %w", err)
 	}
 	p.Toolchain = string(bytes.TrimSpace(out))
-	p.Command = Command{Args: []string{program}}
+	p.Command = Command{program}
 	p.Versions, err = pins(filepath.Join(folder, "Cargo.lock"), `name = "([^"]+)"\nversion = "([^"]+)"`)
 	return p, err
 }
@@ -81,7 +81,7 @@ var javaFlags = []string{"-XX:+UseSerialGC", "-XX:MaxRAMPercentage=60"}
 func prepareJava(ctx context.Context, folder string, w io.Writer) (p Program, err error) {
 	p.Flags = strings.Join(javaFlags, " ")
 	p.Without = []Kind{Arrays} // its strings are arrays
-	if p.Command.Args, err = child.Maven(ctx, folder, "bloomery.Peer", w, javaFlags...); err != nil {
+	if p.Command, err = child.Maven(ctx, folder, "bloomery.Peer", w, javaFlags...); err != nil {
 		return p, err
 	}
 	p.Versions, err = pins(filepath.Join(folder, "pom.xml"), `<artifactId>([^<]+)</artifactId>\s*<version>([^<]+)`)
@@ -94,7 +94,7 @@ func prepareJava(ctx context.Context, folder string, w io.Writer) (p Program, er
 
 // greeted starts a program, ends it, and returns the name of its runtime.
 func greeted(ctx context.Context, c Command) (string, error) {
-	process, runtime, err := start(ctx, filepath.Base(c.Args[0]), c)
+	process, runtime, err := start(ctx, filepath.Base(c[0]), c)
 	if err != nil {
 		return "", err
 	}

@@ -9,18 +9,15 @@ import (
 	"github.com/bloomery/bloomery/eval/child"
 )
 
-// Command is how to start a program.
-type Command struct {
-	Args []string // the program and its arguments
-	Env  []string // added to the environment
-}
+// Command is a program and its arguments.
+type Command []string
 
 // process is a running program that answers commands. It is not safe for concurrent use.
 type process struct{ *child.Process }
 
 // start starts a program and greets it. Cancelling ctx kills the program.
 func start(ctx context.Context, name string, c Command) (p process, runtime string, err error) {
-	if p.Process, err = child.Start(ctx, name, c.Env, c.Args...); err != nil {
+	if p.Process, err = child.Start(ctx, name, c...); err != nil {
 		return p, "", err
 	}
 	hello, err := p.call("hello")
