@@ -123,7 +123,8 @@ func (f *dedupFlags) check(c *cobra.Command) error {
 		return fmt.Errorf("--save %v: want 1ms or more", f.interval)
 	}
 	f.in.numbers = true
-	if f.in.second = f.timeColumn; f.timeColumn != "" {
+	f.in.second, f.in.secondFlag = f.timeColumn, "time-column"
+	if f.timeColumn != "" {
 		f.in.parse = parseRowTime
 	}
 	f.in.block = 64 << 10 // less memory

@@ -39,7 +39,8 @@ partition then gets levels of its own kind, and the file is smaller.`,
 
 func (f *inputFlags) partitionFlag(c *cobra.Command) {
 	const help = "csv, tsv: column with the partition of each key, by `name` in the header row, or number from 1"
-	c.Flags().Func("partition-column", help, named(&f.second, "column"))
+	f.secondFlag = "partition-column"
+	c.Flags().Func(f.secondFlag, help, named(&f.second, "column"))
 }
 
 // exactFlags are the flags of exact build, update and verify.

@@ -24,7 +24,7 @@ type inputFlags struct {
 	delimiter          rune // 0 if not given
 	header, keep, null bool
 	rows               bool                         // keep whole rows; no flag
-	second             string                       // a second column: --partition-column or --value-column
+	second, secondFlag string                       // a second column, and the flag that names it, such as "time-column"
 	maxKey             int                          // 0: the limit of keyio
 	bad, normal        keyio.BadRows                // of --bad-rows and its default; "": stop
 	block              int                          // 0: the block size of keyio; no flag
@@ -97,7 +97,7 @@ func (f *inputFlags) options() (keyio.Options, error) {
 }
 
 // flagged names the flag in an error about an option of keyio.
-func flagged(err error) error {
+func (f *inputFlags) flagged(err error) error {
 	var wrong *filter.ConfigError
 	if !errors.As(err, &wrong) {
 		return err
@@ -107,7 +107,7 @@ func flagged(err error) error {
 	case "format":
 		flag = "input-format"
 	case "second":
-		flag = "column" // of partitions, values or times
+		flag = f.secondFlag
 	}
 	return fmt.Errorf("--%s %v: %s", flag, wrong.Value, wrong.Reason)
 }
@@ -186,7 +186,7 @@ func (a *app) source(f inputFlags, paths []string) (*source, error) {
 	s := &source{a: a, passes: o.BadRows == keyio.Pass}
 	o.Stdin, o.Progress = a.stdin, func(bytes int64) { s.p.Read.Store(bytes) }
 	s.Input, err = keyio.Open(paths, o)
-	return s, flagged(err)
+	return s, f.flagged(err)
 }
 
 // pass reads all keys once and shows its progress, unless what is empty. work gets batches in several goroutines, emit

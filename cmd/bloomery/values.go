@@ -76,6 +76,7 @@ const adviceSeparator = `Nothing was written. Give every key a value or none. If
 
 // read returns the flags of inputs with a value of that many bits beside each key, and where the values are.
 func (f *valueFlags) read(in inputFlags, bits int) (_ inputFlags, v keyio.Values, err error) {
+	in.secondFlag = "value-column"
 	switch {
 	case bits == 0 && f.column != "":
 		return in, v, errors.New("--value-column: the keys of this filter have no values at its build; " +
