@@ -3,24 +3,100 @@ package job
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"path/filepath"
 	"reflect"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// unread is a Store of which nothing can be read.
-type unread struct{ steps.Store }
-
-func (unread) Stat(context.Context, string) (steps.Object, error) {
-	return steps.Object{}, errors.New("no answer")
+// looked is a Store for Stat alone: it has objects of these names, or does not answer.
+type looked struct {
+	steps.Store
+	mu    sync.Mutex
+	names map[string]bool // nil: no answer
+	looks int
 }
 
-// TestMark: a mark ends the watch of its attempt, also one that begins later, and no other attempt. The tally counts what
-// is finished. Finish removes the mark, which ends the watches that are left; after it none is written. An output that
-// cannot be read ends no watch.
+func (l *looked) Stat(_ context.Context, name string) (steps.Object, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.looks++
+	switch {
+	case l.names == nil:
+		return steps.Object{}, errors.New("no answer")
+	case !l.names[name]:
+		return steps.Object{}, fs.ErrNotExist
+	}
+	return steps.Object{Name: name}, nil
+}
+
+func (l *looked) set(name string, there bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.names[name] = there
+}
+
+// TestWatchMark: a mark ends the watch of its attempt within a second, and no other one. The end of the plan ends the
+// others within five. An output that does not answer ends none, and a watch that is stopped reads nothing.
+func TestWatchMark(t *testing.T) {
+	p := new(steps.Plan)
+	plan := shardset.WorkName(p.ID(), steps.PlanName)
+	synctest.Test(t, func(t *testing.T) {
+		out := &looked{names: map[string]bool{plan: true}}
+		one, stopOne := watchMark(t.Context(), p, out, "one")
+		two, stopTwo := watchMark(t.Context(), p, out, "two")
+		defer stopOne()
+		defer stopTwo()
+		time.Sleep(time.Minute + time.Second/2) // not at a tick
+		if one.Err() != nil || two.Err() != nil {
+			t.Fatal(context.Cause(one), context.Cause(two))
+		}
+
+		for _, c := range []struct {
+			name    string
+			there   bool
+			watched context.Context
+			most    time.Duration
+			want    error
+		}{
+			{markName(p, "one"), true, one, time.Second, errCancelled}, {plan, false, two, 5 * time.Second, steps.ErrNoPlan},
+		} {
+			start := time.Now()
+			out.set(c.name, c.there)
+			<-c.watched.Done()
+			if took, err := time.Since(start), context.Cause(c.watched); took > c.most || !errors.Is(err, c.want) {
+				t.Errorf("after %v: %v, want %v", took, err, c.want)
+			}
+			if c.watched == one && two.Err() != nil {
+				t.Errorf("another attempt: %v", context.Cause(two))
+			}
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		out := new(looked)
+		watched, stop := watchMark(t.Context(), p, out, "one")
+		time.Sleep(time.Minute)
+		if watched.Err() != nil {
+			t.Errorf("an output that does not answer: %v", context.Cause(watched))
+		}
+		stop()
+		synctest.Wait()
+		looks := out.looks
+		time.Sleep(time.Minute)
+		if out.looks != looks || errors.Is(context.Cause(watched), errCancelled) {
+			t.Errorf("%d looks after the stop; %v", out.looks-looks, context.Cause(watched))
+		}
+	})
+}
+
+// TestMark: a mark ends the watch of its attempt, also one that begins later, and no other attempt. The tally counts
+// what is finished. Finish removes the mark, which ends the watches that are left; after it none is written.
 func TestMark(t *testing.T) {
 	pattern, _ := plain(t, 30_000)
 	c := config(pattern, filepath.Join(t.TempDir(), "set"), "blocked(fpr=0.01)")
@@ -43,9 +119,6 @@ func TestMark(t *testing.T) {
 	<-one.Done()
 	if !errors.Is(context.Cause(one), errCancelled) || !errors.Is(cause(out, "one"), errCancelled) || two.Err() != nil {
 		t.Errorf("%v; a late worker %v; another attempt %v", context.Cause(one), cause(out, "one"), two.Err())
-	}
-	if err := cause(unread{out}, "one"); err != nil {
-		t.Errorf("an output that cannot be read: %v", err)
 	}
 
 	var before, want tally
