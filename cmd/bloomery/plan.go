@@ -83,8 +83,11 @@ If no filter does it, the output says what is impossible and what comes nearest:
 	return c
 }
 
-var neverWrong = &plan.Impossible{What: "a rate of 0 needs an exact set: no filter can do it, since log2(1/ε) bits " +
-	"per key grow without limit; see bloomery exact"}
+var neverWrong = &plan.Impossible{
+	What: "a rate of 0 needs an exact set: no filter can do it, since log2(1/ε) bits per key grow without limit; see " +
+		"bloomery exact",
+	Nearest: []plan.Choice{}, // in JSON a list, not null
+}
 
 type planFlags struct {
 	plan.Needs
