@@ -194,8 +194,8 @@ func (f *Filter) probes(room *[MaxK]uint64, h filter.Hash) []uint64 {
 }
 
 // count returns how many additions of a key with these probes the counters can hold. Other goroutines may change the
-// filter at the same time. It loads all of them before it
-// compares the probes with each other, so that their cache misses overlap.
+// filter at the same time. It loads all of them before it compares the probes with each other, so that their cache
+// misses overlap.
 func (f *Filter) count(at []uint64) uint64 {
 	var room [MaxK]uint64
 	counters := room[:len(at)]

@@ -28,7 +28,8 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 		return
 	}
 
-	if len(f.words) < probe.InCache {
+	// Without a prefetch instruction the queries of a loop overlap more than groups do.
+	if len(f.words) < probe.InCache || !bitvec.Prefetches {
 		for i, h := range hs {
 			dst[i] = f.Has(h)
 		}
@@ -55,12 +56,12 @@ func (f *Filter) addMany(hs []filter.Hash) {
 	if k := f.kernel(); k.AddMany(hs) {
 		return
 	}
-	if len(f.words) >= probe.InCache {
+	if len(f.words) >= probe.InCache && bitvec.Prefetches {
 		f.addAhead(hs, false)
 		return
 	}
 
-	words, m, k := f.words, f.m, f.k
+	words, m, k := f.words, f.m, f.k // a loop without a ring is faster where nothing is prefetched
 	for _, h := range hs {
 		x, by := h.Lo, h.Hi
 		for range k {
@@ -91,7 +92,9 @@ func (f *Filter) addAhead(hs []filter.Hash, shared bool) {
 
 		if i < len(hs) {
 			probe.Positions(at, hs[i].Lo, hs[i].Hi, f.m)
-			bitvec.PrefetchBits(f.words, at)
+			if bitvec.Prefetches {
+				bitvec.PrefetchBits(f.words, at)
+			}
 		}
 	}
 }
