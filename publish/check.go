@@ -14,13 +14,13 @@ import (
 type Checked struct {
 	Release *Release
 	Signers []string // ids of the keys that claim to have signed; Verify checks them
-	Objects int      // objects that are named and right
+	Objects int      // named objects with the right content
 	Bytes   uint64   // their size
-	Deltas  int      // deltas that give the current filter
+	Deltas  int      // deltas that produce the current filter
 }
 
-// Check checks the folder of a publisher as a reader would: release.json, all objects that it and its history name,
-// with their hashes, the filter, and that each delta gives the current filter. It collects all errors; they wrap
+// Check checks the folder of a publisher as a reader would: release.json, the hashes of all objects that it and its
+// history name, the filter, and that each delta produces the current filter. It collects all errors; they wrap
 // ErrRelease, ErrVersion, ErrObject, or come from bloomery.Open and package delta. pinned keys, if any, must have
 // signed the release: see Verify. progress, if not nil, is called after each older release.
 func Check(ctx context.Context, dir string, pinned []PublicKey, progress func(done, all int)) (Checked, error) {
@@ -63,7 +63,7 @@ func (c *checker) failed(what string, err error) bool {
 	return err != nil
 }
 
-// readObject returns the content of an object that is right, else nil. It counts each object once.
+// readObject returns the content of an object, or nil if it is not right. It counts each object once.
 func (c *checker) readObject(ctx context.Context, what string, o object) []byte {
 	b, err := c.read(ctx, o, maxNumber)
 	if c.failed(what, err) {
@@ -124,7 +124,7 @@ func (c *checker) check(ctx context.Context, progress func(done, all int)) error
 	return errors.Join(c.errs...)
 }
 
-// step checks an older release, and that its delta gives the current one, whose parts are in sums.
+// step checks an older release, and that its delta produces the current one, whose parts are in sums.
 func (c *checker) step(ctx context.Context, step step, sums map[string]shard.Sum) {
 	what := fmt.Sprintf("release %d", step.Number)
 	old, _ := c.content(ctx, what, step.object)

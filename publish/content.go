@@ -22,13 +22,13 @@ import (
 
 // content is new content: a filter file, an exact set, or the manifest of a sharded set whose shards are objects.
 type content struct {
-	record         // without name, number and times
+	record         // name, number and times are not set
 	file    []byte // the file or the manifest
 	trimmed uint64 // total bytes of the trimmed form; 0 if there is none, or if this is it
 	due     string // why an exact set should be built anew, or empty
 }
 
-// mayPublish returns an error if a file or folder cannot be opened, or if it does not begin like a filter, an
+// mayPublish returns an error if a file or folder cannot be opened, or if its header is not the header of a filter, an
 // exact set or a sharded set of a known family. load checks the rest.
 func mayPublish(path string) error {
 	f, st, err := untrusted.OpenAny(path, os.O_RDONLY, 0)
@@ -118,7 +118,8 @@ type decoded struct {
 	trimmed uint64 // length of the trimmed form; 0 if there is none, or if this is it
 }
 
-// decodeFilter checks a filter file, header, checksums and content, and returns it, trimmed if asked for.
+// decodeFilter checks header, checksums and content of a filter file, and returns it, in the trimmed form if trim is
+// true.
 func decodeFilter(b []byte, trim bool) (decoded, error) {
 	f, _, err := container.FromBytes(b, container.Options{Check: accept})
 	if err != nil {
@@ -174,12 +175,12 @@ func loadSet(ctx context.Context, dir string, s *objects, o Options) (c *content
 	return c, err
 }
 
-// loadShards loads the shards of a manifest. It holds one of them in memory at a time.
+// loadShards loads the shards of a manifest. It holds one shard in memory at a time.
 func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects, o Options) (*content, error) {
 	m := shardset.Clone(old)
 	c := &content{record: record{Release: Release{Kind: Set, Spec: m.Spec.String(), Keys: m.Keys(),
 		FPRChosen: m.FPRChosen}}}
-	var saved uint64 // by the trimmed form
+	var saved uint64 // bytes that the trimmed form would save
 	for i := range m.Shards {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -15,8 +15,8 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// checkFolder returns an error if release.json or objects is a symbolic link, a pipe or the like: who can write the
-// folder could make the publisher read, replace and remove files elsewhere.
+// checkFolder returns an error if release.json or objects is a symbolic link, a pipe or the like: otherwise a user who
+// can write the folder could make the publisher read, replace and remove files elsewhere.
 func (p *publisher) checkFolder() error {
 	for path, folder := range map[string]bool{p.path(): false, p.store.dir: true} {
 		st, err := os.Lstat(path)
@@ -33,7 +33,7 @@ func (p *publisher) checkFolder() error {
 	return nil
 }
 
-// readRelease reads a release.json of at most maxRelease bytes. The error of a longer one wraps ErrRelease.
+// readRelease reads a release.json of at most maxRelease bytes. For a longer file the error wraps ErrRelease.
 func readRelease(ctx context.Context, path string) ([]byte, error) {
 	b, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxRelease})
 	if errors.Is(err, filter.ErrTooLarge) {
@@ -42,7 +42,7 @@ func readRelease(ctx context.Context, path string) ([]byte, error) {
 	return b, err
 }
 
-// readCurrent reads the current release and its history, if there are any that the next release may take over.
+// readCurrent reads the current release and its history, if the next release may build on them.
 func (p *publisher) readCurrent(ctx context.Context) error {
 	raw, err := readRelease(ctx, p.path())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,14 +71,15 @@ func (p *publisher) readCurrent(ctx context.Context) error {
 	return p.readHistory(ctx)
 }
 
-// isUntrusted reports whether an error says that a release.json cannot be used, not that it could not be read.
+// isUntrusted reports whether an error means that the content of a release.json cannot be used, rather than that it
+// could not be read.
 func isUntrusted(err error) bool {
 	return slices.ContainsFunc([]error{ErrUnsigned, ErrOtherKey, ErrSignature, ErrRelease, ErrVersion},
 		func(reason error) bool { return errors.Is(err, reason) })
 }
 
-// trusted returns the content of the current release.json. If the next release is signed, a key that signs it or one of
-// Options.Rotate must have signed this one, too.
+// trusted returns the content of the current release.json. If the next release is signed, a key of Options.Sign or
+// Options.Rotate must have signed the current one.
 func (p *publisher) trusted(raw []byte) (*record, error) {
 	if len(p.o.Sign) > 0 {
 		_, err := Verify(raw, p.o.signers()...)
@@ -95,8 +96,8 @@ func (p *publisher) trusted(raw []byte) (*record, error) {
 	return parseRecord(raw)
 }
 
-// readHistory reads the history of the current release. If it is damaged, there are no deltas, and a warning says so.
-// After another error it may be there the next time.
+// readHistory reads the history of the current release. If it is damaged, it adds a warning, and the next release has
+// no deltas. It returns other errors, since the next attempt may succeed.
 func (p *publisher) readHistory(ctx context.Context) error {
 	older, err := p.store.history(ctx, p.current)
 	if isUntrusted(err) || errors.Is(err, ErrObject) {
@@ -120,7 +121,7 @@ func (s *objects) history(ctx context.Context, r *record) (history, error) {
 	return parseHistory(b)
 }
 
-// findName sets the name of the release, and what the state files know about it.
+// findName sets the name of the release, and its entry in the state files.
 func (p *publisher) findName() (err error) {
 	if p.folder, err = folderOf(p.dir); err != nil {
 		return err
@@ -155,8 +156,8 @@ func (p *publisher) findName() (err error) {
 	return nil
 }
 
-// compareState compares the folder with the state files. A folder that is lost or older than they say is reported, and
-// the numbers go on behind theirs.
+// compareState compares the folder with the state files. If the folder was lost or is older than the state files, it
+// reports this, and the numbers continue after the newest number in the state files.
 func (p *publisher) compareState(ctx context.Context) error {
 	last, current := p.last, p.current
 	switch {
@@ -177,15 +178,15 @@ func (p *publisher) compareState(ctx context.Context) error {
 		p.warn(fmt.Errorf("%s has release %d, and the state of the key says that %d was the last one signed here: if "+
 			"nobody else has the key, it was stolen", p.path(), current.Number, last.Number))
 	}
-	if p.o.Number == 0 { // whether there will be a new release depends on the content
+	if p.o.Number == 0 { // whether a new release is needed depends on the content
 		return nil
 	}
 	_, err := p.number()
 	return err
 }
 
-// begin checks that a list of which nothing is known may start in the folder. It records that, so that a publisher that
-// was killed before its first release is not taken for one whose release.json is lost.
+// begin checks that a new list may start in the folder, and records that it has started. So if a publisher is killed
+// before its first release, the next one does not report a lost release.json.
 func (p *publisher) begin(ctx context.Context) error {
 	lost, err := p.store.hasAny()
 	if err != nil {
@@ -211,7 +212,7 @@ func (p *publisher) begin(ctx context.Context) error {
 	return p.states.record(ctx, lastSigned{Name: p.name})
 }
 
-// known returns the newest release that the folder or the state files know, or zero.
+// known returns the newest release in the folder or the state files, or zero.
 func (p *publisher) known() (newest lastSigned) {
 	if p.current != nil {
 		newest = p.current.signed()
@@ -238,12 +239,12 @@ func (p *publisher) number() (uint64, error) {
 	return used + 1, nil
 }
 
-// unchanged reports whether the current release has this content, and nothing newer may have been signed.
+// unchanged reports whether the current release has this content and no newer release may have been signed.
 func (p *publisher) unchanged(c *content) bool {
 	return p.current != nil && p.current.SHA256 == c.SHA256 && p.o.Number == 0 && p.report.Behind == 0
 }
 
-// checkContent compares new content with the newest release that is known: its kind stays, and it has not shrunk.
+// checkContent checks that new content has the kind of the newest known release and has not shrunk.
 func (p *publisher) checkContent(c *content) error {
 	was := p.known()
 	if was.Number == 0 {

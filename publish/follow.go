@@ -19,7 +19,7 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// DefaultFollowInterval is the largest time between two polls of a follower that succeed; see WithInterval.
+// DefaultFollowInterval is the largest time between successful polls; see WithInterval.
 const DefaultFollowInterval = time.Minute
 
 // FollowOption is an option of Follow and NewFollower.
@@ -47,26 +47,26 @@ func WithKeys(keys ...PublicKey) FollowOption {
 	return func(o *followOptions) { o.keys = append(o.keys, keys...) }
 }
 
-// WithInsecure makes a follower without keys take releases unchecked. Without it and without WithKeys only folders of
-// this machine are followed.
+// WithInsecure makes a follower without keys accept releases unchecked. Without it and without WithKeys, a Follower
+// accepts only local folders.
 func WithInsecure() FollowOption { return func(o *followOptions) { o.insecure = true } }
 
-// WithName refuses releases with another name. Default: the name of the first release that is seen.
+// WithName refuses releases with another name. Default: the name of the first accepted release.
 func WithName(name string) FollowOption { return func(o *followOptions) { o.name = name } }
 
-// WithInterval sets the largest time between two polls that succeed. Default: DefaultFollowInterval.
+// WithInterval sets the largest time between successful polls. Default: DefaultFollowInterval.
 func WithInterval(d time.Duration) FollowOption { return func(o *followOptions) { o.interval = d } }
 
 // WithMaxBytes limits the bytes of a release: of the filter file, or of all files of a sharded set, and of a trimmed
 // filter also in memory. Above it the error wraps filter.ErrTooLarge. Default: bloomery.DefaultMaxBytes.
 func WithMaxBytes(n uint64) FollowOption { return func(o *followOptions) { o.maxBytes = max(n, 1) } }
 
-// OnEvent calls f after every poll, with each of its events in turn, and with Expired when the release expires. f must
-// not call the Follower. No two functions of OnEvent and OnProgress run at the same time.
+// OnEvent calls f after every poll with each of its events, and with Expired when the release expires. f must not call
+// the Follower. Calls of OnEvent and OnProgress functions never overlap.
 func OnEvent(f func(Event)) FollowOption { return func(o *followOptions) { o.notify = f } }
 
-// OnProgress calls f while bodies are loaded, with the bytes that this poll has loaded and the bytes that it expects to
-// load, which may change. f must not call the Follower.
+// OnProgress calls f during downloads, with the bytes that the poll has loaded and the bytes that it expects to load,
+// which may change. f must not call the Follower.
 func OnProgress(f func(loaded, expected int64)) FollowOption {
 	return func(o *followOptions) { o.progress = f }
 }
@@ -74,7 +74,7 @@ func OnProgress(f func(loaded, expected int64)) FollowOption {
 // WithSource makes a follower read from s, such as a bucket. The follower then has the address of s.
 func WithSource(s transport.Source) FollowOption { return func(o *followOptions) { o.source = s } }
 
-// WithTransport configures requests to web servers. Its Stall and MinRate also bound polls of other sources.
+// WithTransport configures requests to web servers. Stall and MinRate also apply to polls of other sources.
 func WithTransport(c transport.Config) FollowOption {
 	return func(o *followOptions) { o.transport = c }
 }
@@ -93,23 +93,24 @@ func WithSecret(secret *filter.Secret) FollowOption {
 	}
 }
 
-// Follower keeps a file current with what a publisher publishes. The file is a filter file, an exact set or the folder
-// of a sharded set, and is always one complete release: it is replaced as by Set.Save. See Poll. Its methods are safe
-// for concurrent use, and several followers of one file, in one or many processes, poll one after the other.
+// Follower keeps a file current with the releases of a publisher. The file is a filter file, an exact set or the folder
+// of a sharded set, and is always one complete release: it is replaced atomically, as by Set.Save. See Poll. Its
+// methods are safe for concurrent use, and several followers of one file, in one or many processes, poll one after the
+// other.
 //
-// Beside FILE lie FILE.follow, with the newest release that each key has signed, FILE.follow.lock, which a poll locks,
-// and during a download FILE.part-*, which the next poll resumes. If FILE is a link, they lie beside its target.
-// WithForeign says who may own and write them.
+// It keeps these files beside FILE, or beside its target if FILE is a link: FILE.follow, with the newest release that
+// each key has signed; FILE.follow.lock, which a poll locks; and during a download FILE.part-*, which the next poll
+// resumes. See WithForeign for their owners and permissions.
 type Follower struct {
 	file    string
-	target  string // the file, or the target of its link when a poll began: state, lock and part files lie beside it
+	target  string // the file, or the target of its link at the start of a poll
 	source  transport.Source
 	options followOptions
-	kinds   []string // that it follows; nil: all
+	kinds   []string // the kinds that it follows; nil: all
 
 	polls  chan struct{} // has an element while a poll runs
 	sums   sums
-	newest atomic.Pointer[state] // that a poll has accepted
+	newest atomic.Pointer[state] // the newest accepted state
 	calls  sync.Mutex            // held while a function of the caller runs
 }
 
@@ -142,13 +143,13 @@ func NewFollower(address, file string, o ...FollowOption) (*Follower, error) {
 }
 
 // Follow keeps a file current until ctx ends or the Live is closed, and returns a Live of the file, which has every new
-// release at once. If there is a good file, Follow returns at once and polls in the background; else it waits until the
-// first release is loaded, or ctx ends, and tries again after transient errors. It returns all others: of
-// signatures, formats, names, secrets and limits, if the release cannot be opened, and if nothing is published at that
+// release at once. If the file exists and is valid, Follow returns at once and polls in the background; else it waits
+// until the first release is loaded or ctx ends, and retries after transient errors. It returns all other errors: of
+// signatures, formats, names, secrets and limits, if the release cannot be opened, and if nothing is published at the
 // address. If an exact set is published, the error wraps ErrKind.
 //
 // Live.Err returns the error of the last poll. It wraps ErrExpired as soon as the release has expired, and the cause of
-// ctx after ctx ends. See also OnEvent. WithOpen has the options of opening.
+// ctx after ctx ends. See also OnEvent. Options for opening the file are set by WithOpen.
 func Follow(ctx context.Context, address, file string, o ...FollowOption) (*bloomery.Live, error) {
 	return follow(ctx, address, file, o, []string{File, Set}, func(f *Follower, update updater) (*bloomery.Live, error) {
 		with := bloomery.WithUpdater(func(ctx context.Context, l *bloomery.Live, report func(error)) {
@@ -173,7 +174,7 @@ func FollowExact(ctx context.Context, address, file string, o ...FollowOption) (
 // its errors to report.
 type updater = func(ctx context.Context, reload func(context.Context) error, report func(error))
 
-// follow is Follow. open opens the file with a poll loop.
+// follow implements Follow. open opens the file with a poll loop.
 func follow[L any](
 	ctx context.Context, address, file string, o []FollowOption, kinds []string, open func(*Follower, updater) (L, error),
 ) (none L, err error) {
@@ -199,10 +200,10 @@ func follow[L any](
 			}
 			err = opened // the system has failed: too many open files, no memory
 		} else if !errors.Is(opened, fs.ErrNotExist) {
-			err = errors.Join(err, opened) // there is a file
+			err = errors.Join(err, opened) // the file exists
 		}
 
-		// Neither a later release nor time makes a wrong secret right, or a limit large enough.
+		// Waiting for a later release does not help against a wrong secret or a low limit.
 		final := errors.Is(opened, filter.ErrSecret) || errors.Is(opened, filter.ErrTooLarge)
 		if ctx.Err() != nil || final || !passes(err) {
 			return none, err
@@ -218,7 +219,7 @@ func follow[L any](
 	}
 }
 
-// updater returns a poll loop that ends with ctx. polled says that a poll was just made, and reported is its error.
+// updater returns a poll loop that ends with ctx. If polled is true, a poll was just made, and reported is its error.
 func (f *Follower) updater(ctx context.Context, polled bool, reported error) updater {
 	return func(inner context.Context, reload func(context.Context) error, report func(error)) {
 		inner, cancel := context.WithCancelCause(inner)

@@ -21,7 +21,7 @@ import (
 
 func (f *Follower) part(h shard.Sum) string { return f.target + partSuffix + h.String()[:partDigits] }
 
-// isPart reports whether a name belongs to a part file, or to the folder in which a set is tried.
+// isPart reports whether a name belongs to a part file, or to the folder in which a new set is opened for a trial.
 func (f *Follower) isPart(name string) bool {
 	digits, ok := strings.CutPrefix(name, filepath.Base(f.target)+partSuffix)
 	digits = strings.TrimSuffix(digits, trialSuffix)
@@ -29,8 +29,8 @@ func (f *Follower) isPart(name string) bool {
 	return ok && err == nil && len(digits) == partDigits
 }
 
-// clean removes all part files but keep, and reports whether there was one. With spare it leaves the newest other one:
-// a poll that loads a delta must not lose what an earlier one has loaded of the whole file.
+// clean removes all part files except keep, and reports whether there was one. With spare it also leaves the newest
+// other one: a poll that loads a delta must not lose the part of the whole file that an earlier poll has loaded.
 func (f *Follower) clean(keep string, spare bool) (removed bool) {
 	all, _ := os.ReadDir(filepath.Dir(f.target))
 	var other string
@@ -50,8 +50,7 @@ func (f *Follower) clean(keep string, spare bool) (removed bool) {
 	return removed
 }
 
-// download loads an object into its part file, from where an earlier download has ended, checks it, and returns the
-// path.
+// download loads an object into its part file, resuming an earlier download, checks it, and returns the path.
 func (p *poll) download(ctx context.Context, o object) (path string, err error) {
 	if err := o.check(maxNumber); err != nil {
 		return "", err
@@ -65,7 +64,7 @@ func (p *poll) download(ctx context.Context, o object) (path string, err error) 
 	}
 
 	resumed, err := p.fill(ctx, out, o)
-	if resumed && errors.Is(err, ErrObject) { // what was there may have been damaged
+	if resumed && errors.Is(err, ErrObject) { // the resumed part may have been damaged
 		_, err = p.fill(ctx, out, o)
 	}
 	err = errors.Join(err, out.Close())
@@ -75,8 +74,9 @@ func (p *poll) download(ctx context.Context, o object) (path string, err error) 
 	return path, err
 }
 
-// openPart opens or creates a part file. What nobody but this user or root may have written is resumed. All else with
-// that name, such as a link, is removed; if that fails, it is an error. WithForeign accepts the files of others.
+// openPart opens or creates a part file. It resumes a file that only this user or root may have written. It removes
+// anything else with that name, such as a link, and returns an error if that fails. WithForeign accepts the files of
+// other users.
 func (p *poll) openPart(path string) (*os.File, error) {
 	g := p.options.guard
 	out, st, err := g.open(path, os.O_RDWR)
@@ -97,8 +97,8 @@ func (p *poll) openPart(path string) (*os.File, error) {
 	return out, err
 }
 
-// fill is one attempt of download. It reports whether it has used bytes that were there. If the error wraps ErrObject,
-// the file is empty.
+// fill is one attempt of download. It reports whether it has used bytes that were already in the file. If the error
+// wraps ErrObject, the file is empty.
 func (p *poll) fill(ctx context.Context, out *os.File, o object) (resumed bool, err error) {
 	at, err := out.Seek(0, io.SeekEnd)
 	if err == nil && uint64(at) < o.Bytes {
@@ -116,7 +116,7 @@ func (p *poll) fill(ctx context.Context, out *os.File, o object) (resumed bool, 
 	return at > 0, err
 }
 
-// loadRest appends to a file of at bytes what is missing.
+// loadRest appends the missing bytes to a file of at bytes.
 func (p *poll) loadRest(ctx context.Context, out *os.File, at int64, o object) error {
 	name := objectName(o.SHA256)
 	got, err := p.get(ctx, name, transport.Request{Offset: at, MaxBytes: int64(o.Bytes)})
@@ -127,7 +127,7 @@ func (p *poll) loadRest(ctx context.Context, out *os.File, at int64, o object) e
 	if got.Size >= 0 && uint64(got.Size) != o.Bytes {
 		return fmt.Errorf("%w: the server has %d bytes, and the release names %d", ErrObject, got.Size, o.Bytes)
 	}
-	if got.Offset != at { // the server sends all
+	if got.Offset != at { // the server sends the whole object
 		at = 0
 		_, err := out.Seek(0, io.SeekStart)
 		if err = errors.Join(err, out.Truncate(0)); err != nil {
@@ -146,7 +146,8 @@ func (p *poll) loadRest(ctx context.Context, out *os.File, at int64, o object) e
 	return nil
 }
 
-// copyPart copies the part file of an object, and checks what it copies: the file may have changed since it was loaded.
+// copyPart copies the part file of an object, and checks the copied bytes: the file may have changed since it was
+// loaded.
 func (p *poll) copyPart(ctx context.Context, w io.Writer, path string, o object) error {
 	in, _, err := p.options.guard.open(path, os.O_RDONLY)
 	if err != nil {
@@ -185,9 +186,9 @@ func (p *poll) object(ctx context.Context, o object) (b []byte, err error) {
 	return b, o.match(b)
 }
 
-// pace ends a poll whose requests take longer than patience + bytes / rate, all together: redirects, headers and bodies
-// that come slowly. Time between requests, for the files of this machine, does not count. So a poll ends soon although
-// each part of an answer comes within its own limit, and a large download goes on as long as it makes progress.
+// pace ends a poll whose requests together take longer than patience + bytes / rate, including redirects, headers and
+// bodies. Time between requests, spent on local files, does not count. So a slow poll ends even if each part of an
+// answer arrives within its own limit, and a large download continues as long as it makes progress.
 type pace struct {
 	rate    float64 // bytes a second
 	timer   *time.Timer
@@ -208,14 +209,14 @@ func newPace(patience time.Duration, rate int64, cancel context.CancelCauseFunc)
 	return p
 }
 
-// longest is far above the time of any poll, and far below the largest Duration.
+// longest is far longer than any poll, and far below the largest Duration.
 const longest = 50 * 365 * 24 * time.Hour
 
 func (p *pace) start()       { p.step(true, 0) }
 func (p *pace) loaded(n int) { p.step(true, n) }
 func (p *pace) stop()        { p.step(false, 0) }
 
-// step takes off the time of the request since the last step, and adds that for n bytes.
+// step subtracts the time of the request since the last step from the remaining time, and adds the time for n bytes.
 func (p *pace) step(running bool, n int) {
 	now := time.Now()
 	if p.running {
@@ -228,7 +229,7 @@ func (p *pace) step(running bool, n int) {
 	}
 }
 
-// get is Source.Get, at the pace of the poll. Closing the body is needed also if there is none.
+// get is Source.Get, at the pace of the poll. The caller must close the body even if it is empty.
 func (p *poll) get(ctx context.Context, name string, r transport.Request) (*transport.Object, error) {
 	p.pace.start()
 	o, err := p.source.Get(ctx, name, r)
@@ -247,7 +248,7 @@ func (p *poll) get(ctx context.Context, name string, r transport.Request) (*tran
 	return &got, nil
 }
 
-// paced is a body whose bytes are counted.
+// paced is a body that reports its bytes to the pace.
 type paced struct {
 	io.ReadCloser
 	ctx context.Context

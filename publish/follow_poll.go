@@ -17,14 +17,14 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Poll makes the file current. It asks for release.json. Unless that is as before, it checks its signature, format,
-// name, number and expiry, loads the delta from the file's content if there is one that is smaller than the whole, else
-// all of it, compares it with its hash, opens it, and replaces the file.
+// Poll makes the file current. It requests release.json. If that has changed, Poll checks its signature, format, name,
+// number and expiry. It then loads the delta from the current file if there is one and it is smaller than the new file,
+// else the whole file, compares the result with its hash, opens it, and replaces the file.
 //
 // It returns Updated or Unchanged, with an error wrapping ErrExpired if the release has expired. On any other error the
-// Event is zero and the file is as before, and complete. It ends soon after ctx does. Its requests take at most
-// 2 × Stall + bytes / MinRate of transport.Config together; the next poll resumes a download that takes longer. It
-// waits for the lock of other followers for at most 2 × Stall. Then the error wraps transport.ErrStalled.
+// Event is zero and the file is unchanged and complete. Poll returns soon after ctx ends. Its requests together take at
+// most 2 × Stall + bytes / MinRate of transport.Config; the next poll resumes a download that takes longer. It waits at
+// most 2 × Stall for the lock of other followers. After these times the error wraps transport.ErrStalled.
 func (f *Follower) Poll(ctx context.Context) (Event, error) {
 	target, err := f.options.guard.follows(f.file)
 	if err != nil {
@@ -63,11 +63,11 @@ type poll struct {
 	pace      *pace
 	last      string // the part file of the last download
 	loaded    int64  // bytes of all bodies
-	expected  int64  // bytes of all bodies that are known to be loaded
+	expected  int64  // expected bytes of all bodies
 	unused    error  // why a delta was not used
 }
 
-// makeCurrent asks for the release, and replaces the file unless it is that release already.
+// makeCurrent requests the release, and replaces the file unless it already is that release.
 func (p *poll) makeCurrent(ctx context.Context) (Event, error) {
 	request := transport.Request{MaxBytes: maxRelease}
 	if s := p.was; p.held.sum == s.SHA256 && s.URL == p.source.String() && p.stands(s) {
@@ -101,7 +101,7 @@ func (p *poll) makeCurrent(ctx context.Context) (Event, error) {
 	p.removeAbandoned()
 	event.Delta, event.From, err = p.update(ctx)
 	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
-	if full && p.clean(p.last, false) { // a part of a release that never fitted
+	if full && p.clean(p.last, false) { // the part of a release for which the disk is too small
 		event.Delta, event.From, err = p.update(ctx)
 	}
 	if err != nil {
@@ -113,7 +113,7 @@ func (p *poll) makeCurrent(ctx context.Context) (Event, error) {
 	return event, nil
 }
 
-// removeLeftovers removes what a follower has left that was killed, when the file is current.
+// removeLeftovers removes the files that a killed follower has left, once the file is current.
 func (p *poll) removeLeftovers(ctx context.Context) {
 	p.clean("", false)
 	p.removeAbandoned()
@@ -122,7 +122,7 @@ func (p *poll) removeLeftovers(ctx context.Context) {
 	}
 }
 
-// removeAbandoned removes the temporary files of a follower that was killed.
+// removeAbandoned removes the temporary files of a killed follower.
 func (p *poll) removeAbandoned() {
 	own := filepath.Base(p.target)
 	container.RemoveAbandoned(filepath.Dir(p.target), func(name string) bool {
@@ -130,8 +130,8 @@ func (p *poll) removeAbandoned() {
 	})
 }
 
-// mayReplace returns an error if the release is too large, if the path of the file has something of another kind, or if
-// it was never followed and is no filter: the path may be a mistake.
+// mayReplace returns an error if the release is too large, if the path has content of another kind, or if it was never
+// followed and is not a filter, since the path may be a mistake.
 func (p *poll) mayReplace() error {
 	folder := p.kind().folder
 	h := p.held
@@ -159,8 +159,8 @@ func (p *poll) mayReplace() error {
 	return lasting{fmt.Errorf("%s exists and is no filter; remove it first or name another file", p.file)}
 }
 
-// update replaces the file by the release: by the delta from the release before, if that is smaller and can be used,
-// else by the whole. It also returns the number of the release before, or 0 if it is not known.
+// update replaces the file by the release. It uses the delta from the previous release if it is smaller and usable,
+// else the whole file. It also returns the number of the previous release, or 0 if it is not known.
 func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error) {
 	d, from := p.delta(ctx)
 	var content loaded
@@ -175,7 +175,7 @@ func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error
 	if !byDelta {
 		p.expected = p.loaded + int64(p.release.Total)
 		if content, err = p.kind().whole(ctx, p); err != nil && p.unused != nil {
-			err = fmt.Errorf("%w; the delta was not used: %v", err, p.unused) // why the whole failed decides what is next
+			err = fmt.Errorf("%w; the delta was not used: %v", err, p.unused) // callers check the error of the whole
 		}
 	}
 
@@ -187,7 +187,7 @@ func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error
 
 func (p *poll) kind() kind { return kinds[p.release.Kind] }
 
-// patch makes the release from what is held and a delta.
+// patch makes the release from the current file and a delta.
 func (p *poll) patch(ctx context.Context, d *object) (c loaded, err error) {
 	text, err := p.object(ctx, *d)
 	if err != nil {
@@ -212,7 +212,7 @@ func (p *poll) patch(ctx context.Context, d *object) (c loaded, err error) {
 	return c, err
 }
 
-// delta returns the delta from what is held to the release, or nil, and the number of the release that is held, or 0.
+// delta returns the delta from the current file to the release, or nil, and the number of the current release, or 0.
 func (p *poll) delta(ctx context.Context) (d *object, from uint64) {
 	if p.was.SHA256 == p.held.sum {
 		from = p.was.Release
@@ -247,7 +247,7 @@ func (p *poll) delta(ctx context.Context) (d *object, from uint64) {
 	return nil, from
 }
 
-// held is what there is at the path of the file.
+// held describes the content at the path of the file.
 type held struct {
 	exists, folder bool
 	sum            shard.Sum // of the file or of the manifest of a complete set, or zero
@@ -256,7 +256,7 @@ type held struct {
 	manifest       *shard.Manifest // or nil if it cannot be read
 }
 
-// look returns what there is at the path of the file.
+// look returns a description of the content at the path of the file.
 func (f *Follower) look(ctx context.Context) (h held, err error) {
 	st, err := os.Stat(f.file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -271,7 +271,7 @@ func (f *Follower) look(ctx context.Context) (h held, err error) {
 		err = f.lookSet(ctx, &h)
 	case !st.Mode().IsRegular():
 		err = f.notRegular()
-	case uint64(st.Size()) <= f.options.maxBytes: // else no release that may be installed is as long
+	case uint64(st.Size()) <= f.options.maxBytes: // a longer file cannot be an installed release
 		var k known
 		k, err = f.sums.lookUp(ctx, f.file)
 		h.sum, h.file = k.sum, k.info
@@ -279,7 +279,7 @@ func (f *Follower) look(ctx context.Context) (h held, err error) {
 	return h, err
 }
 
-// notRegular is the error if the path has a pipe, a device or a socket, which nobody must open.
+// notRegular is the error if the path is a pipe, a device or a socket, which must not be opened.
 func (f *Follower) notRegular() error {
 	return fmt.Errorf("%s: %w; name another", f.file, untrusted.ErrNotRegular)
 }

@@ -16,27 +16,27 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// EventKind says what a poll has found.
+// EventKind is the kind of an Event.
 type EventKind string
 
 // The kinds of events.
 const (
-	Updated   EventKind = "updated"   // the file is a new release now
+	Updated   EventKind = "updated"   // the file has been replaced by a new release
 	Unchanged EventKind = "unchanged" // the file is the newest release of the server
-	// Expired: the newest release of the server has expired. It comes after Updated or Unchanged, and
-	// within seconds after the release expires, also while a poll waits for a server.
+	// Expired: the newest release of the server has expired. This event follows Updated or Unchanged, and comes within
+	// seconds after the release expires, even while a poll waits for a server.
 	Expired EventKind = "expired"
-	Failed  EventKind = "failed" // a poll has failed; the file is as before
+	Failed  EventKind = "failed" // a poll has failed; the file is unchanged
 )
 
-// Event is what a poll has found.
+// Event is a result of a poll.
 type Event struct {
 	Kind    EventKind
-	Release Release       // Updated: the release that the file is now. Unchanged: only its Number.
-	From    uint64        // Updated: the number of the release before, or 0 if it is not known
+	Release Release       // Updated: the release that the file now has. Unchanged: only its Number.
+	From    uint64        // Updated: the number of the previous release, or 0 if it is not known
 	Bytes   int64         // Updated, Unchanged: length of all bodies that were loaded
-	Delta   bool          // Updated: it was made by a delta; else it was loaded whole
-	Unused  error         // Updated: why a delta was not used although there was one, or nil
+	Delta   bool          // Updated: the file was made by a delta; otherwise it was loaded whole
+	Unused  error         // Updated: why an existing delta was not used, or nil
 	Err     error         // Expired: wraps ErrExpired. Failed: why.
 	Retry   time.Duration // Failed: until the next poll, or 0 if there is none
 }
@@ -72,17 +72,18 @@ func (e Event) updated() string {
 	return s
 }
 
-// Run polls until ctx ends, and returns the cause. The first poll is at once, the second after a random part of the
+// Run polls until ctx ends, and returns the cause. The first poll is immediate, the second after a random part of the
 // interval, and later ones after 90% to 100% of it, so that followers that start together do not poll together. After
-// errors the time doubles, up to 10 times the interval, of which a random half is left out. See OnEvent.
+// errors the time doubles, up to 10 times the interval, and is then reduced by a random share of up to half. See
+// OnEvent.
 func (f *Follower) Run(ctx context.Context) error { return f.run(ctx, false, func(Event, error) {}) }
 
-// lookEvery is the time between two looks at the clock. A computer that sleeps, or whose clock is set, may reach the
-// expiry earlier than a timer does. The first look is late enough for a poll that just replaces an expired release.
+// lookEvery is the interval at which the clock is checked. If the computer sleeps or its clock is set, the expiry may
+// come before a timer fires. The first check is late enough for a poll that is replacing an expired release.
 const lookEvery = time.Second
 
-// run is Run, with a function that gets what each poll returns before OnEvent does, and Expired events. If the file was
-// just polled, the first poll is left out.
+// run is Run with a function after, which gets the result of each poll before OnEvent does, and Expired events. If
+// polled is true, it skips the first poll.
 func (f *Follower) run(ctx context.Context, polled bool, after func(Event, error)) error {
 	r := runner{Follower: f, after: after, first: !polled}
 	if r.newest.Load() == nil {
@@ -130,10 +131,10 @@ type runner struct {
 	first    bool // no poll has ended
 	failures int
 	failed   error  // of the last poll, or nil
-	told     *state // whose expiry was told
+	told     *state // the state whose expiry was reported
 }
 
-// ended tells what a poll has returned, and returns the time until the next one.
+// ended reports the result of a poll, and returns the time until the next one.
 func (r *runner) ended(event Event, err error) time.Duration {
 	if event.Kind == "" {
 		r.failed = err
@@ -154,7 +155,7 @@ func (r *runner) ended(event Event, err error) time.Duration {
 	return wait
 }
 
-// failing returns the error of the last poll, with the one of an expired release.
+// failing returns the error of the last poll, joined with the error of an expired release.
 func (r *runner) failing() error {
 	if s := r.newest.Load(); s != nil {
 		return errors.Join(r.failed, r.expired(s))
@@ -162,7 +163,7 @@ func (r *runner) failing() error {
 	return r.failed
 }
 
-// look tells once when the newest release expires.
+// look reports once that the newest release has expired.
 func (r *runner) look() {
 	s := r.newest.Load()
 	if s == nil || s == r.told {
@@ -184,7 +185,7 @@ func (f *Follower) start() time.Duration {
 // maxBackoff is the largest time between two polls in intervals.
 const maxBackoff = 10
 
-// delay returns the time until the next poll after so many failed ones.
+// delay returns the time until the next poll after that many failed polls.
 func (f *Follower) delay(failures int, err error) time.Duration {
 	interval := float64(f.options.interval)
 	if failures == 0 {
@@ -214,17 +215,17 @@ func (f *Follower) tell(e Event, err error, wait time.Duration) {
 	}
 }
 
-// permanent are the errors that another poll will hardly mend.
+// permanent are the errors that another poll will hardly fix.
 var permanent = []error{ErrUnsigned, ErrOtherKey, ErrSignature, ErrRelease, ErrVersion, ErrOlder, ErrConflict,
 	ErrOtherName, ErrKind, ErrState, ErrForeign, filter.ErrTooLarge, untrusted.ErrNotRegular, fs.ErrPermission}
 
-// lasting marks another error that only another release or other options can mend.
+// lasting marks other errors that only another release or other options can fix.
 type lasting struct{ error }
 
 func (l lasting) Unwrap() error { return l.error }
 
-// absent marks the error that the folder of the file, or the release.json of an address, does not exist: somebody must
-// make it. An object that does not exist may come, since mirrors copy in any order.
+// absent marks the error that the folder of the file, or the release.json of an address, does not exist: a user must
+// create it. A missing object is not marked: it may appear later, since mirrors copy in any order.
 func absent(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return lasting{err}
@@ -233,7 +234,7 @@ func absent(err error) error {
 }
 
 // cannotOpen returns the error of a release that this program cannot open, or nil. It is lasting unless the system has
-// failed, for example without memory.
+// failed, for example by running out of memory.
 func cannotOpen(err error) error {
 	if err == nil {
 		return nil
@@ -245,7 +246,7 @@ func cannotOpen(err error) error {
 	return lasting{err}
 }
 
-// passes reports whether an error is transient: another poll may succeed.
+// passes reports whether an error is transient, so that another poll may succeed.
 func passes(err error) bool {
 	is := func(p error) bool { return errors.Is(err, p) }
 	return !slices.ContainsFunc(permanent, is) && !errors.As(err, new(lasting))

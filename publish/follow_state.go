@@ -22,13 +22,13 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Names of the files beside the one that is followed. The lock has a file of its own, since the state is replaced by
-// rename and a replaced file has lost its lock.
+// Suffixes of the files beside the followed file. The lock has its own file, since the state is replaced by rename and
+// a replaced file loses its lock.
 const (
 	stateSuffix = ".follow"
 	lockSuffix  = ".follow.lock"
-	partSuffix  = ".part-" // and partDigits digits of the SHA-256
-	trialSuffix = ".set"   // after those, of a folder
+	partSuffix  = ".part-" // followed by partDigits digits of the SHA-256
+	trialSuffix = ".set"   // follows the digits in the name of a folder
 )
 
 const partDigits = 16
@@ -38,8 +38,8 @@ const (
 	maxState    = 1 << 20 // bytes; a key needs 150
 )
 
-// state is what a follower keeps of the release that it has accepted last, and of the newest one of each key. It is
-// written before the file is replaced, so that no number goes back, whenever the follower is killed.
+// state describes the last accepted release, and the newest release of each key. It is written before the file is
+// replaced, so that no number goes back even if the follower is killed.
 type state struct {
 	Name string `json:"name"`
 	newest
@@ -166,7 +166,7 @@ func (f *Follower) expired(s *state) error {
 		ErrExpired, s.Release, s.Name, s.Expires.UTC().Format(timeForm), now.UTC().Format(timeForm))
 }
 
-// sums keeps the SHA-256 of files until they change. It is not safe for concurrent use.
+// sums caches the SHA-256 of files until they change. It is not safe for concurrent use.
 type sums map[string]known
 
 type known struct {
@@ -179,7 +179,7 @@ func same(was, now fs.FileInfo) bool {
 	return os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime())
 }
 
-// lookUp returns what is known of a file, with its SHA-256.
+// lookUp returns the cached facts of a file, with its SHA-256.
 func (s sums) lookUp(ctx context.Context, path string) (k known, err error) {
 	in, now, err := untrusted.Open(path)
 	if err != nil {
@@ -199,10 +199,10 @@ func (s sums) lookUp(ctx context.Context, path string) (k known, err error) {
 	return k, nil
 }
 
-// The number of a release must not go down: else a mirror could serve an old one. But a thief of a key can sign the
-// largest number there is. So the number counts for the keys that signed it, and the floor of the next release is the
-// largest number of the keys that are pinned now. A reader that pins only the next key of the publisher is free of what
-// the stolen key alone has signed.
+// The number of a release must not go down: otherwise a mirror could serve an old release. But the thief of a key can
+// sign the largest possible number. So numbers are stored per key, and the next release must not be below the largest
+// number of the keys that are pinned now. A reader that pins only a new key of the publisher ignores numbers that only
+// the stolen key has signed.
 
 // newest is the newest release that a key has verified.
 type newest struct {
@@ -210,7 +210,7 @@ type newest struct {
 	SHA256  shard.Sum `json:"sha256"`
 }
 
-// unchecked stands for a key in state.Seen: releases that were taken without a check.
+// unchecked takes the place of a key id in state.Seen for releases that were accepted without a check.
 const unchecked = "unchecked"
 
 // ids returns the ids of the pinned keys, or unchecked if there are none.
@@ -238,8 +238,8 @@ func (f *Follower) signers(text []byte) (ids []string, err error) {
 	return ids, err
 }
 
-// mayFollow returns an error wrapping ErrOlder or ErrConflict unless a release may follow what the pinned keys have
-// verified.
+// mayFollow returns an error wrapping ErrOlder or ErrConflict unless a release may follow the releases that the pinned
+// keys have verified.
 func (f *Follower) mayFollow(was *state, next newest) error {
 	floor, by := newest{}, ""
 	for _, id := range f.ids() {
@@ -261,8 +261,8 @@ func (f *Follower) mayFollow(was *state, next newest) error {
 	return fmt.Errorf("%w: %d, and %d was seen before, %s", ErrOlder, next.Release, floor.Release, by)
 }
 
-// stands reports whether the release of a state would be accepted again: a key that is pinned has signed what the state
-// says of it, and the name and number are right. Only then may a server answer that nothing has changed.
+// stands reports whether the release of a state would be accepted again: a pinned key has signed it, and its name and
+// number are still right. Only then may the request accept the answer that nothing has changed.
 func (f *Follower) stands(s *state) bool {
 	return slices.Contains(f.ids(), cmp.Or(s.Key, unchecked)) && f.mayFollow(s, s.newest) == nil &&
 		(f.options.name == "" || f.options.name == s.Name)

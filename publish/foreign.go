@@ -15,28 +15,28 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// WithForeign makes a Follower accept a folder that others may write, and state, lock and part files and a followed
-// link that belong to others. These others can then stop its updates and make it accept an older release again. They
-// still cannot make it install anything but a published release. State, lock and part files that are links are never
-// followed.
+// WithForeign makes a Follower accept a folder that other users may write, and state, lock and part files and a
+// followed link that belong to other users. These users can then stop its updates and make it accept an older release
+// again. They cannot make it install anything except a published release. State, lock and part files that are links are
+// never followed.
 //
-// Without it the error wraps ErrForeign. A folder is accepted if only its owner may write it, and the owner is this
-// user or root; also with the group of the same number as the owner, with the sticky bit, as /tmp, and, if this user is
-// root, with any owner. The other files must belong to this user or root. The followed file may have any owner. On
-// systems whose files have no Unix owners, all are accepted.
+// Without it the error wraps ErrForeign. A folder is accepted if its owner is this user or root (or anyone, if this
+// user is root), and if only the owner may write it. The group with the same number as the owner may also write it, and
+// so may anyone in a folder with the sticky bit, such as /tmp. State, lock and part files and a link must belong to
+// this user or root. The followed file may have any owner. On systems without Unix owners, all files are accepted.
 func WithForeign() FollowOption { return func(o *followOptions) { o.guard.off = true } }
 
-// guard refuses what another user of this machine could change.
+// guard refuses files and folders that another user of this machine could change.
 type guard struct {
 	off   bool
-	owner func(path string, st fs.FileInfo) (owner, bool) // not ok: files have no owner here
+	owner func(path string, st fs.FileInfo) (owner, bool) // ok is false on systems without owners
 	user  int
 }
 
 type owner struct{ uid, gid, links int }
 
-// folder returns an error wrapping ErrForeign if others may replace the files of a folder. strict allows no other owner
-// for root: in a sticky folder, anybody can make a folder.
+// folder returns an error wrapping ErrForeign if other users may replace the files of a folder. With strict, the folder
+// must belong to root if this user is root: in a sticky folder, anybody can create a folder.
 func (g guard) folder(dir string, strict bool) error {
 	st, err := os.Stat(dir)
 	if err != nil {
@@ -54,14 +54,14 @@ func (g guard) folder(dir string, strict bool) error {
 	return nil
 }
 
-// stranger returns the owner of a file, and reports whether that is neither this user nor root.
+// stranger returns the owner of a file, and reports whether the owner is neither this user nor root.
 func (g guard) stranger(path string, st fs.FileInfo) (uid int, is bool) {
 	by, ok := g.owner(path, st)
 	return by.uid, ok && by.uid != g.user && by.uid != 0
 }
 
-// shared reports whether others than its owner may write a file or folder. A group of the same number as the owner is
-// the one that most systems give to each user.
+// shared reports whether users other than its owner may write a file or folder. A group with the same number as the
+// owner does not count: most systems give each user such a private group.
 func (g guard) shared(path string, st fs.FileInfo) bool {
 	by, ok := g.owner(path, st)
 	return ok && (st.Mode()&0o002 != 0 || st.Mode()&0o020 != 0 && by.gid != by.uid)
@@ -75,7 +75,7 @@ func (g guard) trusts(path string, st fs.FileInfo) error {
 	return nil
 }
 
-// noLink returns an error wrapping ErrForeign if a path names a link.
+// noLink returns an error wrapping ErrForeign if the path is a link.
 func (g guard) noLink(path string) error {
 	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSymlink != 0 {
 		return fmt.Errorf("%s: %w: it is a link", path, ErrForeign)
@@ -83,7 +83,7 @@ func (g guard) noLink(path string) error {
 	return nil
 }
 
-// open opens a regular file that belongs to this user or root. It follows no link.
+// open opens a regular file that belongs to this user or root. It does not follow links.
 func (g guard) open(path string, flag int) (*os.File, fs.FileInfo, error) {
 	if err := g.noLink(path); err != nil {
 		return nil, nil, err
@@ -99,8 +99,9 @@ func (g guard) open(path string, flag int) (*os.File, fs.FileInfo, error) {
 	return f, st, nil
 }
 
-// follows returns the path of the followed file, or of the target of its link. The error wraps ErrForeign if others may
-// change the link, its folder or the folder of the target. A folder that is followed must itself not be open to others.
+// follows returns the path of the followed file, or of the target of its link. The error wraps ErrForeign if other
+// users may change the link, its folder or the folder of the target. If the followed file is a folder, other users must
+// not be able to write it either.
 func (g guard) follows(file string) (target string, err error) {
 	if err := g.folder(filepath.Dir(file), false); err != nil {
 		return "", err
@@ -132,7 +133,7 @@ func (g guard) follows(file string) (target string, err error) {
 	return target, err
 }
 
-// remove removes a file, or a folder with all that is in it unless it belongs to another user.
+// remove removes a file, or a folder with its content unless the folder belongs to another user.
 func (g guard) remove(path string) error {
 	st, err := os.Lstat(path)
 	if err == nil && st.IsDir() && g.trusts(path, st) == nil {
@@ -144,7 +145,7 @@ func (g guard) remove(path string) error {
 	return nil
 }
 
-// perm returns the permissions of a new file or folder that others must not write, or with private must not open.
+// perm returns the permissions of a new file or folder: other users may not write it, or with private may not open it.
 func (g guard) perm(mode, private fs.FileMode) fs.FileMode {
 	if g.off {
 		return mode
@@ -152,8 +153,8 @@ func (g guard) perm(mode, private fs.FileMode) fs.FileMode {
 	return private
 }
 
-// lock takes the lock of the file against other followers of it, by whatever name they know it. After patience, the
-// error wraps transport.ErrStalled.
+// lock takes the lock of the file against other followers, even if they use another name of the file. After patience,
+// the error wraps transport.ErrStalled.
 func (f *Follower) lock(ctx context.Context, target string) (unlock func(), err error) {
 	path := target + lockSuffix
 	waiting, cancel := context.WithTimeoutCause(ctx, f.patience(), fmt.Errorf("%s: %w: another follower has held "+
@@ -165,7 +166,7 @@ func (f *Follower) lock(ctx context.Context, target string) (unlock func(), err 
 		return nil, context.Cause(waiting)
 	}
 	if f.target != target {
-		f.target = target // under the lock of polls
+		f.target = target // polls hold the lock, so no other poll reads it now
 	}
 	g := f.options.guard
 	var file *os.File

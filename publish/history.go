@@ -19,10 +19,10 @@ type step struct {
 	Delta        *object   `json:"delta,omitempty"` // to the current release; nil if none is smaller than the whole file
 }
 
-// history lists the older releases that are kept, the newest first.
+// history lists the kept older releases, newest first.
 type history []step
 
-// step returns a release as an older one.
+// step returns the entry of a release in a history.
 func (r *Release) step() step {
 	return step{Number: r.Number, Published: r.Published, object: r.object(), Keys: r.Keys, FPRPosterior: r.FPRPosterior}
 }
@@ -37,7 +37,7 @@ func (s *step) check() error {
 	return errors.Join(s.object.check(maxNumber), s.Delta.check(maxNumber))
 }
 
-// marshal returns the history object: one release a line. The error wraps ErrRelease if it is too large.
+// marshal returns the history object: one release per line. The error wraps ErrRelease if it is too large.
 func (h history) marshal() ([]byte, error) {
 	if err := h.check(); err != nil {
 		return nil, err
@@ -78,11 +78,12 @@ func (h history) check() error {
 	return nil
 }
 
-// horizons are the ages that a reader may have skipped: of each, a version stays as long as it is the newest so old.
+// horizons are ages of versions that readers may still have. For each age, the newest version that is at least that old
+// is kept.
 var horizons = []time.Duration{7 * 24 * time.Hour, 30 * 24 * time.Hour}
 
-// retain returns the releases to keep: the newest n, and for each horizon the newest one that is at least so old, and
-// the oldest one that is younger, which is going to replace it. older is in descending order. With n = 0 it keeps none.
+// retain returns the releases to keep: the newest n, and for each horizon the newest release that is at least that old
+// and the oldest younger release, which will replace it. older is in descending order. With n = 0 it keeps none.
 func retain(older history, n int, now time.Time) history {
 	if n == 0 {
 		return nil

@@ -20,25 +20,25 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// kind is a kind of what is published, with all that differs between them.
+// kind is a kind of published content, with everything that differs between kinds.
 type kind struct {
-	folder  bool   // the content is the manifest of shards, which are objects of their own; it is followed in a folder
-	members string // what the keys are called
+	folder  bool   // the content is a manifest whose shards are separate objects; it is followed in a folder
+	members string // the word for its keys in messages
 	rated   bool   // it has false positives
 	form
 }
 
-// form is what a kind does with a content.
+// form has the operations of a kind on a content.
 type form interface {
 	// parts returns the objects that a content names.
 	parts(content []byte) ([]part, error)
-	// check checks a content whose parts are right.
+	// check checks a content whose parts have been checked.
 	check(content []byte, read reader) error
-	// hold returns the content that a follower holds. c gets its transaction, if there is one.
+	// hold returns the current content of a follower. It stores its transaction in c, if there is one.
 	hold(ctx context.Context, p *poll, c *loaded) ([]byte, error)
-	// whole loads all that a follower does not hold.
+	// whole loads all parts that a follower does not have.
 	whole(ctx context.Context, p *poll) (loaded, error)
-	// install opens what was loaded, writes the state, and replaces what is held.
+	// install opens the loaded content, writes the state, and replaces the current content.
 	install(ctx context.Context, p *poll, c loaded) error
 }
 
@@ -47,7 +47,7 @@ type part struct {
 	object
 }
 
-// reader reads a part of a content, and writer stores a new one.
+// reader reads a part of a content, and writer stores a new part.
 type (
 	reader func(part) ([]byte, error)
 	writer func(name string, content []byte) error
@@ -90,8 +90,8 @@ func (k kind) diff(ctx context.Context, old, new []byte, read reader) ([]byte, e
 	return patch.Diff(ctx, from, to)
 }
 
-// patch returns the content, of at most so many bytes with its parts, that a delta makes of an old one. It calls put
-// with each part that is new.
+// patch applies a delta to an old content and returns the new content. most limits the bytes of the new content and its
+// parts. patch calls put with each new part.
 func (k kind) patch(ctx context.Context, old, delta []byte, most uint64, read reader, put writer) ([]byte, error) {
 	from, err := k.version(old, read)
 	if err != nil {
@@ -103,7 +103,7 @@ func (k kind) patch(ctx context.Context, old, delta []byte, most uint64, read re
 // oneFile is the form of a kind of one file.
 type oneFile struct {
 	kind string
-	// opens returns an error if this program cannot open what was loaded.
+	// opens returns an error if this program cannot open the loaded content.
 	opens func(ctx context.Context, p *poll, c loaded) error
 }
 
@@ -118,7 +118,7 @@ func (k oneFile) check(content []byte, _ reader) error {
 }
 
 func (oneFile) hold(ctx context.Context, p *poll, _ *loaded) ([]byte, error) {
-	return untrusted.ReadFile(ctx, p.file, untrusted.Limit{MaxBytes: math.MaxInt64}) // it was hashed, whole
+	return untrusted.ReadFile(ctx, p.file, untrusted.Limit{MaxBytes: math.MaxInt64}) // the whole file was hashed before
 }
 
 func (oneFile) whole(ctx context.Context, p *poll) (c loaded, err error) {
@@ -147,7 +147,7 @@ func (k oneFile) install(ctx context.Context, p *poll, c loaded) error {
 	})
 }
 
-// unchanged returns an error wrapping filter.ErrChanged if the file is not the one that was looked at.
+// unchanged returns an error wrapping filter.ErrChanged if the file has changed since look.
 func (p *poll) unchanged() error {
 	now, err := os.Stat(p.file)
 	switch {
@@ -161,7 +161,7 @@ func (p *poll) unchanged() error {
 
 func openFilter(_ context.Context, p *poll, c loaded) error {
 	options := p.options.open
-	if p.options.guard.off { // another user may cut the part file, which would crash programs that map it
+	if p.options.guard.off { // another user may truncate the part file, which would crash programs that map it
 		options = append(slices.Clip(options), bloomery.InMemory())
 	}
 	if c.part != "" {
@@ -170,8 +170,8 @@ func openFilter(_ context.Context, p *poll, c loaded) error {
 	return opened(bloomery.FromBytes(c.bytes, options...))
 }
 
-// opened closes a Set that was opened to see whether this program can do it. A missing secret is no error: the version
-// and the family are known, and who has the secret can open it.
+// opened closes a Set that was opened only to check that this program can open it. A missing secret is not an error:
+// the version and the family are known, and programs with the secret can open the Set.
 func opened(s *bloomery.Set, err error) error {
 	switch {
 	case errors.Is(err, filter.ErrNoSecret):

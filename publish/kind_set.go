@@ -50,14 +50,14 @@ func (k setForm) check(content []byte, read reader) error {
 	return err
 }
 
-// lookSet looks at the set in the folder. Its sum is known if all shards are there and undamaged.
+// lookSet describes the set in the folder. It sets the sum only if all shards are there and undamaged.
 func (f *Follower) lookSet(ctx context.Context, h *held) (err error) {
 	if h.text, err = f.readManifest(ctx); h.text == nil {
 		return err
 	}
 	if h.manifest, err = shard.ReadManifest(bytes.NewReader(h.text)); err != nil {
 		h.manifest = nil
-		return nil // it is loaded again
+		return nil // the set is loaded again
 	}
 	for _, e := range h.manifest.Shards {
 		if ok, err := f.hasShard(ctx, e); err != nil || !ok {
@@ -68,7 +68,7 @@ func (f *Follower) lookSet(ctx context.Context, h *held) (err error) {
 	return nil
 }
 
-// readManifest returns the text of the manifest in the folder that is followed, or nil if there is none.
+// readManifest returns the text of the manifest in the followed folder, or nil if there is none.
 func (f *Follower) readManifest(ctx context.Context) ([]byte, error) {
 	text, err := untrusted.ReadFile(ctx, f.inSet(shard.ManifestName), untrusted.Limit{MaxBytes: f.options.maxBytes})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,8 +92,8 @@ func (f *Follower) hasShard(ctx context.Context, e shard.Entry) (bool, error) {
 	return err == nil && k.sum == e.SHA256, err
 }
 
-// lockSet begins to replace the set. The error wraps filter.ErrChanged if the set is not the one that was looked at:
-// a manifest that is made from that one would name shards that are gone.
+// lockSet begins to replace the set. The error wraps filter.ErrChanged if the set has changed since look: a manifest
+// made from the old set would name shards that no longer exist.
 func (p *poll) lockSet(ctx context.Context, wait time.Duration) (*shardset.Folder, error) {
 	to, err := shardset.LockFolder(ctx, p.file, shardset.Locking{Wait: wait, Perm: p.options.guard.perm(0o777, 0o755)})
 	if err != nil {
@@ -101,7 +101,7 @@ func (p *poll) lockSet(ctx context.Context, wait time.Duration) (*shardset.Folde
 	}
 	now, err := p.readManifest(ctx)
 	if err == nil {
-		_, err = p.options.guard.follows(p.file) // another user may have made the folder since
+		_, err = p.options.guard.follows(p.file) // another user may have created the folder meanwhile
 	}
 	if err == nil && !bytes.Equal(now, p.held.text) {
 		err = fmt.Errorf("%s: %w", p.file, filter.ErrChanged)
@@ -115,7 +115,7 @@ func (p *poll) lockSet(ctx context.Context, wait time.Duration) (*shardset.Folde
 	return to, nil
 }
 
-// setWait is the time for which a poll waits for a command that changes the set.
+// setWait is the time for which a poll waits for a command that is changing the set.
 const setWait = 10 * time.Second
 
 func (setForm) hold(ctx context.Context, p *poll, c *loaded) (manifest []byte, err error) {
@@ -130,7 +130,7 @@ func (setForm) whole(ctx context.Context, p *poll) (c loaded, err error) {
 	return c, err
 }
 
-// checkSet returns the manifest of a release, if it has as many bytes as that says.
+// checkSet returns the manifest of a release, or an error if its size differs from the release.
 func (p *poll) checkSet(text []byte) (*shard.Manifest, error) {
 	m, err := shard.ReadManifest(bytes.NewReader(text))
 	if err != nil {
@@ -144,7 +144,7 @@ func (p *poll) checkSet(text []byte) (*shard.Manifest, error) {
 	return m, nil
 }
 
-// install loads the shards that are still missing, too. If it fails, they stay for the next poll.
+// install also loads the shards that are still missing. If it fails, they stay for the next poll.
 func (setForm) install(ctx context.Context, p *poll, c loaded) error {
 	m, err := p.checkSet(c.bytes)
 	if err == nil && c.to == nil {
@@ -222,7 +222,7 @@ func (p *poll) opensSet(m *shard.Manifest, text []byte) error {
 	return opened(bloomery.Open(context.Background(), trial, p.options.open...))
 }
 
-// link makes a hard link, or where there are none a symbolic one.
+// link makes a hard link, or a symbolic link if hard links are not supported.
 func link(from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil

@@ -24,11 +24,11 @@ const ObjectsName = "objects"
 type objects struct {
 	dir     string
 	root    *os.Root // dir, between hold and release, else nil
-	written []object // by put, in order; what was there already, whole or damaged, is not in it
+	written []object // objects that put has created, in order; existing ones, intact or damaged, are not in it
 }
 
-// hold keeps the folder open: what is removed later is removed there, also if somebody has put another folder, or a
-// link to one, in its place.
+// hold keeps the folder open: later removals act on this folder, even if somebody replaces it by another folder or a
+// link.
 func (s *objects) hold() (err error) {
 	if s.root, err = os.OpenRoot(s.dir); err == nil {
 		err = s.checkHeld()
@@ -36,7 +36,7 @@ func (s *objects) hold() (err error) {
 	return err
 }
 
-// checkHeld returns an error if the folder that is held open has been replaced.
+// checkHeld returns an error if the open folder has been replaced.
 func (s *objects) checkHeld() error {
 	held, err := s.root.Stat(".")
 	if err != nil {
@@ -59,14 +59,14 @@ func (s *objects) release() {
 
 func (s *objects) path(h shard.Sum) string { return filepath.Join(s.dir, h.String()) }
 
-// put stores an object, unless it is there already. A file of its name with other content is replaced.
+// put stores an object, unless it exists already. It replaces a file of the same name with other content.
 func (s *objects) put(ctx context.Context, content []byte) (object, error) {
 	o := object{sha256.Sum256(content), uint64(len(content))}
 	if err := s.checkHeld(); err != nil {
 		return o, err
 	}
 	st, err := os.Lstat(s.path(o.SHA256))
-	if err == nil && st.Mode().IsRegular() && s.has(ctx, o) { // a link would let others change it later
+	if err == nil && st.Mode().IsRegular() && s.has(ctx, o) { // others could change the target of a link later
 		return o, nil
 	}
 	isNew := errors.Is(err, fs.ErrNotExist)
@@ -88,8 +88,8 @@ func (s *objects) has(ctx context.Context, o object) bool {
 	return o.copy(ctx, io.Discard, f) == nil
 }
 
-// read returns the content of an object. The error wraps ErrObject if it is missing, no regular file, or has other
-// content, and filter.ErrTooLarge if it has more than most bytes.
+// read returns the content of an object. The error wraps ErrObject if the object is missing, is not a regular file, or
+// has other content, and filter.ErrTooLarge if it has more than most bytes.
 func (s *objects) read(ctx context.Context, o object, most uint64) ([]byte, error) {
 	if o.Bytes > most {
 		return nil, fmt.Errorf("object %s: %d bytes: %w", o.SHA256, o.Bytes, filter.ErrTooLarge)
@@ -118,7 +118,7 @@ func (s *objects) diff(ctx context.Context, old object, c *content) ([]byte, err
 	return kinds[c.Kind].diff(ctx, was, c.file, s.reader(ctx, most))
 }
 
-// reader returns a function that reads objects of at most so many bytes.
+// reader returns a function that reads objects of at most that many bytes.
 func (s *objects) reader(ctx context.Context, most uint64) reader {
 	return func(p part) ([]byte, error) { return s.read(ctx, p.object, most) }
 }
@@ -130,7 +130,7 @@ func (s *objects) hasAny() (bool, error) {
 }
 
 // named returns the objects that a release and its history name, with the shards of their manifests. If a manifest
-// cannot be read, nobody knows which shards are in use: named returns the error, and no object may be removed.
+// cannot be read, the shards in use are unknown: named returns the error, and no object may be removed.
 func (s *objects) named(ctx context.Context, r *record, h history) (map[shard.Sum]bool, error) {
 	names := map[shard.Sum]bool{}
 	add := func(o *object) {
@@ -164,7 +164,7 @@ func (s *objects) named(ctx context.Context, r *record, h history) (map[shard.Su
 	return names, nil
 }
 
-// undo removes the new files of put, after an error: a full disk gets its space back.
+// undo removes the new files of put after an error, which frees their space on a full disk.
 func (s *objects) undo() {
 	for _, o := range s.written {
 		_ = s.root.Remove(o.SHA256.String())
@@ -172,7 +172,7 @@ func (s *objects) undo() {
 	s.written = nil
 }
 
-// clean removes the objects that are not in keep, and returns what it has removed. Other files stay.
+// clean removes the objects that are not in keep, and returns their number and size. Other files stay.
 func (s *objects) clean(keep map[shard.Sum]bool) (removed int, size uint64, err error) {
 	all, err := fs.ReadDir(s.root.FS(), ".")
 	for _, e := range all {

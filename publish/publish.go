@@ -10,68 +10,64 @@
 //
 //   - Publisher: [CreateKey] makes a key, [Publish] publishes a file, and [Check] checks the folder as a reader would.
 //   - Reader: [Follow] keeps a file current and returns a bloomery.Live of it, [FollowExact] an exact.Live. [Follower]
-//     polls when it is told to.
+//     polls only when you call Poll or Run.
 package publish
 
 import "errors"
 
-// Errors of Publish, besides errors of the file that it publishes.
+// Errors of Publish, in addition to errors of the published file.
 var (
 	// ErrOptions means that a field of Options is out of range.
 	ErrOptions = errors.New("invalid option")
-	// ErrName means that the folder publishes something else. Publish in another folder, or leave out
-	// Options.Name.
+	// ErrName means that the folder publishes another list. Publish in another folder, or leave out Options.Name.
 	ErrName = errors.New("the folder publishes something else")
-	// ErrUntrusted means that the next release may not take over anything of the release.json in the
-	// folder, since it is unsigned, signed by other keys, changed or damaged. The error wraps the reason,
-	// such as ErrUnsigned, ErrOtherKey, ErrSignature or ErrRelease. If Options.Name and Options.Number are
-	// stated, Publish replaces that release.json.
+	// ErrUntrusted means that the next release cannot build on the release.json in the folder, since it is unsigned,
+	// signed by other keys, changed or damaged. The error wraps the reason, such as ErrUnsigned, ErrOtherKey,
+	// ErrSignature or ErrRelease. If Options.Name and Options.Number are set, Publish replaces that release.json.
 	ErrUntrusted = errors.New("the current release cannot be trusted")
-	// ErrLost means that the folder has objects, but no release.json, and nothing says which numbers its
-	// readers have seen. State Options.Name and Options.Number.
+	// ErrLost means that the folder has objects but no release.json, so the numbers that its readers have seen are
+	// unknown. Set Options.Name and Options.Number.
 	ErrLost = errors.New("release.json is lost, and the number of the next release is not known")
-	// ErrKeyState means that a state file of Options.State cannot be read or written. Nothing was
-	// published: restore the file, or name another one.
+	// ErrKeyState means that a state file of Options.State cannot be read or written. Nothing was published: restore
+	// the file, or set another one.
 	ErrKeyState = errors.New("the state of the key cannot be used")
 )
 
-// Errors of a release: of Verify, ParseRelease, Check, Publish and Follower.Poll.
+// Errors of a release, returned by Verify, ParseRelease, Check, Publish and Follower.Poll.
 var (
 	// ErrUnsigned means that a release has no signature.
 	ErrUnsigned = errors.New("the release is not signed")
-	// ErrOtherKey means that a release is signed, but by none of the pinned keys. Ask the publisher for the
-	// new key.
+	// ErrOtherKey means that a release is signed, but not by a pinned key. Ask the publisher for the new key.
 	ErrOtherKey = errors.New("the release is signed by none of the given keys")
 	// ErrSignature means that the signature of a pinned key is wrong: the release was changed after it was
 	// signed.
 	ErrSignature = errors.New("the signature of the release is wrong: it was changed after it was signed")
 	// ErrRelease means that a release or its list of older ones is not valid.
 	ErrRelease = errors.New("invalid release")
-	// ErrVersion means that a release was written by a newer version of this software, in a form that is
-	// unknown here.
+	// ErrVersion means that a newer version of this software wrote a release in an unknown format.
 	ErrVersion = errors.New("a release of a newer version; use a newer Bloomery")
-	// ErrObject means that an object of a release is missing or not the one that it names. A mirror may be
-	// behind: try again later.
+	// ErrObject means that an object of a release is missing or has the wrong content. A mirror may be behind: try
+	// again later.
 	ErrObject = errors.New("an object of the release is missing or damaged")
-	// ErrKey means that a text or a file is not the key that it should be.
+	// ErrKey means that a text or a file is not a valid key of the expected type.
 	ErrKey = errors.New("invalid key")
 )
 
-// Errors of a Follower, besides errors of releases and of package transport. After any error the file is unchanged,
-// except after ErrExpired.
+// Errors of a Follower, in addition to errors of releases and of package transport. After any error the file is
+// unchanged, except after ErrExpired.
 var (
-	// ErrNoKey means that a follower has no key to check signatures with. Give WithKeys, or WithInsecure.
+	// ErrNoKey means that a follower has no key to check signatures with. Pass WithKeys or WithInsecure.
 	ErrNoKey = errors.New("no key to check signatures with")
-	// ErrExpired means that the newest release of the server has expired: the publisher or a mirror has
-	// stopped. If it is newer than the file, the file is replaced all the same.
+	// ErrExpired means that the newest release of the server has expired: the publisher or a mirror has stopped. If the
+	// release is newer than the file, the file is replaced nevertheless.
 	ErrExpired = errors.New("the release has expired")
-	// ErrOlder means that the server has an older release than one that was seen before, signed by a key
-	// that is pinned now. What was signed only by keys that are not pinned any more does not count.
+	// ErrOlder means that the release of the server is older than an earlier accepted release that was signed by a key
+	// that is pinned now. Releases that only formerly pinned keys have signed do not count.
 	ErrOlder = errors.New("the server has an older release")
-	// ErrConflict means that a release has other content than the release of the same number that was seen
-	// before, signed by a key that is pinned now.
+	// ErrConflict means that the content of a release differs from an earlier accepted release with the same number
+	// that was signed by a key that is pinned now.
 	ErrConflict = errors.New("another release with the same number")
-	// ErrOtherName means that the server publishes something else than what the file follows.
+	// ErrOtherName means that the server publishes another list than the one that the file follows.
 	ErrOtherName = errors.New("another name is published")
 	// ErrKind means that an exact set is published and a filter is followed, or the reverse: see
 	// FollowExact.
@@ -79,7 +75,6 @@ var (
 	// ErrState means that the state file beside the file cannot be read. Remove it to accept any release of
 	// the server.
 	ErrState = errors.New("the state of the follower is damaged")
-	// ErrForeign means that another user of this machine could change what a follower relies on; see
-	// WithForeign.
+	// ErrForeign means that another user of this machine could change files that a follower relies on; see WithForeign.
 	ErrForeign = errors.New("another user could change it")
 )

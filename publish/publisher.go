@@ -15,21 +15,21 @@ import (
 
 // Publish publishes a filter file, an exact set, or the folder of a sharded set, as the current release in the folder
 // dir, which it creates if needed. It writes dir/release.json and files in dir/objects, and leaves everything else
-// alone. The filter is read once and checked completely first; no secret is needed for a keyed one.
+// alone. It first reads the filter once and checks it completely; it needs no secret for a keyed hash.
 //
-// It stores the objects, makes a delta from each older release that is kept, and then replaces release.json by rename.
-// After a crash at any moment the folder has the complete old release or the complete new one. The next Publish removes
-// temporary files that were left behind, and the next release objects that neither it nor the one before names. If the
-// current release has this filter, nothing changes; see Options.Renew. A filter that was current earlier gets a
-// new, higher number.
+// It stores the objects, makes a delta from each kept older release, and then replaces release.json by rename. After a
+// crash at any moment the folder has the complete old release or the complete new one. The next Publish removes
+// leftover temporary files, and the next new release removes the objects that neither it nor the previous release
+// names. If the current release has the same filter, nothing changes; see Options.Renew. A filter that was published in
+// an older release gets a new, higher number.
 //
-// A user who can write dir but has no key can stop releases and nothing else. A signed release takes name, number,
-// history and expiry only from a release.json that a key of Options.Sign or Options.Rotate has signed, and only objects
-// with the right hash. The error wraps ErrUntrusted otherwise, with the reason: ErrUnsigned, ErrOtherKey, ErrSignature,
-// ErrRelease or ErrVersion. Options.State tells an older release.json, and a lost one (ErrLost), from the newest.
+// A user who can write dir but has no key can only stop releases. A signed release takes name, number, history and
+// expiry only from a release.json that a key of Options.Sign or Options.Rotate has signed, and uses only objects with
+// the right hash. Otherwise the error wraps ErrUntrusted, with the reason: ErrUnsigned, ErrOtherKey, ErrSignature,
+// ErrRelease or ErrVersion. With Options.State, Publish also detects an outdated release.json and a lost one (ErrLost).
 //
 // Publish locks dir and waits while another process publishes there. Peak memory: two versions of a filter, or of a
-// shard, and a delta, besides what the delta takes. On error the current release is unchanged, and new files are
+// shard, a delta, and the memory of delta.DiffFiles. On error the current release is unchanged, and new files are
 // removed. Other errors wrap ErrName, ErrOptions, ErrKeyState, ErrUnsigned (the current release is signed, and no key
 // was given), filter.ErrShrunk, errors of bloomery.Open, or one of the file system.
 func Publish(ctx context.Context, dir, file string, o Options) (Report, error) {
@@ -37,7 +37,7 @@ func Publish(ctx context.Context, dir, file string, o Options) (Report, error) {
 		return Report{}, err
 	}
 	p := publisher{dir: dir, o: o, store: objects{dir: filepath.Join(dir, ObjectsName)}}
-	if err := mayPublish(file); err != nil { // before the folder is made
+	if err := mayPublish(file); err != nil { // before the folder is created
 		return Report{}, err
 	}
 	if err := p.checkFolder(); err != nil {
@@ -65,13 +65,13 @@ type publisher struct {
 	o       Options
 	store   objects
 	states  *states
-	folder  string      // dir as state files have it
-	current *record     // in the folder, if the next release may take it over, or nil
+	folder  string      // dir in the form of state files
+	current *record     // the release in the folder if the next one may build on it, or nil
 	raw     []byte      // its release.json
 	older   history     // of current
 	name    string      // of the next release
-	last    *lastSigned // what the state files say about that name, or nil
-	keepAll bool        // no object is removed: it is not known which ones older releases name
+	last    *lastSigned // the entry of that name in the state files, or nil
+	keepAll bool        // remove no object, since the objects of older releases are not known
 	report  Report
 }
 
@@ -112,7 +112,7 @@ func (p *publisher) publish(ctx context.Context, file string) error {
 	return p.release(ctx, c)
 }
 
-// open checks that the folder can be written, reads the state files, and keeps the folder of the objects open.
+// open checks that the folder is writable, reads the state files, and keeps the folder of the objects open.
 func (p *publisher) open(ctx context.Context) (err error) {
 	if err := container.MayWrite(p.path()); err != nil {
 		return err
@@ -140,7 +140,8 @@ func (p *publisher) mayBeUnsigned() error {
 	return nil
 }
 
-// renew ends a Publish of the filter of the current release. It gives that a new expiry if it needs one.
+// renew completes a Publish of the same filter as the current release. It gives the release a new expiry if it needs
+// one.
 func (p *publisher) renew(ctx context.Context) error {
 	p.report.record, p.report.kept, p.report.Same = p.current, p.older, true
 	if l := p.last; l != nil && l.Number == p.current.Number {
@@ -168,7 +169,7 @@ func (p *publisher) renew(ctx context.Context) error {
 	return nil
 }
 
-// release makes a new release of c, with deltas from the older releases that are kept.
+// release makes a new release of c, with deltas from the kept older releases.
 func (p *publisher) release(ctx context.Context, c *content) error {
 	r := &c.record
 	r.Name, r.Published, r.Expires = p.name, p.o.Now, p.o.Now.Add(p.o.Lifetime)
@@ -201,8 +202,8 @@ func (p *publisher) release(ctx context.Context, c *content) error {
 	return nil
 }
 
-// deltas stores a delta from each of the older releases to c, where that is smaller than c, and sets step.Delta. A
-// release with the content of c needs none. If an old file cannot be used, a warning says so and there is no delta.
+// deltas stores a delta from each older release to c if it is smaller than c, and sets step.Delta. A release with the
+// content of c needs no delta. If an old file cannot be used, deltas adds a warning and stores no delta for it.
 func (p *publisher) deltas(ctx context.Context, older history, c *content) error {
 	same := map[shard.Sum]*object{c.SHA256: nil} // releases may have the same filter
 	for i := range older {
@@ -233,8 +234,8 @@ func (p *publisher) deltas(ctx context.Context, older history, c *content) error
 }
 
 // sign gives a release its number, unless it has one, records it in the state files, and replaces release.json. The
-// state files are locked until the number is recorded: other folders may have the same keys. Nothing that is signed
-// reaches the folder before the number is recorded, not even a temporary file: somebody could keep it, and show it
+// state files are locked until the number is recorded, since other folders may use the same keys. Nothing signed is
+// written to the folder before the number is recorded, not even a temporary file: somebody could copy it and publish it
 // later.
 func (p *publisher) sign(ctx context.Context, r *record) error {
 	unlock, err := p.states.lock(ctx, p.o.Waiting)
@@ -270,8 +271,8 @@ func (p *publisher) sign(ctx context.Context, r *record) error {
 	return nil
 }
 
-// clean removes temporary files, and after a new release the objects that neither it nor the one before names. If those
-// are not known, the next release cleans.
+// clean removes temporary files, and after a new release the objects that neither it nor the previous release names. If
+// these are not known, the next release removes them.
 func (p *publisher) clean(ctx context.Context, r *record) {
 	container.RemoveAbandoned(p.dir, func(name string) bool { return name == ReleaseName })
 	err := p.store.checkHeld()

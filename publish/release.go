@@ -52,11 +52,11 @@ type object struct {
 	Bytes  uint64    `json:"bytes"` // its length, 1 to 2^53 - 1
 }
 
-// objectOf returns the object that has a shard.
+// objectOf returns the object of a shard.
 func objectOf(e shard.Entry) object { return object{e.SHA256, e.Bytes} }
 
 // copy copies r to w, and returns an error wrapping ErrObject unless it is the object. It reads at most one byte more
-// than that has, and returns the cause of ctx soon after ctx ends.
+// than the object has, and returns the cause of ctx soon after ctx ends.
 func (o object) copy(ctx context.Context, w io.Writer, r io.Reader) error {
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(w, sum), untrusted.Reader(ctx, io.LimitReader(r, int64(o.Bytes)+1)))
@@ -113,7 +113,7 @@ type Release struct {
 // object returns the file, or the manifest of a set.
 func (r *Release) object() object { return object{r.SHA256, r.Bytes} }
 
-// record is a release.json: the release, and what a follower needs to come from an older one.
+// record is a release.json: the release, and the data that a follower needs to update from an older one.
 type record struct {
 	Release
 	Universe uint64    `json:"universe,omitempty"` // keys of the universe of an exact set
@@ -186,7 +186,7 @@ func split(b []byte) (signed, tail []byte, err error) {
 }
 
 // ParseRelease returns the content of release.json, which is untrusted: the caller checks its signatures with Verify.
-// It reads the signed part only: nothing behind it has an effect. The error wraps ErrRelease or ErrVersion.
+// It reads only the signed part; the bytes after it have no effect. The error wraps ErrRelease or ErrVersion.
 func ParseRelease(b []byte) (*Release, error) {
 	r, err := parseRecord(b)
 	if err != nil {
@@ -195,7 +195,7 @@ func ParseRelease(b []byte) (*Release, error) {
 	return &r.Release, nil
 }
 
-// parseRecord is ParseRelease with all that release.json has.
+// parseRecord is ParseRelease for all fields of release.json.
 func parseRecord(b []byte) (*record, error) {
 	signed, _, err := split(b)
 	if err != nil {
@@ -297,7 +297,7 @@ func lines(v any) ([]byte, error) {
 	return fmt.Appendf(nil, "{\n%s\n}", bytes.Join(all, []byte(",\n"))), err
 }
 
-// table returns a record with a list of rows, one a line.
+// table returns a record with a list of rows, one per line.
 func table[T any](format, list string, rows []T) ([]byte, error) {
 	all := make([][]byte, len(rows))
 	for i := range rows {
@@ -311,13 +311,13 @@ func table[T any](format, list string, rows []T) ([]byte, error) {
 		bytes.Join(all, []byte(","))), nil
 }
 
-// A state file ends with a check, so that one flipped bit does not become another release number:
+// A state file ends with a checksum, so that a flipped bit does not change a release number unnoticed:
 //
 //	{"format":"...", ...,
 //	"check":"0123456789abcdef"}
 //
-// The digits are the first 8 bytes of the SHA-256 of all bytes before the comma. An empty check belongs to a file that
-// was changed by hand, and is accepted.
+// The digits are the first 8 bytes of the SHA-256 of all bytes before the comma. An empty check is accepted, so that a
+// file can be edited by hand.
 
 const checkMark = ",\n\"check\":\""
 
@@ -334,7 +334,7 @@ func checkOf(body []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// unseal returns a state file without its check. The error is errSeal if the check does not belong to it.
+// unseal returns a state file without its check. The error is errSeal if the check does not match.
 func unseal(text []byte) ([]byte, error) {
 	text = bytes.TrimRight(text, " \t\r\n")
 	at := bytes.LastIndex(text, []byte(checkMark))
@@ -350,7 +350,7 @@ func unseal(text []byte) ([]byte, error) {
 // parseState decodes a state file.
 func parseState(b []byte, format string, v any) error {
 	if len(bytes.TrimSpace(b)) == 0 {
-		return errors.New("it is empty: it was cut") // no writer leaves an empty one
+		return errors.New("it is empty: it was cut") // no writer writes an empty file
 	}
 	body, err := unseal(b)
 	if err != nil {

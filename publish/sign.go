@@ -21,14 +21,14 @@ import (
 const (
 	publicPrefix  = "ed25519:"
 	privatePrefix = "ed25519-private:"
-	signedPrefix  = "bloomery-release-v1\n" // of what is signed
+	signedPrefix  = "bloomery-release-v1\n" // prefix of the signed text
 	maxSignatures = 16
 )
 
 // PublicKey checks signatures of releases. Keys are equal if they are ==. The zero value is not a key.
 type PublicKey struct{ key [ed25519.PublicKeySize]byte }
 
-// PrivateKey signs releases. The zero value is not a key. It does not print itself.
+// PrivateKey signs releases. The zero value is not a key. fmt never prints its secret part.
 type PrivateKey struct{ key ed25519.PrivateKey }
 
 // NewKey returns a new private key from the system's secure random numbers.
@@ -48,7 +48,7 @@ func ParsePublicKey(text string) (k PublicKey, err error) {
 }
 
 // ParsePrivateKey returns the key of the text that PrivateKey.Text returns. Space around it is ignored. The error wraps
-// ErrKey and does not have the text.
+// ErrKey and does not contain the text.
 func ParsePrivateKey(text string) (k PrivateKey, err error) {
 	seed, err := parseKey(text, privatePrefix, ed25519.SeedSize)
 	if err == nil {
@@ -232,9 +232,8 @@ func isKeyText(b []byte) bool {
 	return bytes.HasPrefix(b, []byte(privatePrefix)) || bytes.HasPrefix(b, []byte(publicPrefix))
 }
 
-// ReadPrivateKey reads a private key from a file. If the file with its public key stands beside it, as CreateKey writes
-// it, the two must belong together: a key has no checksum of its own. The error wraps ErrKey, or is one of the file
-// system.
+// ReadPrivateKey reads a private key from a file. If the file with its public key exists at path.pub, the two must
+// match: a key has no checksum of its own. The error wraps ErrKey, or is one of the file system.
 func ReadPrivateKey(ctx context.Context, path string) (PrivateKey, error) {
 	k, err := readKey(ctx, path, ParsePrivateKey)
 	if err != nil {

@@ -27,8 +27,8 @@ const (
 	maxFolder      = 1 << 10 // bytes of a path; a longer one is not kept
 )
 
-// lastSigned is the newest release of a list that a key may have signed. It is on disk before release.json is replaced:
-// whenever a publisher is killed, no number is used for two contents.
+// lastSigned is the newest release of a list that a key may have signed. It is written to disk before release.json is
+// replaced: so no number is used for two contents, even if a publisher is killed.
 type lastSigned struct {
 	Name     string    `json:"name"`
 	Number   uint64    `json:"release"` // 0: the first one was begun
@@ -39,7 +39,7 @@ type lastSigned struct {
 	Folder   string    `json:"folder,omitempty"`   // that published it, as an absolute path
 }
 
-// signed returns what state files keep of a release.
+// signed returns the entry of a release for state files.
 func (r *record) signed() lastSigned {
 	return lastSigned{Name: r.Name, Number: r.Number, SHA256: r.SHA256, Kind: r.Kind, Keys: r.Keys,
 		Universe: r.Universe}
@@ -71,7 +71,7 @@ func parseKeyState(b []byte) ([]lastSigned, error) {
 	return s.Lists, checkLists(s.Lists)
 }
 
-// checkLists returns an error unless a state file may have these lists.
+// checkLists returns an error if the lists are not valid in a state file.
 func checkLists(lists []lastSigned) error {
 	if len(lists) > maxLists {
 		return fmt.Errorf("%d lists; want at most %d: remove lines of lists that are no longer published", len(lists),
@@ -88,7 +88,7 @@ func checkLists(lists []lastSigned) error {
 	return nil
 }
 
-// marshalKeyState returns a state file, with one list a line.
+// marshalKeyState returns a state file, with one list per line.
 func marshalKeyState(lists []lastSigned) ([]byte, error) {
 	if err := checkLists(lists); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func marshalKeyState(lists []lastSigned) ([]byte, error) {
 	return seal(out), err
 }
 
-// merge returns lists with the entry l in the place of the one of its name. l is the only one with its folder.
+// merge returns lists with l in place of the entry with the same name. Other entries with the folder of l lose it.
 func merge(lists []lastSigned, l lastSigned) []lastSigned {
 	lists = slices.Clone(lists)
 	for i := range lists {
@@ -121,8 +121,8 @@ type states struct {
 	lists [][]lastSigned // of each file, when it was last read
 }
 
-// openStates reads state files. A missing one has no lists. One that is missing and cannot be created, because its
-// folder is read-only, is left out: warn gets the error.
+// openStates reads state files. A missing file counts as empty. If a file is missing and cannot be created because its
+// folder is read-only, openStates leaves it out and passes the error to warn.
 func openStates(ctx context.Context, paths []string, warn func(error)) (*states, error) {
 	s := new(states)
 	for _, name := range paths {
@@ -170,7 +170,8 @@ func (s *states) read(ctx context.Context) error {
 	return nil
 }
 
-// stateWait is the time for which a publisher waits for the lock of a state file. Others hold it for a moment.
+// stateWait is the time for which a publisher waits for the lock of a state file. Other publishers hold it only
+// briefly.
 var stateWait = time.Minute
 
 // lock takes the locks of all files, reads them again, and returns a function that unlocks them. waiting, if not nil,
@@ -219,8 +220,8 @@ func (s *states) newestOf(name string) (last *lastSigned) {
 	return last
 }
 
-// nameIn returns the name of the list that a folder publishes, or "" if the files do not know it. The error wraps
-// ErrName if they say different ones.
+// nameIn returns the name of the list that a folder publishes, or "" if the files do not have it. The error wraps
+// ErrName if they have different names.
 func (s *states) nameIn(folder string) (name string, err error) {
 	for _, l := range slices.Concat(s.lists...) {
 		switch {
@@ -235,7 +236,7 @@ func (s *states) nameIn(folder string) (name string, err error) {
 	return name, nil
 }
 
-// record replaces the entry of a list in all files, which are locked.
+// record replaces the entry of a list in all files. The files must be locked.
 func (s *states) record(ctx context.Context, l lastSigned) error {
 	ctx = container.NewMode(ctx, 0o600)
 	for i, path := range s.paths {
@@ -250,7 +251,7 @@ func (s *states) record(ctx context.Context, l lastSigned) error {
 	return nil
 }
 
-// folderOf returns the path of a folder as state files have it, or "" if it is too long for them.
+// folderOf returns the path of a folder in the form of state files, or "" if it is too long for them.
 func folderOf(dir string) (string, error) {
 	path, err := filepath.Abs(dir)
 	if err == nil {

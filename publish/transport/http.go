@@ -24,9 +24,8 @@ type Config struct {
 	Stall     time.Duration // limit of the time between two parts of a body; default DefaultStall
 	TLS       *tls.Config   // default: the certificates of the system
 	UserAgent string        // default: bloomery
-	// MinRate is the mean rate, in bytes a second, below which a Follower ends a poll, after twice Stall:
-	// it takes at most 2 × Stall + bytes / MinRate. It and Stall count for polls of every Source. Default:
-	// DefaultMinRate.
+	// MinRate is the mean rate, in bytes a second, below which a Follower ends a poll, after twice Stall: it takes at
+	// most 2 × Stall + bytes / MinRate. MinRate and Stall apply to polls of every Source. Default: DefaultMinRate.
 	MinRate int64
 }
 
@@ -45,7 +44,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Limits of what a server sends beside the body.
+// Limits of the headers and redirects of a server.
 const (
 	maxRedirects = 5
 	maxHeader    = 64 << 10 // bytes
@@ -85,7 +84,7 @@ func newHTTP(u *url.URL, c Config) (Source, error) {
 var redirects = []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
 	http.StatusTemporaryRedirect, http.StatusPermanentRedirect}
 
-// redirect returns the address that an answer leads to, or nil if it is no redirect.
+// redirect returns the target of a redirect, or nil if the answer is not a redirect.
 func redirect(a *http.Response, from *url.URL) (*url.URL, error) {
 	location := a.Header.Get("Location")
 	if location == "" || !slices.Contains(redirects, a.StatusCode) {
@@ -147,7 +146,7 @@ func (e *StatusError) Unwrap() error {
 	return nil
 }
 
-// Get sends a request. The query of the address is part of each: it may hold a signature of the service.
+// Get sends a request. Each request contains the query of the address, which may have a signature for the service.
 func (w *web) Get(ctx context.Context, name string, r Request) (*Object, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "get", Path: name, Err: fs.ErrInvalid}
@@ -164,7 +163,7 @@ func (w *web) Get(ctx context.Context, name string, r Request) (*Object, error) 
 	}
 	cancel(nil)
 	if inner := (*url.Error)(nil); errors.As(err, &inner) {
-		err = inner.Err // without the text, which has the whole URL
+		err = inner.Err // without the text of the outer error, which has the whole URL
 	}
 	if err != nil && !errors.As(err, new(*StatusError)) {
 		err = fmt.Errorf("%s: %w", withoutSecrets(at), err)
@@ -172,7 +171,7 @@ func (w *web) Get(ctx context.Context, name string, r Request) (*Object, error) 
 	return o, err
 }
 
-// get follows redirects by requests of its own. An http.Client would read their bodies, which have no limits.
+// get follows redirects itself: an http.Client would read their bodies, which are unbounded.
 func (w *web) get(ctx context.Context, at *url.URL, r Request) (*Object, error) {
 	for range maxRedirects + 1 {
 		a, err := w.ask(ctx, at, r)
@@ -246,9 +245,9 @@ func object(a *http.Response, r Request) (*Object, error) {
 	return o, nil
 }
 
-// settled reports whether a body was at least two seconds old when the server sent it. Validators of a younger one are
-// of no use: web servers make them of the second of the change and the length, so that a second change within that
-// second may have the same.
+// settled reports whether a body was at least two seconds old when the server sent it. Validators of a younger body are
+// not reliable: web servers derive them from the length and the time of the change in seconds, so that a second change
+// within the same second may have the same validators.
 func settled(h http.Header) bool {
 	changed, err := http.ParseTime(h.Get("Last-Modified"))
 	if err != nil {
@@ -274,7 +273,7 @@ func (o *Object) partial(value string, offset int64) error {
 	return nil
 }
 
-// ifShort leaves out a validator that is too long to be kept.
+// ifShort returns s, or "" if the validator is too long to be stored.
 func ifShort(s string) string {
 	if len(s) > 256 {
 		return ""
@@ -282,8 +281,8 @@ func ifShort(s string) string {
 	return s
 }
 
-// slowest is the mean rate, in bytes per second, below which a body is given up: a server that sends a byte at a time
-// would otherwise never stall. A Follower is stricter: see Config.MinRate.
+// slowest is the mean rate, in bytes per second, below which reading a body fails: otherwise a server that sends one
+// byte at a time would never stall. A Follower is stricter: see Config.MinRate.
 const slowest = 1 << 10
 
 // limit returns the body of an object, of at most most bytes. Read returns an error wrapping ErrTooLarge after them,
@@ -304,7 +303,7 @@ func (w *web) limit(
 		silent: time.AfterFunc(w.config.Stall, stalled), slow: time.AfterFunc(last, stalled)}, most}
 }
 
-// watched is a body that is given up when it stalls.
+// watched is a body whose Read fails when it stalls.
 type watched struct {
 	io.ReadCloser
 	ctx          context.Context

@@ -1,8 +1,8 @@
-// Package transport reads the files of a published folder: from a web server, a folder, or any other Source. It checks
-// no contents: package publish compares them with hashes and signatures. Most programs need only [Config], with
+// Package transport reads the files of a published folder: from a web server, a folder, or any other Source. It does
+// not check contents: package publish compares them with hashes and signatures. Most programs need only [Config], with
 // publish.WithTransport; for another kind of server, write a [Source] and pass it to publish.WithSource.
 //
-// All that a server sends is bounded: the length of bodies, headers and redirects, and the time until it answers and
+// All input from a server is bounded: the length of bodies, headers and redirects, and the time until it answers and
 // between two parts of a body. Redirects stay on the host, and never lead from https to http. Their bodies are not
 // read. A Follower bounds all requests of a poll together; see Config.MinRate.
 package transport
@@ -29,44 +29,43 @@ type Source interface {
 	String() string
 }
 
-// Request says what of an object is wanted.
+// Request describes the wanted part of an object.
 type Request struct {
-	// Have has the validators of the version that the caller holds. If the object is still that one, Get
-	// may return NotModified instead of a body. Zero: always the body.
+	// Have has the validators of the version that the caller has. If the object has not changed, Get may return
+	// NotModified instead of a body. Zero: Get always returns the body.
 	Have Validators
-	// Offset is the first byte that is wanted. A Source that cannot begin there begins at 0; see
-	// Object.Offset.
+	// Offset is the first wanted byte. A Source that cannot begin there begins at 0; see Object.Offset.
 	Offset int64
-	// MaxBytes limits the length of the whole object. If it is longer, Get or the body returns an error
-	// wrapping ErrTooLarge. It must be positive.
+	// MaxBytes limits the length of the whole object. If the object is longer, Get or the body returns an error
+	// wrapping ErrTooLarge. MaxBytes must be positive.
 	MaxBytes int64
 }
 
-// Validators identify a version of an object. A Source that has none leaves both empty.
+// Validators identify a version of an object. A Source without validators leaves both empty.
 type Validators struct {
 	ETag         string `json:"etag,omitempty"`
 	LastModified string `json:"last_modified,omitempty"`
 }
 
-// Object is an object that was opened. The caller closes its Body.
+// Object is an opened object. The caller closes its Body.
 type Object struct {
-	NotModified bool          // the object is the one of Request.Have; Body is then empty
+	NotModified bool          // the object still has the version Request.Have; Body is then empty
 	Body        io.ReadCloser // from Offset on
 	Offset      int64         // of the first byte of Body: Request.Offset or 0
-	Size        int64         // of the whole object in bytes, or -1 if it is not known before the end
+	Size        int64         // of the whole object in bytes, or -1 if it is not known in advance
 	Validators  Validators    // of this version
 }
 
 var (
-	// ErrTooLarge means that a body is longer than Request.MaxBytes: it is not the object that was
-	// expected.
+	// ErrTooLarge means that a body is longer than Request.MaxBytes, so it is not the expected object.
 	ErrTooLarge = errors.New("the body is longer than expected")
 	// ErrStalled means that the other side was silent, or slow, for too long. Try again later.
 	ErrStalled = errors.New("no progress")
 )
 
 // Open returns the Source of an address: a URL with http, https or file, or the path of a folder. The address may end
-// with /release.json, before a query. Open sends no request. Errors have no user, password or query of the address.
+// with /release.json, before a query. Open sends no request. Errors do not contain the user, password or query of the
+// address.
 func Open(address string, c Config) (Source, error) {
 	scheme, _, isURL := strings.Cut(address, "://")
 	query := len(address)
