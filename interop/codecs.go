@@ -17,13 +17,13 @@ import (
 type codec struct {
 	format Format
 	bigEnd bool // words are big endian, else little endian
-	// head reads and checks the header. After an error of the reader it means nothing.
+	// head reads and checks the header. The result is meaningless after an error of the reader.
 	head func(*reader) header
 	// marshal returns the header of a filter of the family. It does not read the words.
 	marshal func(family.Encoded) ([]byte, error)
 	width   uint64 // of the slots of family fuse, in bits; 0 for other families
-	// hash is the hash of the filters that the format can hold. It stands for one family, or for a form of one:
-	// see families.UserOf.
+	// hash is the hash of the filters that the format can hold. It determines the family, or a form of it: see
+	// families.UserOf.
 	hash filter.HashID
 }
 
@@ -36,7 +36,7 @@ func (c *codec) spec() filter.Spec {
 	return s
 }
 
-// header is what a file says about a filter before its words.
+// header is the decoded part of a file before its words.
 type header struct {
 	spec   filter.Spec
 	before [][]uint64 // the sections before the words
@@ -72,8 +72,8 @@ func (h header) size() uint64 {
 //	    4  number of words, big endian, 1 to 2^31-1
 //	    8  each word, big endian
 //
-// A key is what the funnel writes: byteArrayFunnel the bytes, stringFunnel(UTF_8) the string in UTF-8,
-// unencodedCharsFunnel two bytes per char, little endian, longFunnel 8 bytes, little endian (Keyed[uint64]),
+// A key has the bytes that the funnel writes: byteArrayFunnel writes the bytes, stringFunnel(UTF_8) the string in
+// UTF-8, unencodedCharsFunnel two bytes per char, little endian, longFunnel 8 bytes, little endian (Keyed[uint64]), and
 // integerFunnel 4 bytes, little endian.
 var guavaFile = codec{
 	format: Guava, bigEnd: true, hash: filter.Murmur3,
@@ -112,8 +112,8 @@ var guavaFile = codec{
 //	    4  number of words, 1 to 2^31-1
 //	    8  each word
 //
-// A key is the bytes that putBinary takes. putString takes the string in UTF-8, and putLong hashes as the 8 bytes of
-// the number, little endian (Keyed[uint64]). put takes a Byte, Short or Integer as putLong.
+// A key has the bytes that putBinary takes. putString uses the string in UTF-8, and putLong the 8 bytes of the number,
+// little endian (Keyed[uint64]). put treats a Byte, Short or Integer like putLong.
 var sparkFile = codec{
 	format: Spark, bigEnd: true, hash: filter.Murmur3x86,
 	head: func(r *reader) header {
@@ -170,7 +170,7 @@ var sparkFile = codec{
 //	length  bits of the bit set: m, or more if the filter was made from words with FromWithM
 //	words   ⌈length/64⌉ of them
 //
-// A key is the bytes that Add takes. The library converts no other values.
+// A key has the bytes that Add takes. The library does not convert other values.
 var bitsAndBlooms = codec{
 	format: BitsAndBlooms, bigEnd: true, hash: filter.Murmur3Twice,
 	head: func(r *reader) header {

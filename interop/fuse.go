@@ -11,8 +11,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// fuseFiles are the binary fuse filters of FastFilter: 3 slots a key, which all of its libraries place as family fuse
-// does. All numbers are little endian.
+// fuseFiles are the binary fuse filters of FastFilter: 3 slots per key, at the same positions as in family fuse. All
+// numbers are little endian.
 //
 //	bytes   xorfilter, Go: Save of BinaryFuse8, BinaryFuse[T]
 //	    8   seed
@@ -25,9 +25,9 @@ import (
 //
 // The C library (xor_singleheader, binary_fuse8_serialize) has the number of keys, 4 bytes, after the seed, no mask.
 // The Rust crate xorf in bincode with integers of fixed size has no number of segments, and 8 bytes for the number of
-// slots. C writes the order of its machine: files of big-endian ones are not read.
+// slots. C writes the byte order of its machine; files of big-endian machines are not read.
 //
-// No file tells the width of its slots, so each width is a format of its own. Keys are numbers, Keyed[uint64].
+// A file does not contain the width of its slots, so each width is its own format. Keys are numbers, Keyed[uint64].
 var fuseFiles = []codec{
 	fuseFile(XorFilter8, 8, goHead), fuseFile(XorFilter16, 16, goHead), fuseFile(XorFilter32, 32, goHead),
 	fuseFile(FastFilter8, 8, cHead), fuseFile(FastFilter16, 16, cHead),
@@ -37,7 +37,7 @@ var fuseFiles = []codec{
 // slots are the geometry of a filter. All numbers are below 2^33.
 type slots struct {
 	seed, segment, segments, width uint64
-	keys                           uint64 // 0 if the file does not say
+	keys                           uint64 // 0 if the file does not contain it
 }
 
 // count returns the number of slots.
@@ -56,13 +56,13 @@ func slotsOf(e family.Encoded) *slots {
 	r := family.Reader(e.Spec)
 	s := &slots{seed: r.Uint("seed"), segment: r.Uint("segment"), segments: r.Uint("segments"), width: r.Uint("width")}
 	s.keys = e.Keys
-	if s.segments == 0 { // no keys: the libraries take 12 slots of zeros, which are the fingerprints of some keys
+	if s.segments == 0 { // no keys: the libraries write 12 slots of zeros, which are the fingerprints of some keys
 		s.segment, s.segments = 4, 1
 	}
 	return s
 }
 
-// layout is a header: what its five numbers of 4 bytes after the seed say, and the numbers for slots.
+// layout is the layout of a header: it converts the five 4-byte numbers after the seed to slots and back.
 type layout struct {
 	read  func(v [5]uint64) slots
 	write func(*slots) [5]uint64
@@ -193,9 +193,9 @@ func fuseFile(f Format, width uint64, l layout) codec {
 	}
 }
 
-// estimate returns the number of keys that the file states, else an estimate. Each key sets one slot of its own, which
-// is 0 for one in 2^width of them. Other slots are 0, but xorf fills them at random: then the estimate is the number of
-// keys for which the libraries take that many slots, which is up to 20% too high for 100 keys and 1% for a million.
+// estimate returns the number of keys in the file, or an estimate. Each key sets its own slot, to 0 with probability
+// 1/2^width. Other slots are 0, except that xorf fills them at random: then the estimate is the number of keys for
+// which the libraries use that many slots, which is up to 20% too high for 100 keys and 1% for a million.
 func (s *slots) estimate(words []uint64) uint64 {
 	if s.keys != 0 || len(words) == 0 {
 		return s.keys
@@ -208,7 +208,7 @@ func (s *slots) estimate(words []uint64) uint64 {
 	}
 	all := float64(s.count())
 	n := float64(set) / (1 - math.Ldexp(1, -int(s.width)))
-	if n > 0.92*all { // the libraries have at least 1.125 slots a key
+	if n > 0.92*all { // the libraries use at least 1.125 slots per key
 		n = all
 		for range 20 { // Graf and Lemire, section 4
 			n = all / max(1.125, 0.875+0.25*math.Log(1e6)/math.Log(max(n, 2)))
@@ -217,7 +217,7 @@ func (s *slots) estimate(words []uint64) uint64 {
 	return uint64(math.Round(n))
 }
 
-// rest reads the last bytes, fewer than 8, behind the words and appends them, and a word of zeros, to a copy of these.
+// rest reads the last bytes after the words, fewer than 8, and appends them and a word of zeros to a copy of the words.
 func (r *reader) rest(words []uint64, bytes uint64) []uint64 {
 	tail := make([]byte, 8)
 	r.full(tail[:bytes])

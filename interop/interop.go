@@ -13,8 +13,8 @@
 // [Read] reads a file of a known format as a bloomery.Set, [Detect] tells the format, and [Write] writes a Set. To make
 // a filter for another system, build a Set of its family, and for Parquet set Config.Hash to filter.XXH64.
 //
-// Keys are bytes. docs/interop.md says how the other systems turn a value into bytes. RedisBloom and FastFilter in C
-// store the number of keys; for the other formats it is estimated from the bits or slots that are set.
+// Keys are bytes. docs/interop.md describes how the other systems turn values into bytes. RedisBloom and FastFilter in
+// C store the number of keys; for the other formats it is estimated from the bits or slots that are set.
 //
 // Input may be hostile. Sizes are checked against each other and against the limit of the caller, and memory is
 // allocated as bytes arrive. These formats have no checksums: a damaged file may be read as another filter.
@@ -62,8 +62,7 @@ const (
 // ErrFormat means that a file does not have the format, or that a filter cannot be written in it.
 var ErrFormat = errors.New("not of this format")
 
-// ErrForm means that a file has the format, but a variant of it that cannot be read. errors.Is(ErrForm, ErrFormat) is
-// true.
+// ErrForm means that a file has a variant of the format that cannot be read. errors.Is(ErrForm, ErrFormat) is true.
 var ErrForm error = formError{}
 
 type formError struct{}
@@ -104,7 +103,7 @@ func FormatOf(s *bloomery.Set) (Format, bool) {
 
 // is reports whether a Set can be written in the format. Family blocked takes hash XXH64 in the split layout only.
 func (c *codec) is(s *bloomery.Set) bool {
-	spec := s.Spec() // zero without a filter
+	spec := s.Spec() // zero if the Set has no filter
 	return s.Manifest() == nil && s.Hasher().ID() == c.hash && spec.Family() == c.spec().Family() &&
 		(c.width == 0 || c.width == family.Reader(spec).Uint("width"))
 }
@@ -121,13 +120,12 @@ func (c *codec) check(s *bloomery.Set) error {
 	return fmt.Errorf("%s: %w: %s is for %s with hash %s", have, ErrFormat, c.format, c.spec(), c.hash)
 }
 
-// Read reads one filter of at most maxBytes, header included, from r. It stops at the end of the filter: what follows
-// in r stays unread. It takes the options of bloomery.FromBytes; WithMaxBytes limits the size in our own format, which is
-// at most 1 KiB larger. It allocates at most four times the bytes that arrived plus 8 MiB; for the header of a RedisBloom
-// filter at most twelve times its bytes. On
-// error the Set is nil, and the error is one of r or gives the byte offset where reading stopped and wraps ErrFormat,
-// ErrForm, filter.ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF. It wraps errors.ErrUnsupported if the family
-// has no form for WithConcurrent.
+// Read reads one filter of at most maxBytes, header included, from r. It stops at the end of the filter, and does not
+// read the bytes after it. It takes the options of bloomery.FromBytes; WithMaxBytes limits the size in our own format,
+// which is at most 1 KiB larger. It allocates at most four times the bytes that arrived plus 8 MiB; for the header of a
+// RedisBloom filter at most twelve times its bytes. On error the Set is nil, and the error comes from r, or gives the
+// byte offset where reading stopped and wraps ErrFormat, ErrForm, filter.ErrCorrupt, filter.ErrTooLarge or
+// io.ErrUnexpectedEOF. The error wraps errors.ErrUnsupported if the family has no form for WithConcurrent.
 func Read(r io.Reader, f Format, maxBytes uint64, o ...bloomery.Option) (*bloomery.Set, error) {
 	c, err := codecOf(f)
 	if err != nil {
@@ -220,16 +218,17 @@ func Write(w io.Writer, s *bloomery.Set, f Format) error {
 const shortest = 6 + 8
 
 // Detect returns the format of a file of size bytes: the one whose header is valid and implies that size. It reads only
-// headers. The error wraps ErrForm if a format matches in a variant that cannot be read, wraps ErrFormat if no format
-// matches (and filter.ErrFamily for a file of package window; io.ErrUnexpectedEOF for a file that begins with a valid
-// header and is too short, with what it looks like and where it ends), or is one of r.
+// headers. The error wraps ErrForm if a format matches in a variant that cannot be read, and ErrFormat if no format
+// matches. It then also wraps filter.ErrFamily for a file of package window, and io.ErrUnexpectedEOF for a file that
+// begins with a valid header but is too short; its text names the likely format and the length. Other errors come from
+// r.
 func Detect(r io.ReaderAt, size int64) (Format, error) {
 	if size < shortest {
 		const text = "%w or any other known one: it has %d bytes, a filter at least %d"
 		return "", fmt.Errorf(text, ErrFormat, size, shortest)
 	}
-	var form error  // the first ErrForm, of which the size of the file does not tell whether it is the right one
-	var short error // of the format whose header tells of the fewest bytes, if all tell of more than there are
+	var form error  // the first ErrForm; the size of the file does not show whether it is the right one
+	var short error // the format whose header implies the fewest bytes, if all imply more than the file has
 	least := uint64(math.MaxUint64)
 	for _, c := range codecs() {
 		in := &reader{r: io.NewSectionReader(r, 0, size), max: uint64(size)}
@@ -279,7 +278,7 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 }
 
 // MaxSize returns the length in bytes of the longest file of any format whose header is in head, the first bytes of an
-// input: 0 if there is none, and math.MaxInt64 if a header goes on behind head.
+// input: 0 if no format matches, and math.MaxInt64 if a header is longer than head.
 func MaxSize(head []byte) (most uint64) {
 	for _, c := range codecs() {
 		in := &reader{r: bytes.NewReader(head), max: math.MaxInt64}
@@ -295,10 +294,10 @@ func MaxSize(head []byte) (most uint64) {
 	return most
 }
 
-// estimate returns a function that estimates how many keys, with k probes each, set the bits that are set among the
-// first m: probe.EstimateKeys, rounded, and at least 1 if any bit is set. A full filter counts as if half a bit were
-// free. The estimate also holds for the split blocks of Parquet, where the 8 probes of a key go to 8 words: a key
-// sets one of 32 bits in each.
+// estimate returns a function that estimates the number of keys, with k probes each, from the number of set bits among
+// the first m: probe.EstimateKeys, rounded, and at least 1 if any bit is set. In a full filter half a bit counts as
+// free. The estimate also holds for the split blocks of Parquet, where the 8 probes of a key go to 8 words: a key sets
+// one of 32 bits in each.
 func estimate(m uint64, k int) func(words []uint64) uint64 {
 	return func(words []uint64) uint64 {
 		ones := bitvec.OnesBelow(words, m)

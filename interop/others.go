@@ -7,11 +7,11 @@ import (
 	"math/bits"
 )
 
-// otherError is the error for a file that is known to be something else than a filter of a known format. It wraps
-// ErrFormat.
+// otherError is the error for a file that is recognised as another kind of file than a filter of a known format. It
+// wraps ErrFormat.
 type otherError struct {
 	what, advice string
-	sure         bool // else the file may also be a filter that is cut off
+	sure         bool // if false, the file may also be a truncated filter
 }
 
 func (e *otherError) Error() string {
@@ -30,8 +30,8 @@ const (
 	rebuild    = "build a filter here from the keys, such as rankindexed, from which keys can be removed, too"
 )
 
-// others are files that are taken for filters of a known format, by how they begin and by their size, which is 0 if it
-// is not known. Package keyio has such a table for lists of keys.
+// others are kinds of files that users mistake for filters of a known format. They are recognised by their first bytes
+// and their size, which is 0 if it is not known. Package keyio has a similar table for lists of keys.
 var others = []struct {
 	what, advice string
 	is           func(head []byte, size uint64) bool
@@ -53,10 +53,10 @@ var others = []struct {
 	{"CF.SCANDUMP, a cuckoo filter of RedisBloom", rebuild, isCuckoo},
 }
 
-// otherHead is the number of bytes of a file that others look at.
+// otherHead is the number of bytes of a file that the table others needs.
 const otherHead = 64
 
-// other returns the error for a file that begins with head, or nil if nothing is known about it.
+// other returns the error for a file that begins with head, or nil if its kind is not recognised.
 func other(head []byte, size uint64) *otherError {
 	for _, o := range others {
 		if o.is(head, size) {
@@ -70,12 +70,12 @@ func starts(magic string) func([]byte, uint64) bool {
 	return func(head []byte, _ uint64) bool { return bytes.HasPrefix(head, []byte(magic)) }
 }
 
-// isPickle takes protocols 2 to 5, which begin with their number and, from 4 on, a frame.
+// isPickle accepts pickle protocols 2 to 5, which begin with their number and, from 4 on, a frame.
 func isPickle(head []byte, _ uint64) bool {
 	return len(head) > 2 && head[0] == 0x80 && (head[1] == 4 || head[1] == 5) && head[2] == 0x95
 }
 
-// isJSON takes an object or an array with a text, a number or another one in it.
+// isJSON accepts an object or array that contains a text, a number, or another object or array.
 func isJSON(head []byte, _ uint64) bool {
 	text := bytes.TrimLeft(head, " \t\r\n")
 	if len(text) < 2 || text[0] != '{' && text[0] != '[' || bytes.HasPrefix(text, []byte(jsonHead)) { // of xorf
@@ -85,8 +85,8 @@ func isJSON(head []byte, _ uint64) bool {
 	return len(rest) > 0 && bytes.IndexByte([]byte(`"{[0123456789}]`), rest[0]) >= 0
 }
 
-// isGob takes a stream whose first message, of fewer than 128 bytes, describes a type: its number, which is negative
-// there and below -64, what kind of type it is, 1 to 7, and its name, if it has one, and number.
+// isGob accepts a stream whose first message, of fewer than 128 bytes, describes a type: its negated number, below -64,
+// its kind, 1 to 7, its name, if it has one, and its number.
 func isGob(head []byte, _ uint64) bool {
 	if len(head) < 8 || head[0] > 127 {
 		return false
@@ -99,7 +99,7 @@ func isGob(head []byte, _ uint64) bool {
 		(kind[2] == 1 || kind[2] == 2)
 }
 
-// isLittleEndianBits takes m and k, big endian, and m once more, little endian, before the words.
+// isLittleEndianBits accepts m and k in big endian, then m again in little endian, before the words.
 func isLittleEndianBits(head []byte, size uint64) bool {
 	if len(head) < 24 {
 		return false
@@ -108,7 +108,7 @@ func isLittleEndianBits(head []byte, size uint64) bool {
 	return m == length && m > 0 && m < 1<<62 && k > 0 && k < 1<<16 && (size == 0 || size == 24+(m+63)/64*8)
 }
 
-// isBitSet takes a number of bits, in either byte order, and as many words.
+// isBitSet accepts a number of bits, in either byte order, and the words for that many bits.
 func isBitSet(head []byte, size uint64) bool {
 	if len(head) < 16 {
 		return false
@@ -121,8 +121,9 @@ func isBitSet(head []byte, size uint64) bool {
 	return false
 }
 
-// isCuckoo takes the header, of 38 bytes: numbers of items, buckets, deletions and filters, 8 bytes each, then slots of
-// a bucket, iterations and expansion, 2 bytes each. A slot is a byte, and each filter is expansion times the one before.
+// isCuckoo accepts a header of 38 bytes: the numbers of items, buckets, deletions and filters, 8 bytes each, then slots
+// per bucket, iterations and expansion, 2 bytes each. A slot takes a byte, and each filter is expansion times as large
+// as the previous one.
 func isCuckoo(head []byte, size uint64) bool {
 	const header = 38
 	if len(head) < header {

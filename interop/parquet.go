@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/interop/internal/parquetmeta"
 )
 
-// parquet is the Bloom filter of a column chunk, as a Parquet file has it at ColumnMetaData.bloom_filter_offset: a
+// parquet is the Bloom filter of a column chunk, which is at ColumnMetaData.bloom_filter_offset of a Parquet file: a
 // BloomFilterHeader in Thrift's compact protocol, then the bitset.
 //
 //	15, varint    field 1, numBytes: a multiple of 32, as a zigzag varint of 1 to 5 bytes
@@ -80,13 +80,13 @@ type Column struct {
 }
 
 // Columns returns the column chunks of a Parquet file of size bytes that have a Bloom filter, in the order of the file.
-// It reads the footer, and the header of a filter whose length the footer leaves out. Read then reads a filter:
+// It reads the footer, and the header of each filter whose length is not in the footer. Then read a filter with Read:
 //
 //	set, err := interop.Read(io.NewSectionReader(r, c.Offset, c.Length), interop.Parquet, 1<<30)
 //
-// Columns keeps at most 64 bytes for each byte of the footer. The error is one of r, or gives the byte offset and
-// wraps ErrFormat if r does not begin as a Parquet file, ErrForm if it is encrypted or if its data lies in other files,
-// filter.ErrCorrupt, or io.ErrUnexpectedEOF if the file does not end as one.
+// Columns keeps at most 64 bytes for each byte of the footer. The error comes from r, or gives the byte offset and
+// wraps ErrFormat if r does not begin like a Parquet file, ErrForm if it is encrypted or its data is in other files,
+// filter.ErrCorrupt, or io.ErrUnexpectedEOF if the file does not end like a Parquet file.
 func Columns(r io.ReaderAt, size int64) ([]Column, error) {
 	if !parquetmeta.Has(r) {
 		return nil, container.Broken(0, "a file that does not begin with PAR1", ErrFormat)

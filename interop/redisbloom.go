@@ -19,7 +19,7 @@ import (
 // 20 bytes, then the bit arrays of all links, whose lengths follow from the header. See redisbloom.Filter.Header.
 // Words are little endian.
 //
-// A key is the bytes of the item. Redis passes integers as their decimal digits.
+// A key has the bytes of the item. Redis passes integers as their decimal digits.
 var redisBloom = codec{
 	format: RedisBloom, hash: filter.Murmur64A,
 	head: func(r *reader) header {
@@ -68,9 +68,9 @@ func decodedChain(e family.Encoded) (*redisbloom.Filter, error) {
 const maxChunk = 16 << 20
 
 // Chunks returns the arguments of the BF.LOADCHUNK commands, in order, that load the filter into Redis: iterator and
-// data, as BF.SCANDUMP would return them, each of at most 16 MiB after the header. It copies the filter, so that the Set
-// may change during the iteration. The error wraps ErrFormat if the Set is not of family redisbloom, and is otherwise
-// one of Set.MarshalBinary. See LoadRedis.
+// data, as BF.SCANDUMP would return them, each of at most 16 MiB after the header. It copies the filter, so that the
+// Set may change during the iteration. The error wraps ErrFormat if the Set is not of family redisbloom, and otherwise
+// comes from Set.MarshalBinary. See LoadRedis.
 func Chunks(s *bloomery.Set) (iter.Seq2[int64, []byte], error) {
 	if err := redisBloom.check(s); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func Chunks(s *bloomery.Set) (iter.Seq2[int64, []byte], error) {
 			for left := l.Bits / 8; left > 0; {
 				n := min(left, maxChunk)
 				var b bytes.Buffer
-				_ = writeWords(&b, words[:n/8], false) // a Buffer takes all
+				_ = writeWords(&b, words[:n/8], false) // a Buffer never fails
 				words, left = words[n/8:], left-n
 				at += int64(n)
 				if !yield(at, b.Bytes()) {
@@ -115,11 +115,12 @@ func HasCommands(r io.ReaderAt) bool {
 	return string(b[:]) == commands
 }
 
-// WriteCommands writes the commands that load a RedisBloom filter into Redis under a key that must not exist there.
-// The output is in the Redis protocol, as redis-cli --pipe takes it. Errors come from Chunks and w.
+// WriteCommands writes the commands that load a RedisBloom filter into Redis under a key that must not exist there. The
+// output is in the Redis protocol, for redis-cli --pipe. Errors come from Chunks and w.
 //
-// Never load over a key in use: Redis refuses the header, takes chunks that fit, and the filter there then lacks keys.
-// A pipe goes on after errors, so load under a new key and rename it only if redis-cli reports no error:
+// Never load over a key in use: Redis refuses the header but accepts chunks that fit, and the existing filter then
+// lacks keys. redis-cli --pipe continues after errors, so load under a new key and rename it only if redis-cli reports
+// no error:
 //
 //	redis-cli --pipe < seen.resp && redis-cli RENAME seen.new seen
 func WriteCommands(w io.Writer, s *bloomery.Set, key string) error {
@@ -138,18 +139,18 @@ func WriteCommands(w io.Writer, s *bloomery.Set, key string) error {
 }
 
 // LoadRedis loads a RedisBloom filter into Redis under the key fresh, which must not exist there, and renames it to key
-// after Redis has taken every chunk. RENAME replaces a filter under key at once: clients see the old or the new one. In
-// a cluster both keys must have the same slot, as {seen}.new and seen do. Keys that clients add to the old filter after
-// the dump that the new one was made from are lost.
+// after Redis has taken every chunk. RENAME replaces a filter under key atomically: clients see the old or the new one.
+// In a cluster both keys must have the same slot, as {seen}.new and seen do. If the new filter was made from a dump of
+// the old one, keys that clients added after the dump are lost.
 //
 // do sends one command and returns the error of Redis or of the connection. With go-redis:
 //
 //	do := func(args ...any) error { return client.Do(ctx, args...).Err() }
 //	err := interop.LoadRedis(set, "{seen}.new", "seen", do)
 //
-// The first error of do ends the load and is returned. key then keeps what it had, unless the connection broke in the
-// RENAME. fresh is deleted if the load had created it, as far as the connection allows. Other errors come from
-// Chunks, before any command is sent, and of s.Err.
+// The first error of do ends the load and is returned. key is then unchanged, unless the connection broke during
+// RENAME. LoadRedis deletes fresh if it had created it and the connection still works. Other errors come from Chunks,
+// before any command is sent, and from s.Err.
 func LoadRedis(s *bloomery.Set, fresh, key string, do func(args ...any) error) error {
 	chunks, err := Chunks(s)
 	if err != nil {
@@ -172,7 +173,7 @@ func LoadRedis(s *bloomery.Set, fresh, key string, do func(args ...any) error) e
 		}
 	}
 	if err != nil && created {
-		_ = do("DEL", fresh) // the error that counts is the first
+		_ = do("DEL", fresh) // return the first error, not the error of DEL
 	}
 	return err
 }

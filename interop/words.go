@@ -18,20 +18,20 @@ type reader struct {
 	r   io.Reader
 	at  uint64 // bytes that were read
 	max uint64 // bytes that a whole filter may have
-	end uint64 // where the header ends, if its beginning tells; else 0
-	err error  // of r, or a *container.FormatError
+	end uint64 // end of the header if its beginning determines it; else 0
+	err error  // from r, or a *container.FormatError
 
 	first []byte // at most otherHead bytes
 }
 
-// fail sets the error, which wraps err, at the next byte, unless there is one.
+// fail sets the error, which wraps err and gives the offset of the next byte, unless an error is already set.
 func (r *reader) fail(err error, format string, args ...any) {
 	if r.err == nil {
 		r.err = container.Broken(r.at, fmt.Sprintf(format, args...), err)
 	}
 }
 
-// full fills b. If the input ends before, the error wraps io.ErrUnexpectedEOF.
+// full fills b. If the input ends too early, the error wraps io.ErrUnexpectedEOF.
 func (r *reader) full(b []byte) {
 	if r.err != nil {
 		return
@@ -53,7 +53,8 @@ func (r *reader) bytes(n int) []byte {
 	return b
 }
 
-// more appends the next n bytes to b. It allocates as bytes arrive: at most as many as there are already, or 512.
+// more appends the next n bytes to b. It allocates as bytes arrive: each time at most as many bytes as it already has,
+// or 512.
 func (r *reader) more(b []byte, n uint64) []byte {
 	if n > r.max || r.at > r.max-n {
 		r.fail(filter.ErrTooLarge, "a header with %d more bytes, over the limit of %d in total", n, r.max)
@@ -67,10 +68,10 @@ func (r *reader) more(b []byte, n uint64) []byte {
 	return b
 }
 
-// firstWords is the number of words that are allocated before any has arrived: 8 MiB.
+// firstWords is the number of words to allocate before any has arrived: 8 MiB.
 const firstWords = 1 << 20
 
-// words reads n words. It allocates as words arrive: each time at most twice as many as there are, or firstWords.
+// words reads n words. It allocates as words arrive: each time at most twice as many as it already has, or firstWords.
 func (r *reader) words(n uint64, bigEnd bool) (words []uint64) {
 	if n > r.max/8 || r.at > r.max-8*n {
 		r.fail(filter.ErrTooLarge, "%d words of 8 bytes, over the limit of %d bytes in total", n, r.max)
@@ -114,7 +115,7 @@ func writeWords(w io.Writer, words []uint64, bigEnd bool) error {
 
 // writeSlots writes the first bytes of words in little-endian order.
 func writeSlots(w io.Writer, words []uint64, bytes uint64) error {
-	if bytes/8 >= uint64(len(words)) { // a filter without keys has fewer slots than the libraries take
+	if bytes/8 >= uint64(len(words)) { // a filter without keys has fewer slots than the libraries require
 		words = make([]uint64, bytes/8+1)
 	}
 	if err := writeWords(w, words[:bytes/8], false); err != nil {

@@ -101,7 +101,7 @@ func (p *poll) makeCurrent(ctx context.Context) (Event, error) {
 	p.removeAbandoned()
 	event.Delta, event.From, err = p.update(ctx)
 	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
-	if full && p.clean(p.last, false) { // the part of a release for which the disk is too small
+	if full && p.clean(p.last, false) { // disk full: remove the parts of other releases and retry
 		event.Delta, event.From, err = p.update(ctx)
 	}
 	if err != nil {

@@ -12,43 +12,44 @@ import (
 // DefaultFPR is the false-positive rate if Config.FPR is 0.
 const DefaultFPR = 0.01
 
-// Config says what a Filter remembers. Zero fields take the default noted beside them.
+// Config configures a Filter. Zero fields take the default noted beside them.
 type Config struct {
-	// Keys is the number of distinct keys that arrive within TTL, at most. Required. The size of the filter follows from
-	// it: 13.8 bits for each at a rate of 1%, 17.7 at 0.1%, with a million keys. In the mean, 1.07·Keys are in memory.
-	// There is always room for Keys and 300 more, or for 2·Keys if that is less.
+	// Keys is the largest number of distinct keys that arrive within TTL. Required. The size of the filter follows from
+	// it: for a million keys, 13.8 bits per key at a rate of 1%, and 17.7 at 0.1%. On average, 1.07·Keys keys are in
+	// memory. There is always room for Keys + 300 keys, or 2·Keys if that is less.
 	Keys uint64
-	// TTL is the least time for which a key is remembered, a millisecond or more. Required.
+	// TTL is the least time for which a key is remembered, at least a millisecond. Required.
 	TTL time.Duration
-	// FPR bounds the false-positive rate, 1e-12 to 0.5, on average over the filter and as long as no more keys arrive
-	// than Keys and Burst say. Default: DefaultFPR.
+	// FPR bounds the false-positive rate, 1e-12 to 0.5, on average over the filter and while the keys stay within Keys
+	// and Burst. Default: DefaultFPR.
 	FPR float64
-	// Burst is the share of the keys of an epoch, TTL/7, that may arrive within a tenth of it, 0 to 1. With 0.5 the filter
-	// is 8% larger. Default, and least: 0.1, keys arrive evenly. Up to 300 Keys may arrive at any times.
+	// Burst is the share of the keys of an epoch, TTL/7, that may arrive within a tenth of it, 0 to 1. With 0.5 the
+	// filter is 8% larger. Default and minimum: 0.1, for keys that arrive evenly. Up to 300 keys may arrive at any
+	// time.
 	Burst float64
-	// Overflow says what happens if more keys arrive than there is room for. Default: Refuse.
+	// Overflow selects what happens if there is no room for a key. Default: Refuse.
 	Overflow Overflow
-	// Refresh makes TestAndAdd renew the keys that are present: the time of a key then counts from its last sight, not
-	// from its first one. Add always does so.
+	// Refresh makes TestAndAdd renew the keys that are present: TTL then counts from the last time that a key was seen,
+	// not from the first. Add always renews keys.
 	Refresh bool
-	// EventTime makes time move only with Advance, by the times of events. Clock must then be nil.
+	// EventTime makes only Advance move the time, with the times of events. Clock must then be nil.
 	EventTime bool
-	// Clock returns the time. Each operation calls it, from any goroutine. The zero Time leaves the time of a file as it
-	// is. Default: see the package comment.
+	// Clock returns the time. Each operation calls it, from any goroutine. If it returns the zero Time, the time does
+	// not change. Default: see the package comment.
 	Clock func() time.Time
 	// Secret hashes keys with SipHash. Set it if keys come from people who might gain from false positives: without it,
-	// anybody can compute keys that look alike. Default: XXH3, which is faster.
+	// anybody can compute keys with equal fingerprints. Default: XXH3, which is faster.
 	Secret *filter.Secret
 }
 
-// Overflow says what a Filter does with a key for which it has no room.
+// Overflow is the treatment of a key for which a Filter has no room.
 type Overflow uint8
 
 const (
-	// Refuse returns an error wrapping filter.ErrFull. Nothing that was added is lost.
+	// Refuse returns an error wrapping filter.ErrFull. No added key is lost.
 	Refuse Overflow = iota
-	// Shorten removes the oldest keys of the bucket of the new key, about an eighth of its 200 keys, before their time.
-	// Info counts them. Operations return no error.
+	// Shorten removes the oldest keys of the bucket of the new key, about an eighth of its 200 keys, early. Info counts
+	// them. Operations return no error.
 	Shorten
 )
 

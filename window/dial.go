@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A point is how far a hand has come: the number of laps in the upper half, modulo 2^32, and the number of buckets that
-// it has passed in the running lap in the lower half. Later points are greater in modular arithmetic.
+// A point is the position of a hand since the origin: the number of laps in the upper half, modulo 2^32, and the number
+// of buckets that it has passed in the running lap in the lower half. Later points are greater in modular arithmetic.
 type point uint64
 
 const lap point = 1 << 32
@@ -22,8 +22,8 @@ func (p point) after(q point) bool { return int64(p-q) > 0 }
 // bucket returns the number of buckets passed in the running lap.
 func (p point) bucket() uint64 { return uint64(p % lap) }
 
-// dial turns time into the point at which the hand should be. One goroutine at a time moves it. What moves with time
-// has a cache line of its own, apart from what all operations only read.
+// dial turns time into the point at which the hand should be. One goroutine at a time moves it. The fields that change
+// with time have their own cache line, apart from the fields that operations only read.
 type dial struct {
 	ttl, buckets uint64 // ttl in nanoseconds
 	// read returns the time in nanoseconds since 1970, or is nil if time moves only with Advance.
@@ -33,20 +33,20 @@ type dial struct {
 
 	due    atomic.Int64  // the first time at which target is later than now
 	target atomic.Uint64 // point
-	hand   atomic.Uint64 // a point: the groups before it were brought up to date since the target was there
+	hand   atomic.Uint64 // a point: the groups before it were brought up to date after the target had passed it
 
 	mu      sync.Mutex // guards the rest, and writes of due and target
 	origin  int64      // time of point 0
 	now     int64      // latest time
-	laps    uint64     // of target, not modulo 2^32
-	skipped uint64     // laps since the origin that are not counted in laps, because nothing was left in them
+	laps    uint64     // laps of target, not modulo 2^32
+	skipped uint64     // laps since the origin that are not counted in laps, because no key was left
 }
 
 // cacheLine is the size of a cache line in bytes.
 const cacheLine = 64
 
-// longest is the number of laps by which target moves at most at once. After eight no key is left, and a ninth, not
-// complete, brings the hand to where it belongs.
+// longest is the largest number of laps by which target moves at once. After eight laps no key is left, and an
+// incomplete ninth brings the hand to its position.
 const longest = stamps + 1
 
 func (d *dial) start(read func() time.Time, event bool) {
@@ -64,14 +64,15 @@ func (d *dial) start(read func() time.Time, event bool) {
 }
 
 // ErrAhead is the error of Open and Read for a file that is too far ahead of the clock: by more than TTL, and by more
-// than a minute. Time would stand still until the clock is there, and no key would be forgotten meanwhile.
+// than a minute. Otherwise time would stand still until the clock reaches it, and no key would be forgotten meanwhile.
 var ErrAhead = errors.New("saved ahead of the clock")
 
-// leastAhead is how far a file may be ahead of the clock however short TTL is: clocks are set by seconds now and then.
+// leastAhead is how far a file may be ahead of the clock even if TTL is shorter: clocks are adjusted by seconds now and
+// then.
 const leastAhead = time.Minute
 
-// checkAhead returns an error if the latest time is too far ahead of the clock. A clock that returns the zero Time has
-// no time to compare with.
+// checkAhead returns an error if the latest time is too far ahead of the clock. It accepts any time if the clock
+// returns the zero Time.
 func (d *dial) checkAhead() error {
 	if d.read == nil {
 		return nil
@@ -86,7 +87,7 @@ func (d *dial) checkAhead() error {
 		now.Sub(time.Unix(0, clock)).Round(time.Second), most)
 }
 
-// nanoseconds returns a time in nanoseconds since 1970, as far as an int64 reaches.
+// nanoseconds returns a time in nanoseconds since 1970, clamped to the range of an int64.
 func nanoseconds(t time.Time) int64 {
 	const most = math.MaxInt64/int64(time.Second) - 1
 	if s := t.Unix(); s > most {
@@ -123,9 +124,9 @@ func (d *dial) advance(now int64) (moved bool) {
 	return d.target.Load() != before
 }
 
-// passed returns 7·t/ttl, in laps and a rest in sevenths of a nanosecond.
+// passed returns 7·t/ttl as laps and a remainder in sevenths of a nanosecond.
 func (d *dial) passed() (laps, rest uint64) {
-	hi, lo := bits.Mul64(uint64(d.now)-uint64(d.origin), epochs) // the difference is right as a uint64
+	hi, lo := bits.Mul64(uint64(d.now)-uint64(d.origin), epochs) // the difference is correct as a uint64
 	return bits.Div64(hi, lo, d.ttl)
 }
 

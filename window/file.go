@@ -13,22 +13,22 @@ import (
 // Save creates or replaces a file atomically: after a crash at any moment it is completely the old one or completely
 // the new one. If ctx ends first, the file is unchanged.
 //
-// The file has the filter as it is at one time, the latest one, with all keys whose Add or TestAndAdd returned before
-// Save began. Others may use the filter meanwhile; of what they add, the file has a part. It does not have the secret.
-// Save locks eight buckets at a time. It makes a copy as large as the filter, whose memory the filter keeps and the
-// next Save, WriteTo or MarshalBinary uses again; if they run at the same time, each makes one.
+// The file has the state of the filter at its latest time, with all keys whose Add or TestAndAdd returned before Save
+// began. Other goroutines may use the filter meanwhile; the file has some of the keys that they add. It does not have
+// the secret. Save locks eight buckets at a time. It makes a copy as large as the filter; the filter keeps the memory
+// of the copy for the next Save, WriteTo or MarshalBinary. If several run at the same time, each makes its own copy.
 func (f *Filter[K]) Save(ctx context.Context, path string) error {
 	return f.ring.saveTo(func(file *container.File) error { return container.WriteFile(ctx, path, file) })
 }
 
-// WriteTo writes what Save would write.
+// WriteTo writes the filter in the format of Save.
 func (f *Filter[K]) WriteTo(w io.Writer) (int64, error) {
 	c := container.Counter{To: w}
 	err := f.ring.saveTo(func(file *container.File) error { return container.Write(&c, file) })
 	return c.N, err
 }
 
-// MarshalBinary returns what Save would write. Read reads it.
+// MarshalBinary returns the filter in the format of Save, which Read reads.
 func (f *Filter[K]) MarshalBinary() ([]byte, error) {
 	var b []byte
 	err := f.ring.saveTo(func(file *container.File) (err error) {
@@ -38,14 +38,14 @@ func (f *Filter[K]) MarshalBinary() ([]byte, error) {
 	return b, err
 }
 
-// Open returns the filter in a file that Save wrote. It forgets nothing early: time goes on from the time of the file,
-// and what happened to the keys meanwhile is what the passing of time does. If the clock is behind the time of the
-// file, time stands still until it is there, and keys live longer by as much: for at most TTL, or a minute if that is
-// more. If the clock is further behind, it is wrong, or was when the file was saved, and the error wraps ErrAhead.
+// Open returns the filter in a file that Save wrote. No key is forgotten early: the keys have aged by the time since
+// the file was saved. If the clock is behind the time of the file, time stands still until the clock reaches it, and
+// keys live longer by this difference, which may be at most TTL, or a minute if that is more. If the clock is further
+// behind, it is wrong, or was wrong when the file was saved, and the error wraps ErrAhead.
 //
 // Config is as for New. Keys, TTL, FPR and Burst are taken from the file if they are 0, and must be equal to the file's
 // otherwise. EventTime must be as in the file, and Secret the secret with which the file was made; a Filter whose keys
-// are a filter.Hash needs none. Clock, Overflow and Refresh apply from now on; they are not in the file.
+// are a filter.Hash needs no secret. Clock, Overflow and Refresh are not in the file; they are taken from Config.
 //
 // Peak memory: the filter and 1 MiB. If ctx ends first, Open returns its cause. Other errors name the path and wrap the
 // error of the file system, ErrAhead, filter.ErrConfig, ErrMagic, ErrVersion, ErrHash, ErrSecret (ErrNoSecret if none

@@ -4,29 +4,30 @@ import "time"
 
 // Info describes a Filter at a time.
 type Info struct {
-	Time time.Time // latest time; the zero Time if time has not begun
+	Time time.Time // latest time; the zero Time if no time was set yet
 	TTL  time.Duration
-	// Keys is the number of keys in memory; keys that look alike count once.
+	// Keys is the number of keys in memory; keys with the same fingerprint count once.
 	Keys uint64
 	// Ages has Keys by age: the keys in Ages[i] were added, or renewed, at least i-1 and at most i+1 sevenths of TTL
 	// ago.
 	Ages [8]uint64
-	// Capacity is the number of keys that the filter is planned for, all ages together, and Room is what is left of it.
-	// A few more fit: the fewer the larger the filter is.
+	// Capacity is the number of keys of all ages that the filter is planned for, and Room is Capacity minus Keys. A few
+	// more keys fit; the larger the filter, the smaller their share.
 	Capacity, Room uint64
-	// FPR is the false-positive rate now, and MaxFPR what it would be if all cells were in use.
+	// FPR is the current false-positive rate, and MaxFPR the rate if all cells were in use.
 	FPR, MaxFPR float64
 	// FPRChosen is Config.FPR.
 	FPRChosen float64
-	// Refused is the number of operations since New, over all files, that returned filter.ErrFull. Shortened is the
-	// number of keys that were removed before their time to make room. Only one of them can be above 0; see Overflow.
+	// Refused is the number of operations since New, including those before the filter was saved and opened, that
+	// returned filter.ErrFull. Shortened is the number of keys that were removed early to make room. Only one of them
+	// can be above 0; see Overflow.
 	Refused, Shortened uint64
 	// Bytes is the memory of the filter. It never changes. The copy that Save keeps is not counted.
 	Bytes uint64
 }
 
-// Info describes the filter at the current time. Like Len it first removes what is too old, and it then reads the whole
-// filter: about 2 ms for a million keys. Others may use the filter meanwhile; the numbers are then of slightly
+// Info describes the filter at the current time. It first removes expired keys, like Len, and then reads the whole
+// filter, in about 2 ms for a million keys. If other goroutines use the filter meanwhile, the numbers are from slightly
 // different times.
 func (f *Filter[K]) Info() Info { return f.ring.info() }
 
@@ -55,7 +56,7 @@ func (r *ring) info() Info {
 	return i
 }
 
-// time returns the latest time, and whether it has begun.
+// time returns the latest time, and whether any time was set.
 func (d *dial) time() (now int64, started bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

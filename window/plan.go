@@ -7,19 +7,19 @@ import (
 	"github.com/bloomery/bloomery/internal/family/rankindexed"
 )
 
-// epochs is the number of epochs of TTL. There is one stamp more.
+// epochs is the number of epochs per TTL. There is one more stamp.
 const (
 	epochs    = 7
 	stamps    = epochs + 1
 	stampBits = 3
 )
 
-// overflow is the probability that the plan allows for a key to find no room, at some time of a full load.
+// overflow is the accepted probability that a key finds no room at some time under full load.
 const overflow = 1e-6
 
 // extended returns the largest share of the buckets with an extension at their fullest, in which operations take twice
-// as long. At a million keys and 1% the limit costs 0.15 bits a key and leaves 18% of the buckets with one, not 33%. At
-// low rates, where a cell has more bits, it would cost more.
+// as long. At a million keys and 1% the limit costs 0.15 bits per key and gives 18% of the buckets an extension instead
+// of 33%. At low rates, where a cell has more bits, it would cost more.
 func (c Config) extended() float64 {
 	if c.fpr() < 0.005 {
 		return 0.55
@@ -30,20 +30,20 @@ func (c Config) extended() float64 {
 // mostBuckets is the largest number of buckets. See ring.groups.
 const mostBuckets = 1 << 28
 
-// steps is the largest number of loads that stand for all: buckets are of any age, uniformly.
+// steps is the largest number of loads that represent all buckets, whose ages are uniformly distributed.
 const steps = 16
 
-// few is the number of keys for which there is room beyond Keys, whenever they arrive. As long as no more than Keys
-// arrive within TTL, no more than 2·Keys are in memory: so up to few keys need not arrive evenly. It costs 0.6 kB.
+// few is the number of keys beyond Keys for which there is always room. As long as at most Keys keys arrive within TTL,
+// at most 2·Keys are in memory: so up to few keys need not arrive evenly. It costs 0.6 kB.
 const few = 300
 
-// tenth is the share of an epoch that Config.Burst is about, and the least burst.
+// tenth is the share of an epoch to which Config.Burst refers, and the smallest burst.
 const tenth = 0.1
 
 // burst returns Burst or its default.
 func (c Config) burst() float64 { return max(c.Burst, tenth) }
 
-// least returns the number of keys for which there is room at any time, whenever they arrive.
+// least returns the number of keys for which there is always room, however they arrive.
 func (c Config) least() float64 { return float64(c.Keys + min(c.Keys, few)) }
 
 // mean returns the mean number of keys in memory when the filter is full, or least if that is more.
@@ -55,20 +55,20 @@ func (c Config) mean() float64 {
 	return max(mean, c.least())
 }
 
-// load returns the mean number of keys of all buckets together if the hand had passed all of them u epochs ago, at the
+// load returns the mean total number of keys in all buckets if the hand had passed all of them u epochs ago, at the
 // worst time.
 //
-// With even arrivals that is 7+u times the keys of an epoch: at its pass a bucket keeps the keys of seven epochs. If a
-// share b of the keys of an epoch arrives within a tenth of it, a bucket is fullest when such a burst has just ended,
-// at the first tenth of the running epoch, and when the oldest burst that it holds was the last tenth of its epoch.
-// Then
+// With even arrivals it is 7+u times the keys of an epoch: when the hand passes a bucket, it keeps the keys of seven
+// epochs. If a share b of the keys of an epoch arrives within a tenth of it, a bucket is fullest when such a burst has
+// just ended, at the first tenth of the running epoch, and when the oldest burst that it holds was the last tenth of
+// its epoch. Then
 //
 //	A(x) = (1-b)·x/0.9                     arrivals of the oldest epoch up to x, for x < 0.9
 //	A(x) = (1-b) + b·(x-0.9)/0.1           for others
 //	8 + b - A(1.1-u)     for u >= 0.1      the oldest epoch is the eighth before the running one, from 1.1-u on
 //	7 + b - A(0.1-u)     for u < 0.1       the seventh
 //
-// For b = 0.1 that is 7+u again.
+// For b = 0.1 this is 7+u again.
 func (c Config) load(u float64) float64 {
 	b := c.burst()
 	arrived := func(x float64) float64 {
@@ -81,8 +81,9 @@ func (c Config) load(u float64) float64 {
 	return load * float64(c.Keys) / epochs
 }
 
-// loads returns the mean loads of equal shares of so many buckets, relative to the mean. The ages of buckets differ by
-// 1/buckets of an epoch. They are fullest just before the hand passes one: then the ages of two are 1/2 and 1.
+// loads returns the mean loads of equal shares of that many buckets, relative to the mean. The ages of buckets differ
+// by 1/buckets of an epoch. The buckets are fullest just before the hand passes one: with two buckets, the ages are
+// then 1/2 and 1.
 func (c Config) loads(buckets uint64) []float64 {
 	n := min(buckets, steps)
 	mean, all := c.mean(), make([]float64, n)
@@ -96,7 +97,7 @@ func (c Config) loads(buckets uint64) []float64 {
 // plan returns the geometry of the table.
 //
 // The loads of buckets differ, by chance and by their age. The table has extensions for buckets that are fuller than
-// most; their number must suffice for the mixture of all loads: of B buckets, each exceeds z cells with probability
+// most; their number must suffice for the mixture of all loads. Each of B buckets exceeds z cells with probability
 //
 //	q(z) = mean over u of Pr[Poisson(load(u)/B) > z]
 //

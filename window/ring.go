@@ -20,25 +20,26 @@ const group = 8
 // ring is a table of stamped cells and the hand that goes around it. It has no type parameter.
 //
 // Its whole state is: sizes and hasher, the words of the table, groups, hand, and the fields of dial that mu guards. In
-// a file the groups and the hand are where target is; see ring.file.
+// a file all groups and the hand are at target; see ring.file.
 type ring struct {
 	dial
 	table            *rankindexed.Cells
 	hasher           filter.Hasher
-	hash             hashing // of hasher; if the keys are hashes and there is no secret, of the file
+	hash             hashing // describes hasher; taken from the file if the keys are hashes and there is no secret
 	refresh, shorten bool
 	event            bool // Config.EventTime
 	tears            bool // table.Tears()
 	fpr, burst       float64
 	asked            uint64  // Config.Keys
-	keys             float64 // in memory, in the mean, of a filter that is as full as planned
+	keys             float64 // mean number of keys in memory if the filter is as full as planned
 
-	// groups has for each group how often the hand passed one of its buckets: of laps·8+n, n < 8, the first n buckets
-	// were passed once more than the others. It counts modulo 2^32. That is unambiguous: each move of the target is by
-	// at most nine laps, and comes with a step of the hand, which brings one group up to date. So no group is later by
-	// more than 72 passes for each group, which is less than 2^32 for mostBuckets.
+	// groups has for each group the number of times that the hand passed one of its buckets, modulo 2^32. With
+	// laps·8+n, n < 8, it has passed the first n buckets once more than the others. The modulus causes no ambiguity:
+	// each move of the target is by at most nine laps, and comes with a step of the hand, which brings one group up to
+	// date. So no group is behind by more than 72 passes times the number of groups, which is less than 2^32 for
+	// mostBuckets.
 	groups []atomic.Uint32
-	locks  []lock // of the groups whose number is theirs modulo their number, a power of two
+	locks  []lock // lock i is for the groups g with g mod len(locks) = i; their number is a power of two
 
 	refused, shortened atomic.Uint64
 
@@ -46,7 +47,7 @@ type ring struct {
 	spare  atomic.Pointer[saved] // the memory of the last copy
 }
 
-// The number of locks is at most mostLocks. In smaller filters there is one for lockGroups groups, or a few more.
+// The number of locks is at most mostLocks. In smaller filters there is one lock per lockGroups groups, or a few more.
 const (
 	mostLocks  = 1024
 	lockGroups = 4
@@ -69,7 +70,7 @@ func newRing(c Config) (*ring, error) {
 	return r, nil
 }
 
-// over returns a ring over a table, whose time has not begun.
+// over returns a ring over a table, without a time.
 func (c Config) over(table *rankindexed.Cells, h filter.Hasher) *ring {
 	buckets := table.Geometry().Buckets
 	groups := (buckets + group - 1) / group
@@ -95,7 +96,7 @@ func (l *lock) lock() {
 	l.wait()
 }
 
-// wait is lock if another goroutine has it. That goroutine works for a few microseconds, unless it has lost its thread.
+// wait takes a lock that another goroutine holds. The holder works for a few microseconds, unless it was descheduled.
 func (l *lock) wait() {
 	for tries := 1; ; tries++ {
 		switch {
@@ -113,7 +114,7 @@ func (l *lock) wait() {
 
 func (l *lock) unlock() { l.v.Add(1) }
 
-// passed returns the entry of groups for a group whose buckets were all passed up to p.
+// passed returns the entry of groups for a group that is up to date with p.
 func (p point) passed(g uint64) uint32 {
 	n := uint32(p/lap) * group
 	if at, first := p.bucket(), g*group; at > first {
@@ -122,7 +123,7 @@ func (p point) passed(g uint64) uint32 {
 	return n
 }
 
-// epochCount is the number of epochs that the entry of a group tells apart. It is a multiple of stamps.
+// epochCount is the number of epochs that the entry of a group can distinguish. It is a multiple of stamps.
 const epochCount = 1 << 32 / group
 
 // epoch returns the epoch of a bucket, modulo epochCount, from the entry of its group.
@@ -142,7 +143,7 @@ func (r *ring) locked(b uint64) (*lock, uint32) {
 	g := b / group
 	l := &r.locks[g&uint64(len(r.locks)-1)]
 	l.lock()
-	// The target is read under the lock: it is not earlier than for whoever had the lock before.
+	// The target is read under the lock, so it is not earlier than for the previous holder of the lock.
 	passed := point(r.target.Load()).passed(g)
 	if r.groups[g].Load() != passed {
 		r.sweep(g, passed)
@@ -150,8 +151,8 @@ func (r *ring) locked(b uint64) (*lock, uint32) {
 	return l, epoch(passed, b)
 }
 
-// sweep brings a group up to date, whose lock is held: it removes the cells of each bucket whose stamps are about to be
-// used again.
+// sweep brings a group up to date; its lock must be held. It removes the cells of each bucket whose stamps are about to
+// be reused.
 func (r *ring) sweep(g uint64, passed uint32) {
 	was := r.groups[g].Load()
 	for b := g * group; b < min(g*group+group, r.buckets); b++ {
@@ -160,21 +161,21 @@ func (r *ring) sweep(g uint64, passed uint32) {
 	r.groups[g].Store(passed)
 }
 
-// sweep removes the cells of a bucket whose stamps were used again from one epoch to another.
+// sweep removes the cells of a bucket whose stamps were reused between two epochs.
 func sweep(table *rankindexed.Cells, b uint64, from, to uint32) {
 	switch laps := (to - from) % epochCount; {
 	case laps >= stamps:
 		table.Clear(b)
 	case laps > 0:
 		dead := uint64(0)
-		for i := range laps { // counted: epochs wrap, and a loop until one equals another might never end
+		for i := range laps { // a counted loop: epochs wrap, so a loop that compares them might never end
 			dead |= 1 << stamp(from+1+i)
 		}
 		table.Sweep(b, dead)
 	}
 }
 
-// has reports whether a cell looks like the key with hash h. It needs the lock only if the group is not up to date, if
+// has reports whether a cell matches the key with hash h. It needs the lock only if the group is not up to date, if
 // another goroutine changes it, or if the chain of the key goes on in an extension.
 func (r *ring) has(h filter.Hash) bool {
 	b := r.table.Bucket(h)
@@ -225,10 +226,10 @@ func (r *ring) squeeze(h filter.Hash, b uint64, e uint32) error {
 			return nil
 		}
 	}
-	return filter.ErrFull // not even an empty bucket has room: cannot be, since a bucket has cells
+	return filter.ErrFull // an empty bucket without room: impossible, since every bucket has cells
 }
 
-// putLate is put for a key for which there was no room: extensions may be in use that only old cells need.
+// putLate is put for a key for which there was no room: expired cells may still occupy extensions.
 func (r *ring) putLate(h filter.Hash, refresh bool) (present bool, err error) {
 	if r.hand.Load() != r.target.Load() {
 		r.catchUp()
@@ -247,7 +248,7 @@ func (r *ring) putLate(h filter.Hash, refresh bool) (present bool, err error) {
 var errFull = fmt.Errorf("no room for the key: more keys arrived within TTL than Config.Keys and Burst say; make a "+
 	"larger filter, or one with Overflow: Shorten: %w", filter.ErrFull)
 
-// tick reads the clock, if there is one. It comes before put and has.
+// tick reads the clock, if there is one. Call it before put and has.
 func (r *ring) tick() {
 	if r.read != nil {
 		if now := r.read(); now >= r.due.Load() {
@@ -264,8 +265,8 @@ func (r *ring) advance(now int64) {
 }
 
 // step moves the hand to the end of its group or to the target, whichever is nearer, and brings the group up to date.
-// A hand that is late by more than two laps leaves out laps, since each group is brought up to the target of now. It
-// stays at its bucket, so that no group waits for more than two laps.
+// If the hand is late by more than two laps, it skips laps, since each group is brought up to the current target
+// anyway. It keeps its bucket, so that no group waits for more than two laps.
 func (r *ring) step() {
 	for {
 		was := r.hand.Load()

@@ -22,7 +22,7 @@ const specName = "window"
 // clockWords is the number of words of the last section: 1 if time has begun, origin, now, skipped, refused, shortened.
 const clockWords = 6
 
-// hashing is what a file has of a hash function.
+// hashing has the fields of a file about the hash function.
 type hashing struct {
 	id             filter.HashID
 	seed, keyCheck uint64
@@ -30,17 +30,18 @@ type hashing struct {
 
 func hashOf(h filter.Hasher) hashing { return hashing{h.ID(), h.Seed(), h.KeyCheck()} }
 
-// A saved is a copy of a filter, whose memory the next one uses again.
+// A saved is a copy of a filter. The next copy reuses its memory.
 type saved struct {
 	copy   *rankindexed.Copy
-	epochs []uint32 // by bucket, the epoch in which it was copied
+	epochs []uint32 // per bucket, the epoch in which it was copied
 }
 
 // file returns a copy of the filter, up to date for the latest time. When the file is not used any more, spare.Store
-// keeps its memory for the next one.
+// keeps its memory for the next copy.
 //
-// It is made group by group, while others use the filter. A bucket of the copy is in the epoch in which it was copied.
-// The clock is copied last, so that it is not earlier, and then each bucket is brought up to date for it.
+// It copies group by group, while other goroutines use the filter. A bucket of the copy has the epoch in which it was
+// copied. The clock is copied last, so that it is not behind any bucket; then each bucket is brought up to date with
+// it.
 func (r *ring) file() (*container.File, *saved, error) {
 	r.tick()
 	to := r.spare.Swap(nil) // nil at first, and while another copy is being written
@@ -209,7 +210,7 @@ func (c Config) restore(f *container.File, hashed bool) (*ring, error) {
 	return r, r.checkAhead()
 }
 
-// as returns c with the fields of saved, the Config of a file, or an error if a field differs.
+// as fills the zero fields of c from saved, the Config of a file. It returns an error if a field differs.
 func (c Config) as(saved Config) (Config, error) {
 	differs := func(field string, value, was any) (Config, error) {
 		return Config{}, family.Invalid(field, value, "the filter in the file was made for %v; take that, or a new file", was)
@@ -230,19 +231,19 @@ func (c Config) as(saved Config) (Config, error) {
 	return c, c.check()
 }
 
-// hasherOf returns the hasher of the keys of a file. For keys that are hashes no secret is needed.
+// hasherOf returns the hasher of the keys of a file. Keys that are hashes need no secret.
 func (c Config) hasherOf(f *container.File, hashed bool) (filter.Hasher, error) {
 	switch {
 	case f.Hash != filter.SipHash && c.Secret != nil:
 		return filter.Hasher{}, family.Invalid("Secret", "REDACTED", "the filter in the file was made without a secret")
 	case f.Hash == filter.SipHash && c.Secret == nil && hashed:
-		return filter.NewHasher(0), nil // it is not asked
+		return filter.NewHasher(0), nil // this hasher is never used
 	}
 	return f.Hasher(c.Secret)
 }
 
 // restoreClock sets the clock to the clock of a file, and all groups and the hand to its time. On error, at is the
-// number of the word that is wrong.
+// index of the wrong word.
 func (r *ring) restoreClock(words []uint64) (at uint64, err error) {
 	origin, now, skipped := int64(words[1]), int64(words[2]), words[3]
 	r.refused.Store(words[4])

@@ -1,14 +1,15 @@
-// Package window is a filter that forgets: a set of keys in fixed memory that answers "was this key seen within the
-// last 24 hours?" and runs for ever. It serves deduplication, idempotency keys, rate limits and crawlers.
+// Package window provides a filter that forgets: a set of keys in fixed memory that answers "was this key seen within
+// the last 24 hours?" for an unlimited stream of keys. It serves deduplication, idempotency keys, rate limits and
+// crawlers.
 //
-// A key is present for at least TTL and at most 8/7·TTL. No key is forgotten early: that is exact and not a matter of
-// probability. An absent key is reported as present with a small probability, the false-positive rate.
+// A key is present for at least TTL and at most 8/7·TTL. No key is forgotten early: this is certain, not only probable.
+// An absent key is reported as present with a small probability, the false-positive rate.
 //
 // # Stamps and the hand
 //
 // The keys lie in a rank-indexed table (docs/rankindexed.md), which has buckets of about 200 cells; a cell holds a few
 // bits of the hash of a key. Here each cell also has a stamp of 3 bits, the epoch in which it was written. An epoch is
-// a seventh of TTL. The epochs of a bucket begin when a hand passes it, and the hand goes around all buckets once an
+// a seventh of TTL. The epochs of a bucket begin when a hand passes it. The hand goes around all buckets once per
 // epoch:
 //
 //	bucket            0   1   2   3   4   5   6   7   8   9
@@ -17,23 +18,25 @@
 //
 // When the hand begins epoch e of a bucket, it removes the cells with the stamp e mod 8. They were written in epoch e-8
 // of that bucket, which ended exactly TTL ago, so that each of them is older than TTL and none is older than 8/7·TTL.
-// So all eight stamps are in use at all times, and the table holds the keys of 7 to 8 epochs, 7.5 on average. One epoch
-// for all buckets, with a sweep of the whole table at its start, needs one bit a key more.
+// So all eight stamps are in use at all times, and the table holds the keys of 7 to 8 epochs, 7.5 on average. If all
+// buckets had the same epochs, with a sweep of the whole table at the start of each epoch, each key would need one bit
+// more.
 //
 // # Late hands
 //
-// Nothing runs in the background. An operation looks at the time, and if the hand is late, moves it over at most eight
-// buckets. Its answer does not depend on how far the hand has come: for every eight buckets, a group, the filter stores
-// how often they were passed, and an operation first brings the group of its key up to date. A bucket that should have
-// been passed eight times since is cleared. So the answers are those for the current time even if the filter was idle
-// for a year.
+// Nothing runs in the background. An operation reads the time, and if the hand is late, moves it over at most eight
+// buckets. Its answer does not depend on the position of the hand: for every group of eight buckets, the filter stores
+// how often they were passed, and an operation first brings the group of its key up to date. If a bucket should have
+// been passed eight times since then, it is cleared. So the answers are those for the current time even if the filter
+// was idle for a year.
 //
 // # Time
 //
-// Time never goes back. What happens if the clock jumps:
+// Time never goes back. If the clock jumps:
 //
-//   - Back: nothing until it reaches its former time. Keys live longer by as much as it went back.
-//   - Ahead: keys age by as much. The operations that follow each remove the old keys of at most sixteen buckets.
+//   - Back: time stands still until the clock reaches its former time. Keys live longer by the size of the jump.
+//   - Ahead: keys age by the size of the jump. Each of the next operations removes the old keys of at most sixteen
+//     buckets.
 //
 // By default time starts at the machine's time when New is called, and then goes on with the monotonic clock, which no
 // adjustment of the clock changes. On Linux it stands still while the machine is suspended, so that keys live longer by
@@ -42,15 +45,15 @@
 // # Files
 //
 // Save writes a filter to a file with its time, and Open reads it: nothing is forgotten early and nothing comes back. A
-// file that is an hour old is a filter that was idle for an hour; one that is far ahead of the clock is an error, see
-// Open. docs/format/window.md has the format.
+// file that is an hour old gives a filter that was idle for an hour; a file that is far ahead of the clock is an error,
+// see Open. docs/format/window.md has the format.
 //
 // # No removal
 //
-// Two keys may look alike, and a cell does not say of how many keys it is. Removing one would remove the other: 0.03%
-// of the others if a tenth of the keys is removed.
+// Two keys may share a cell, and a cell does not count its keys. So removing one key could remove another: removing a
+// tenth of the keys would remove 0.03% of the others.
 //
-// docs/window.md has sizes, speed and how they follow from the equations.
+// docs/window.md has sizes and speeds, and derives them from the equations.
 package window
 
 import (
@@ -61,9 +64,9 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// Filter is a set of keys that are forgotten. Any number of goroutines may use it at once. Operations do not allocate.
-// Those that change the filter lock the bucket of their key, and with it 32 to 64 others, or one in 1,024 if that is
-// more.
+// Filter is a set of keys that are forgotten after a time. Any number of goroutines may use it at once. Operations do
+// not allocate. An operation that changes the filter locks the bucket of its key together with 32 to 64 other buckets,
+// or 1/1,024 of all buckets if that is more.
 type Filter[K filter.Key] struct {
 	ring *ring
 }
@@ -77,7 +80,7 @@ func New[K filter.Key](c Config) (*Filter[K], error) {
 	return &Filter[K]{r}, nil
 }
 
-// Add adds a key: it is present from the time of the call on for at least TTL and at most 8/7·TTL. The error wraps
+// Add adds a key, which is then present for at least TTL and at most 8/7·TTL from the time of the call. The error wraps
 // filter.ErrFull if there is no room for the key and Config.Overflow is Refuse; the filter is then unchanged.
 func (f *Filter[K]) Add(key K) error {
 	f.ring.tick()
@@ -85,21 +88,22 @@ func (f *Filter[K]) Add(key K) error {
 	return err
 }
 
-// Contains reports whether the key is present: whether it, or a key that looks like it, was added within TTL, or
-// slightly before.
+// Contains reports whether the key is present: whether it, or a key with the same fingerprint, was added within TTL, or
+// up to TTL/7 earlier.
 func (f *Filter[K]) Contains(key K) bool {
 	f.ring.tick()
 	return f.ring.has(f.hash(key))
 }
 
-// TestAndAdd adds the key unless it is present, and reports whether it was present, in one step: of many goroutines
-// that bring the same key at the same time, exactly one gets false, or none if the key is a false positive.
+// TestAndAdd adds the key unless it is present, and reports whether it was present, in one atomic step: if many
+// goroutines call it with the same key at the same time, exactly one gets false, or none if the key is a false
+// positive.
 //
-// By default the time of a key counts from its first sight: a key for which TestAndAdd returned false is present for at
-// least TTL and at most 8/7·TTL from then on, whatever is asked meanwhile. A key for which it returned true was not
-// added. With Config.Refresh it counts from the last sight: a key is present for at least TTL after each TestAndAdd.
+// By default a key expires at a time after it was first seen: after TestAndAdd returns false, the key is present for at
+// least TTL and at most 8/7·TTL, whatever calls follow. If it returns true, the key is not added. With Config.Refresh a
+// key expires at a time after it was last seen: it is present for at least TTL after each TestAndAdd.
 //
-// It returns the errors of Add, and present is then false.
+// Errors come from Add; present is then false.
 func (f *Filter[K]) TestAndAdd(key K) (present bool, err error) {
 	f.ring.tick()
 	return f.ring.put(f.hash(key), f.ring.refresh)
@@ -132,8 +136,8 @@ func (f *Filter[K]) ContainsMany(dst []bool, keys []K) {
 }
 
 // TestAndAddMany sets dst[i] to the result of TestAndAdd(keys[i]), in order, until a key is refused, and returns how
-// many it set. A key that stands in keys twice is new at most once. See AddMany for its speed. It panics if dst and
-// keys differ in length.
+// many it set. A key that is in keys twice is new at most once. See AddMany for its speed. It panics if dst and keys
+// differ in length.
 func (f *Filter[K]) TestAndAddMany(dst []bool, keys []K) (n int, err error) {
 	sameLength("TestAndAddMany", len(dst), len(keys))
 	var hs [probe.BatchSize]filter.Hash
@@ -147,22 +151,22 @@ func (f *Filter[K]) TestAndAddMany(dst []bool, keys []K) (n int, err error) {
 	return len(keys), nil
 }
 
-// Advance moves the time to now unless it is later already, and moves the hand over at most eight buckets. With
-// Config.EventTime time moves in no other way: call Advance with the time of an event before the operations for it. An
-// event that is late counts as seen at the latest time so far, so that its key lives longer than asked for by as much
-// as it was late. The first call sets the time at which all that was done before happened.
+// Advance moves the time to now unless it is already later, and moves the hand over at most eight buckets. With
+// Config.EventTime, only Advance moves the time: call it with the time of an event before the operations for the event.
+// A late event counts as seen at the latest time so far, so its key lives longer by its delay. Operations before the
+// first call count as made at the time of the first call.
 //
 // Otherwise Advance is not needed. It never blocks for longer than the sweep of eight buckets, about 20 µs.
 //
-// Times before 1678 and after 2262 count as the nearest time within.
+// Times before 1678 and after 2262 are clamped to this range.
 func (f *Filter[K]) Advance(now time.Time) { f.ring.advance(nanoseconds(now)) }
 
-// Len returns the number of keys in the filter. Keys that look alike count once. It first removes what is too old from
-// all buckets, and takes about 50 µs for a million keys.
+// Len returns the number of keys in the filter. Keys with the same fingerprint count once. It first removes expired
+// keys from all buckets, and takes about 50 µs for a million keys.
 func (f *Filter[K]) Len() uint64 { return f.ring.len() }
 
-// hashes sets hs to the hashes of the first keys, as many as there is room for, requests their buckets from memory, and
-// reads the clock once for all of them.
+// hashes sets hs to the hashes of the first keys, as many as fit, prefetches their buckets, and reads the clock once
+// for all of them.
 func (f *Filter[K]) hashes(hs *[probe.BatchSize]filter.Hash, keys []K) []filter.Hash {
 	keys = keys[:min(len(keys), probe.BatchSize)]
 	for i, key := range keys {

@@ -11,9 +11,9 @@ import (
 // sctList is the extension with the embedded timestamps of a certificate (RFC 6962, section 3.3).
 var sctList = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 2, 4, 2}
 
-// CertificateOf returns what a query needs of a certificate that issuer has signed. It checks neither the signature
-// nor the timestamps: validate the chain first. A certificate without embedded timestamps is no error. It returns an
-// error if the extension with the timestamps is malformed. Timestamps of other versions than 1 are left out.
+// CertificateOf returns the fields that a query needs of a certificate signed by issuer. It checks neither the
+// signature nor the timestamps: validate the chain first. It returns an error if the extension with the timestamps is
+// malformed, but not if there are no timestamps. It leaves out timestamps of versions other than 1.
 func CertificateOf(cert, issuer *x509.Certificate) (Certificate, error) {
 	c := Certificate{Issuer: sha256.Sum256(issuer.RawSubjectPublicKeyInfo), Serial: serialOf(cert)}
 	for _, e := range cert.Extensions {
@@ -28,7 +28,7 @@ func CertificateOf(cert, issuer *x509.Certificate) (Certificate, error) {
 	return c, nil
 }
 
-// serialOf returns the value bytes of the DER encoding of the serial number: the shortest two's complement.
+// serialOf returns the value bytes of the DER encoding of the serial number: its shortest two's complement form.
 func serialOf(c *x509.Certificate) []byte {
 	b, err := asn1.Marshal(c.SerialNumber)
 	var v asn1.RawValue
@@ -43,8 +43,8 @@ func serialOf(c *x509.Certificate) []byte {
 
 var errSCT = errors.New("malformed")
 
-// parseSCTs returns the timestamps of version 1 of an extension: an OCTET STRING with a list of 2 bytes length, whose
-// elements have 2 bytes length. An element of version 1 starts with a 0 byte, the log id and the timestamp.
+// parseSCTs returns the version 1 timestamps of an extension: an OCTET STRING with a list; the list and each of its
+// elements begin with a length of 2 bytes. An element of version 1 starts with a 0 byte, the log id and the timestamp.
 func parseSCTs(ext []byte) (scts []SCT, err error) {
 	var list []byte
 	if rest, err := asn1.Unmarshal(ext, &list); err != nil || len(rest) > 0 {

@@ -1,8 +1,8 @@
 // Package clubcard reads Clubcards of format version 4: the exact sets in which Mozilla's CRLite and upki publish the
 // revoked certificates of the Web PKI. It answers whether a certificate is revoked. It does not build Clubcards.
 //
-// [CertificateOf] takes from an x509.Certificate what a query needs. [CheckDir] asks a folder of files as upki keeps
-// it; for one file, call [Read] and [Filter.Check].
+// [CertificateOf] takes the fields for a query from an x509.Certificate. [CheckDir] queries a folder of files in the
+// layout of upki; for one file, call [Read] and [Filter.Check].
 //
 // The bytes of a file and the order of the tests follow https://c2sp.org/upki-revocation@v1.0.0. All integers
 // are big endian:
@@ -26,11 +26,11 @@
 // issuer with approx_m = 0 has an empty set; with exact_m = 0 the row of each key in the exact matrix is exact_offset.
 // If inverted is not 0, the set holds the certificates that are not revoked.
 //
-// A folder of several files has an index, which names the files to ask about a timestamp: see CheckDir.
+// A folder of several files has an index, which names the files to query for a timestamp: see CheckDir.
 //
-// An answer is only right for a certificate that the makers of the file knew: one from a covered log and time, and
-// correctly logged. Files have no checksum and no signature: authenticate them on the way. Input may be hostile: Read
-// and CheckDir check every length before they use it.
+// An answer is only right for a certificate that the makers of the file knew: it must be correctly logged, in a covered
+// log at a covered time. Files have no checksum and no signature: authenticate their transfer. Input may be hostile:
+// Read and CheckDir check every length before they use it.
 package clubcard
 
 import (
@@ -50,10 +50,9 @@ const HashSize = sha256.Size
 const Version = 4
 
 var (
-	// ErrFormat means that bytes are not of the format, or of a version that this package does not read.
+	// ErrFormat means that the bytes are not a Clubcard, or have a version that this package does not read.
 	ErrFormat = errors.New("not a Clubcard of version 4")
-	// ErrIndex means that bytes are not an index of Clubcards, or of a version that this package does not
-	// read.
+	// ErrIndex means that the bytes are not an index of Clubcards, or have a version that this package does not read.
 	ErrIndex = errors.New("not an index of Clubcards of version upkiidx1")
 	// ErrNoneCovers means that the files which the index names for a timestamp do not cover it: the folder
 	// is damaged, or is being replaced.
@@ -66,10 +65,9 @@ type Status uint8
 
 // The answers.
 const (
-	// NotCovered means that the set says nothing: it covers none of the certificate's timestamps.
+	// NotCovered means that the set has no answer: it covers none of the certificate's timestamps.
 	NotCovered Status = iota
-	// NotEnrolled means that the set says nothing about certificates of the issuer, although it covers a
-	// timestamp.
+	// NotEnrolled means that the set covers a timestamp but has no answers for certificates of the issuer.
 	NotEnrolled
 	// NotRevoked means that the certificate was not revoked when the set was made.
 	NotRevoked
@@ -90,21 +88,21 @@ func (s Status) String() string {
 // MarshalText returns String.
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Certificate is what a query needs of a certificate. CertificateOf makes one.
+// Certificate has the fields of a certificate that a query needs. CertificateOf makes one.
 type Certificate struct {
 	Issuer [HashSize]byte // SHA-256 of the DER encoding of the issuer's SubjectPublicKeyInfo
 	Serial []byte         // value bytes of the DER encoding of the serial number; keep a leading 0 byte
-	SCTs   []SCT          // its signed certificate timestamps; the first that is covered is enough
+	SCTs   []SCT          // its signed certificate timestamps; one covered timestamp is enough
 }
 
-// SCT is the part of a signed certificate timestamp that decides about coverage.
+// SCT has the fields of a signed certificate timestamp that determine coverage.
 type SCT struct {
 	Log       [HashSize]byte // id of the log: SHA-256 of its public key
 	Timestamp uint64         // in milliseconds since 1970
 }
 
-// Coverage says that a Clubcard covers a log for the timestamps from First to Last, both included, in milliseconds
-// since 1970. It covers none if Last < First.
+// Coverage is the range of timestamps of a log that a Clubcard covers: from First to Last, both included, in
+// milliseconds since 1970. The range is empty if Last < First.
 type Coverage struct {
 	Log         [HashSize]byte
 	First, Last uint64
@@ -126,7 +124,7 @@ type block struct {
 	exact      band
 	rank       uint8
 	inverted   bool
-	exceptions []byte // each: its length and its bytes; checked
+	exceptions []byte // each with its length and its bytes; checked
 }
 
 // band is the rows of a matrix that belong to a block.
@@ -135,7 +133,7 @@ type band struct{ m, offset uint32 }
 // column is the words of a column as they are in the file.
 type column []byte
 
-// word returns word i: 0 after the last.
+// word returns word i, or 0 after the last word.
 func (c column) word(i uint64) uint64 {
 	if i >= uint64(len(c)/8) {
 		return 0
@@ -156,7 +154,7 @@ func (c column) passes(row uint64, a *[4]uint64) bool {
 	return bits.OnesCount64(sum)%2 == 0
 }
 
-// row returns the row of a digest in a band. A band of no rows counts as one of one row, as in Mozilla's reader.
+// row returns the row of a digest in a band. A band without rows counts as a band with one row, as in Mozilla's reader.
 func (b band) row(a *[4]uint64) uint64 { return uint64(b.offset) + a[3]%uint64(max(b.m, 1)) }
 
 // covers reports whether the file covers one of the timestamps.
@@ -170,7 +168,7 @@ func (f *Filter) covers(scts ...SCT) bool {
 }
 
 // Check returns the answer for a certificate. It is NotCovered for a certificate without timestamps. It takes time
-// linear in the number of exceptions of the issuer, at most 65535, which are a few in published files.
+// linear in the number of exceptions of the issuer, which is at most 65535 and small in published files.
 func (f *Filter) Check(c Certificate) Status {
 	if !f.covers(c.SCTs...) {
 		return NotCovered
@@ -187,7 +185,7 @@ func (f *Filter) Check(c Certificate) Status {
 	return NotRevoked
 }
 
-// has reports whether the set of a block, as it is stored, holds a certificate.
+// has reports whether the stored set of a block contains a certificate. It ignores inverted.
 func (f *Filter) has(b *block, c Certificate) bool {
 	if b.approx.m == 0 {
 		return false

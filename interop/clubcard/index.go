@@ -26,7 +26,7 @@ const (
 	entrySize     = 2 + 8 + 8
 )
 
-// index says which files of a folder to ask about a timestamp.
+// index maps timestamps to the files of a folder that cover them.
 type index struct {
 	names []string
 	logs  []indexLog // by log
@@ -36,12 +36,12 @@ type index struct {
 type indexLog struct {
 	log     [HashSize]byte
 	start   uint64 // offset of the entries in the file
-	entries []byte // of entrySize each; checked
+	entries []byte // entrySize bytes per entry; checked
 }
 
-// readIndex reads an index. The index refers to data, which must not change while it is in use. It allocates at most
-// four times the length of data. On error the index is nil, and the error gives the byte offset
-// and wraps ErrIndex, filter.ErrCorrupt or io.ErrUnexpectedEOF.
+// readIndex reads an index. The index refers to data, which must not change while the index is in use. It allocates at
+// most four times the length of data. On error the index is nil, and the error gives the byte offset and wraps
+// ErrIndex, filter.ErrCorrupt or io.ErrUnexpectedEOF.
 func readIndex(data []byte) (*index, error) {
 	in := &input{data: data}
 	if m := in.bytes("magic", uint64(len(indexMagic))); in.err == nil && string(m) != indexMagic {
@@ -66,8 +66,8 @@ func readIndex(data []byte) (*index, error) {
 	return x, nil
 }
 
-// checkLogs fails if the logs do not ascend, if their entries overlap, or if an entry has no name. Besides the sorting
-// of the logs, it takes time linear in the length of the file.
+// checkLogs fails if the logs do not ascend, if their entries overlap, or if an entry has no name. Apart from sorting
+// the logs, it takes time linear in the length of the file.
 func (x *index) checkLogs(in *input) {
 	for i := 1; i < len(x.logs); i++ {
 		if bytes.Compare(x.logs[i-1].log[:], x.logs[i].log[:]) >= 0 {
@@ -82,7 +82,7 @@ func (x *index) checkLogs(in *input) {
 	for _, l := range byStart {
 		if l.start < end {
 			in.corrupt("logs", "entries of two logs overlap")
-			return // or entries could be checked many times
+			return // otherwise entries could be checked many times
 		}
 		end = l.start + uint64(len(l.entries))
 		for b := range slices.Chunk(l.entries, entrySize) {
@@ -125,7 +125,7 @@ func (in *input) log(tables uint64) indexLog {
 	return l
 }
 
-// entry says that a file covers a log from first to last.
+// entry is a file that covers a log from first to last.
 type entry struct {
 	file        int
 	first, last uint64
@@ -136,8 +136,8 @@ func entryOf(b []byte) entry {
 	return entry{int(in.uint("", 2)), in.uint("", 8), in.uint("", 8)}
 }
 
-// covering returns the names of the files to ask about a certificate with these timestamps, each once. All of them
-// must be asked, unless one answers Revoked.
+// covering returns the names of the files to query for a certificate with these timestamps, each once. All of them must
+// be queried, unless one answers Revoked.
 func (x *index) covering(scts ...SCT) (names []string) {
 	seen := make([]bool, len(x.names))
 	for _, t := range scts {
@@ -159,8 +159,8 @@ func (x *index) covering(scts ...SCT) (names []string) {
 }
 
 // CheckDir returns the answer of a folder of Clubcards, such as os.DirFS(path), for a certificate: the highest answer
-// of the files that its index names for the timestamps, or NotCovered if it names none. If a file is missing, an
-// updater has replaced the index meanwhile, and CheckDir starts again, up to three times. It returns the error of a
+// of the files that its index names for the timestamps, or NotCovered if it names none. If a file is missing, because
+// an updater has replaced the index meanwhile, CheckDir starts again, up to three times. It returns the error of a
 // file, ctx.Err() if ctx ends first, or an error wrapping ErrNoneCovers if the files contradict the index.
 func CheckDir(ctx context.Context, folder fs.FS, c Certificate) (s Status, err error) {
 	for range 3 {
@@ -185,7 +185,8 @@ func checkDir(ctx context.Context, folder fs.FS, c Certificate) (Status, error) 
 		if err != nil {
 			return NotCovered, err
 		}
-		// The specification leaves open what NotCovered of one file and NotEnrolled of another mean: NotEnrolled holds.
+		// The specification does not define the result if one file answers NotCovered and another NotEnrolled: we
+		// return NotEnrolled.
 		if answer = max(answer, f.Check(c)); answer == Revoked {
 			break
 		}
@@ -199,12 +200,12 @@ func checkDir(ctx context.Context, folder fs.FS, c Certificate) (Status, error) 
 const (
 	// maxFile is the largest file that is read, 1 GiB.
 	maxFile = 1 << 30
-	// headSize is the number of bytes of a file that tell its format.
+	// headSize is the number of bytes that identify the format of a file.
 	headSize = len(indexMagic)
 )
 
-// readFile returns what read makes of a regular file. It reads the rest only if the first bytes do not belong to
-// another format, for which read must return an error wrapping ErrFormat or ErrIndex.
+// readFile reads a regular file and returns the result of read. It first calls read with the first bytes, and reads the
+// rest of the file only if the error does not wrap ErrFormat or ErrIndex.
 func readFile[T any](
 	ctx context.Context, folder fs.FS, name string, read func([]byte) (T, error),
 ) (v T, err error) {
@@ -214,7 +215,7 @@ func readFile[T any](
 		}
 		return err
 	}
-	if err := regular(fs.Stat(folder, name)); err != nil { // to open a pipe would wait for its writer
+	if err := regular(fs.Stat(folder, name)); err != nil { // opening a pipe would block until it has a writer
 		return v, err
 	}
 	f, err := folder.Open(name)

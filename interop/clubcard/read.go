@@ -66,8 +66,8 @@ func (f *Filter) readCoverage(in *input) {
 	}
 }
 
-// readIssuers reads the blocks and sorts them by issuer. The specification wants them to ascend; Mozilla's reader does
-// not.
+// readIssuers reads the blocks and sorts them by issuer. The specification requires ascending order; Mozilla's reader
+// does not.
 func (f *Filter) readIssuers(in *input) {
 	n := in.count("issuers", 4, blockSize)
 	start := in.pos
@@ -100,7 +100,7 @@ type input struct {
 	err  error
 }
 
-// failAt keeps the first error, which is at an offset.
+// failAt sets the error, with its offset, unless an error is already set.
 func (in *input) failAt(pos int, what string, err error) {
 	if in.err == nil {
 		in.err = container.Broken(uint64(pos), what, err)
@@ -141,12 +141,13 @@ func (in *input) hash(what string) (h [HashSize]byte) {
 	return h
 }
 
-// count returns a count of n bytes, of elements of at least size bytes each, which must fit into what is left.
+// count reads a count of n bytes. It fails if that many elements of at least size bytes do not fit into the remaining
+// bytes.
 func (in *input) count(what string, n, size uint64) uint64 {
 	return in.fits(what, in.uint(what, n), size)
 }
 
-// fits returns n. It fails if n elements of at least size bytes each do not fit into what is left.
+// fits returns n. It fails if n elements of at least size bytes each do not fit into the remaining bytes.
 func (in *input) fits(what string, n, size uint64) uint64 {
 	if left := uint64(len(in.data) - in.pos); n > left/size {
 		in.fail(what, fmt.Errorf("%w: %d elements do not fit into %d bytes", io.ErrUnexpectedEOF, n, left))
@@ -178,7 +179,7 @@ func (in *input) exceptions() []byte {
 	return in.data[start:in.pos:in.pos]
 }
 
-// timeOf returns the time of a timestamp. Timestamps beyond the year 9999 become its last millisecond.
+// timeOf returns the time of a timestamp. Timestamps after the year 9999 become its last millisecond.
 func timeOf(ms uint64) time.Time {
 	const last = 253402300799999
 	return time.UnixMilli(int64(min(ms, last))).UTC()

@@ -1,5 +1,5 @@
 // Package parquetmeta finds the Bloom filters of a Parquet file in its footer. It reads no data and needs no Parquet
-// library: of the footer, a FileMetaData in Thrift's compact protocol, it reads these fields and skips all others.
+// library. The footer is a FileMetaData in Thrift's compact protocol; it reads these fields of it and skips all others.
 //
 //	magic "PAR1", data, FileMetaData, its length (4 bytes, little endian), magic "PAR1"
 //
@@ -34,14 +34,14 @@ type Chunk struct {
 	RowGroup int      // counted from 0
 	Type     string   // physical type of the values: INT64, BYTE_ARRAY, ...
 	Offset   int64    // of the filter in the file, in bytes
-	Length   int64    // of the filter in bytes; 0 if the footer does not say
+	Length   int64    // of the filter in bytes; 0 if the footer does not contain it
 }
 
 // Errors about a file that has the format.
 var (
 	// ErrEncrypted means that the footer is encrypted.
 	ErrEncrypted = errors.New("the footer is encrypted")
-	// ErrElsewhere means that all data lies in other files, as with a file _metadata.
+	// ErrElsewhere means that all data is in other files, as for a file named _metadata.
 	ErrElsewhere = errors.New("the column chunks lie in other files")
 )
 
@@ -51,7 +51,7 @@ const maxPath = 256
 // tail is the length of the bytes after FileMetaData.
 const tail = 4 + len(Magic)
 
-// Has reports whether r begins as a Parquet file. It reads 4 bytes.
+// Has reports whether r begins like a Parquet file. It reads 4 bytes.
 func Has(r io.ReaderAt) bool {
 	var b [len(Magic)]byte
 	n, _ := r.ReadAt(b[:], 0)
@@ -59,8 +59,8 @@ func Has(r io.ReaderAt) bool {
 }
 
 // Read returns the column chunks of a Parquet file of size bytes that have a Bloom filter, in the order of the footer.
-// It keeps at most 64 bytes for each byte of the footer. Offset and Length lie within the file. The error is that
-// of r, or gives the byte offset and wraps filter.ErrCorrupt, io.ErrUnexpectedEOF, ErrEncrypted or ErrElsewhere.
+// It keeps at most 64 bytes for each byte of the footer. Offset and Length lie within the file. The error comes from r,
+// or gives the byte offset and wraps filter.ErrCorrupt, io.ErrUnexpectedEOF, ErrEncrypted or ErrElsewhere.
 func Read(r io.ReaderAt, size int64) ([]Chunk, error) {
 	if size < int64(len(Magic)+tail) {
 		return nil, container.Broken(uint64(size), "end of a Parquet file before its footer", io.ErrUnexpectedEOF)
@@ -94,12 +94,12 @@ func Read(r io.ReaderAt, size int64) ([]Chunk, error) {
 	return f.chunks, nil
 }
 
-// footer is what was read so far.
+// footer is the part of the footer read so far.
 type footer struct {
-	end       int64 // of the data: the filters lie before
+	end       int64 // end of the data; the filters are before it
 	groups    int
 	chunks    []Chunk
-	elsewhere bool // a column chunk lies in another file
+	elsewhere bool // a column chunk is in another file
 }
 
 // field reads a field of FileMetaData.

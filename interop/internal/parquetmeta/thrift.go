@@ -13,7 +13,7 @@ import (
 // Types of Thrift's compact protocol.
 const (
 	kindStop   = 0
-	kindTrue   = 1 // as a field; as an element a byte follows
+	kindTrue   = 1 // in a field; in an element, a byte follows
 	kindFalse  = 2
 	kindByte   = 3
 	kindI16    = 4
@@ -28,7 +28,7 @@ const (
 	kindUUID   = 13
 )
 
-// maxDepth is the deepest nesting of structs and lists. Parquet's own has 8.
+// maxDepth is the deepest nesting of structs and lists. Parquet's own metadata needs 8.
 const maxDepth = 32
 
 // input reads values of the compact protocol. After an error all values are zero.
@@ -40,14 +40,14 @@ type input struct {
 	err   error
 }
 
-// fail sets the error, which wraps err, unless there is one.
+// fail sets the error, which wraps err, unless an error is already set.
 func (in *input) fail(text string, err error) {
 	if in.err == nil {
 		in.err = container.Broken(uint64(in.at), text, err)
 	}
 }
 
-// take reports whether n more bytes are there, and counts them.
+// take consumes n bytes and reports whether that many were left.
 func (in *input) take(n int64) bool {
 	if n < 0 || n > in.left {
 		in.fail(fmt.Sprintf("%d bytes in a footer that has %d more", n, in.left), filter.ErrCorrupt)
@@ -59,11 +59,11 @@ func (in *input) take(n int64) bool {
 	return true
 }
 
-// broken sets the error of the reader.
+// broken records an error of the reader.
 func (in *input) broken(err error) {
 	switch {
 	case err == nil || in.err != nil:
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF): // the file has become shorter
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF): // the file was truncated meanwhile
 		in.fail("end of the footer", io.ErrUnexpectedEOF)
 	default:
 		in.err = err
@@ -137,8 +137,7 @@ func (in *input) binary() []byte {
 	return b
 }
 
-// structure reads a struct. known reads the value of a field and returns true, or returns false, and the value is
-// skipped.
+// structure reads a struct. known reads the value of a field and returns true, or returns false to skip the value.
 func (in *input) structure(known func(in *input, id int, kind byte) bool) {
 	if in.depth++; in.depth > maxDepth {
 		in.fail("structs that are nested too deep", filter.ErrCorrupt)
@@ -170,8 +169,8 @@ func (in *input) listHead() (n int64, kind byte) {
 	return n, kind
 }
 
-// list reads a list of elements of that type by read, and returns true. If kind is not a list it returns false and
-// reads nothing; a list of other elements is skipped.
+// list reads a list of elements of that type with read, and returns true. If kind is not a list it returns false and
+// reads nothing. It skips a list with elements of another type.
 func (in *input) list(kind, element byte, read func()) bool {
 	if kind != kindList {
 		return false
@@ -191,7 +190,7 @@ func (in *input) repeat(n int64, read func()) {
 	}
 }
 
-// skipElement skips an element of a list or map: as skipValue, but a bool has a byte.
+// skipElement skips an element of a list or map, like skipValue, except that a bool takes a byte.
 func (in *input) skipElement(kind byte) {
 	if kind == kindTrue || kind == kindFalse {
 		kind = kindByte
