@@ -52,8 +52,8 @@ exit code 2.`,
 	return c
 }
 
-// change locks the file at path and adds keys to its set. Unless its rate then exceeds most, it writes the set back and
-// reports.
+// change locks the file at path and adds keys to its set. It then writes the set back and reports, unless its rate
+// exceeds most.
 func (a *app) change(ctx context.Context, path string, most float64, add func(*bloomery.Set) error) error {
 	l, err := a.lock(ctx, path)
 	if err != nil {
@@ -90,13 +90,13 @@ func (a *app) add(
 	case set.Manifest() != nil:
 		return a.addShards(ctx, in, set, inputs)
 	}
-	// One goroutine adds, any number hash.
+	// One goroutine adds; several goroutines hash.
 	return a.pass(ctx, in, inputs, "adding", hashing(set.Hasher()), func(b *keyio.Batch) error {
 		return bloomery.Keyed[filter.Hash](set).AddMany(b.Hashes)
 	})
 }
 
-// addBatch adds the keys of a batch with their values, or without if it has none.
+// addBatch adds the keys of a batch, with their values if it has values.
 func addBatch(set *bloomery.Set, b *keyio.Batch) error {
 	if len(b.Values) == 0 {
 		return bloomery.Keyed[[]byte](set).AddMany(b.Keys)
@@ -183,7 +183,7 @@ func (a *app) put(ctx context.Context, set *bloomery.Set, null bool, path string
 	})
 }
 
-// checkRate returns an error if the rate of a set exceeds most, unless that is 0: then it does not read the filter.
+// checkRate returns an error if the rate of a set exceeds most. If most is 0, it does not read the filter.
 func checkRate(set *bloomery.Set, most float64) error {
 	if most == 0 {
 		return nil

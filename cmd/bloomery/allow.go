@@ -27,7 +27,7 @@ func (f *allowFlags) register(c *cobra.Command) {
 		"if keys of --allow are members, print all of them to standard output, not only the first one")
 }
 
-// check returns an error if the lists cannot be read besides the inputs.
+// check returns an error if the lists cannot be read in addition to the inputs.
 func (f *allowFlags) check() error {
 	switch {
 	case slices.Contains(f.lists, stdio):
@@ -50,8 +50,8 @@ func (f *allowFlags) check() error {
 // errStop ends a pass early without an error.
 var errStop = errors.New("stop")
 
-// allow sets the list of a build. failed returns the error of the last pass over it. If a list is a pipe, there are no
-// keys after the first pass.
+// allow sets the list of a build. failed returns the error of the last pass over it. If a list is a pipe, later passes
+// yield no keys.
 func (a *app) allow(ctx context.Context, f allowFlags, in inputFlags, c *bloomery.Config) (failed func() error) {
 	var err error
 	failed = func() error { return err }

@@ -95,7 +95,7 @@ func (a *app) buildCommand() *cobra.Command {
 	return c
 }
 
-// register adds the flags that describe a filter. normal is the family without --family.
+// register adds the flags that describe a filter. normal is the default of --family.
 func (f *buildFlags) register(c *cobra.Command, normal string) {
 	f.in.register(c)
 	f.values.register(c)
@@ -184,7 +184,7 @@ func (a *app) buildConfig(c *cobra.Command, f *buildFlags) (b bloomery.Config, e
 	b.Seed, b.Hash = f.hash.seed, f.hash.id
 	b.Chosen = func(best plan.Choice) { a.printChoice(best, b.Allow != nil) }
 	if len(f.allow.lists) > 0 {
-		b.Allow = func(func([]byte) bool) {} // for Check; allow sets the list
+		b.Allow = func(func([]byte) bool) {} // only for Check; allow sets the list
 	}
 	if err := checkBitsPerKey(c, f.size.BitsPerKey); err != nil {
 		return b, err
@@ -316,14 +316,14 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 	if err != nil {
 		return err
 	}
-	if r.Keys == 0 && r.Capacity <= 1 { // an empty filter with room for keys is intended
+	if r.Keys == 0 && r.Capacity <= 1 { // an empty filter with room for keys is intentional
 		a.warn("there was no key in the input; the filter holds nothing")
 	}
 	return a.reportBuilt(f.output, f.like, "", r, start)
 }
 
-// reportBuilt reports a filter that was just built, like the one at like if it is not empty. shards says how many there
-// are.
+// reportBuilt reports a filter that was just built. like, if not empty, is the path of the filter that it was built
+// like, and shards describes the shards.
 func (a *app) reportBuilt(path, like, shards string, r report, start time.Time) error {
 	a.warnRate(path, r.Info)
 	if like != "" && r.Capacity > 0 && r.Keys > r.Capacity {
@@ -390,13 +390,13 @@ func (a *app) gather(
 		set, err = b.Build(ctx)
 		err = s.nameConflict(ctx, &in, parse, b.Hasher(), err)
 	}
-	if listErr := failed(); listErr != nil { // the list ended early, which is no error of the build
+	if listErr := failed(); listErr != nil { // the list ended early, which the build cannot notice
 		err = listErr
 	}
 	return set, a.listConflicts(f, adviseBuild(err, b.Spec(), ""))
 }
 
-// building returns the text of the progress bar after the last key, for a filter of its own or one like another one.
+// building returns the text of the progress bar after the last key. like is true for a filter built with --like.
 func building(s filter.Spec, like bool) string {
 	if f, err := families.ByName(s.Family()); like || err == nil && !f.Can.Has(family.CanSearch) {
 		return "making the filter"

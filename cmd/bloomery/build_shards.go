@@ -27,7 +27,7 @@ func shardsFlag(c *cobra.Command, to *int, usage string) {
 	})
 }
 
-// fewKeys is the number of keys a shard from which on headers and rates of a set are about as in one filter; see
+// fewKeys is the number of keys per shard from which on headers and rates of a set are about as in one filter; see
 // docs/scale.md.
 const fewKeys = 1000
 
@@ -47,7 +47,7 @@ func (a *app) reportShards(dir string, m *shard.Manifest, start time.Time) error
 	return a.reportBuilt(dir, "", fmt.Sprintf("%d shards, ", len(m.Shards)), r, start)
 }
 
-// fixedByLike are the flags for what --like takes from the older filter.
+// fixedByLike are the flags for properties that --like takes from the older filter.
 var fixedByLike = []string{
 	"family", "fpr", "bits-per-key", "bytes", "capacity", "counting", "value-bits", "effort", "budget", "seed", "hash",
 	"needs", "for", "shards",
@@ -79,7 +79,7 @@ func (a *app) buildLike(c *cobra.Command, f *buildFlags, paths []string) (err er
 	return f.adviseLike(a.build(c.Context(), f, paths, config))
 }
 
-// adviseLike says what to do if the filter of --like has exceptions and there is no list.
+// adviseLike adds a hint to the error if the filter of --like has exceptions and there is no list.
 func (f *buildFlags) adviseLike(err error) error {
 	var wrong *filter.ConfigError
 	if !errors.As(err, &wrong) {

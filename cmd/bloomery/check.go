@@ -89,8 +89,8 @@ func (f *checkFlags) register(c *cobra.Command) {
 // asker sets hits to the answers for the keys of a batch.
 type asker func(hits []bool, b *keyio.Batch)
 
-// check prints or counts the keys of the inputs that match. It returns errNo if none does. failed returns an error if
-// the answers may be wrong.
+// check prints or counts the keys of the inputs that match. It returns errNo if no key matches. failed returns an error
+// if the answers may be wrong.
 func (a *app) check(ctx context.Context, ask asker, failed func() error, f checkFlags, inputs []string) error {
 	what := "checking"
 	if !f.count {
@@ -119,7 +119,7 @@ func (a *app) answers(ask asker, f checkFlags, b *keyio.Batch) (selected int64) 
 		if hit != f.invert {
 			selected++
 		}
-		// JSON has a line for each key, or with -v for each absent one.
+		// With --json print a line for each key, or with -v for each absent key.
 		if !f.count && (hit != f.invert || a.json && !f.invert) {
 			f.in.printRow(b, i, a.json, &hits[i])
 		}

@@ -95,11 +95,11 @@ func (a *app) clubcardInfoCommand() *cobra.Command {
 }
 
 const (
-	maxClubcard = 1 << 30 // bytes of a Clubcard that are read
-	maxChain    = 1 << 20 // bytes of a PEM file that are read
+	maxClubcard = 1 << 30 // limit of a Clubcard in bytes
+	maxChain    = 1 << 20 // limit of a PEM file in bytes
 )
 
-// readClubcard reads a Clubcard. It reads the rest only if it begins as one. Errors name the path.
+// readClubcard reads a Clubcard. It reads the rest of the file only if it begins like a Clubcard. Errors name the path.
 func readClubcard(ctx context.Context, path string) (*clubcard.Filter, error) {
 	limit := untrusted.Limit{MaxBytes: maxClubcard, Streams: true, Head: 2, Check: func(head []byte) error {
 		if _, err := clubcard.Read(head); errors.Is(err, clubcard.ErrFormat) {
@@ -118,7 +118,7 @@ func readClubcard(ctx context.Context, path string) (*clubcard.Filter, error) {
 	return f, nil
 }
 
-// checkClubcard asks a Clubcard or a folder of Clubcards. Errors name the path.
+// checkClubcard queries a Clubcard or a folder of Clubcards. Errors name the path.
 func checkClubcard(ctx context.Context, path string, c clubcard.Certificate) (clubcard.Status, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		answer, err := clubcard.CheckDir(ctx, os.DirFS(path), c)

@@ -76,9 +76,9 @@ at the rates of the others. The number of keys is the smallest of theirs, an upp
 	return c
 }
 
-// combine writes the result of files for the filter files, and of do with the filter of standard input if a path is "-".
-// Both must not depend on the order of the filters. It returns an error before the work if the output cannot be written,
-// and writes nothing if the rate exceeds most, unless that is 0.
+// combine combines the filter files by files and, if a path is "-", the result with the filter of standard input by do,
+// and writes the result. Both functions must not depend on the order of the filters. It returns an error before the
+// work if the output cannot be written, and writes nothing if most is not 0 and the rate exceeds it.
 func (a *app) combine(
 	ctx context.Context, paths []string, output string, most float64,
 	files func(context.Context, []string, ...bloomery.Option) (*bloomery.Set, error),

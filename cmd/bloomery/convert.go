@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/interop"
 )
 
-// ownFormat is the name of our own files among the formats.
+// ownFormat is the name of the Bloomery format among the formats.
 const ownFormat interop.Format = "bloomery"
 
 type convertFlags struct {
@@ -151,8 +151,8 @@ func (f convertFlags) target(set *bloomery.Set, source interop.Format) (interop.
 
 var errNoOther = errors.New("no other system has filters like it")
 
-// mayWriteForeign returns an error if a filter of another system must not be written to path. Only empty files, our
-// filters, filters of other systems, and commands that load one are replaced.
+// mayWriteForeign returns an error if a filter of another system must not be written to path. Only empty files,
+// Bloomery filters, filters of other systems, and outputs of WriteCommands are replaced.
 func (a *app) mayWriteForeign(path string) error {
 	if path == stdio {
 		return a.mayWrite(path)

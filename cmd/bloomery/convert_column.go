@@ -33,12 +33,12 @@ func (f columnFlags) check(from interop.Format) error {
 	return nil
 }
 
-// cutOut says where other programs show the place of a filter.
+// cutOut lists how other programs show the position of a filter.
 const cutOut = `  pyarrow:  ParquetFile(F).metadata.row_group(G).column(C) has bloom_filter_offset and bloom_filter_length
   DuckDB:   SELECT path_in_schema, bloom_filter_offset, bloom_filter_length FROM parquet_metadata('F')
   shell:    tail -c +$((OFFSET+1)) F | head -c LENGTH > column.bin`
 
-// isParquetFile reports whether f begins as a whole Parquet file, which no filter does.
+// isParquetFile reports whether f begins like a whole Parquet file. No filter begins like that.
 func isParquetFile(f io.ReaderAt) bool {
 	var b [4]byte
 	_, _ = f.ReadAt(b[:], 0) // an error leaves zeros
@@ -76,7 +76,7 @@ func readColumn(path string, f *os.File, st os.FileInfo, flags columnFlags) (*bl
 	return set, nil
 }
 
-// choose returns the column chunk that the flags name. If there is no or more than one, the error lists what there is.
+// choose returns the column chunk that the flags name. If none or several match, the error lists the columns.
 func (f columnFlags) choose(all []interop.Column) (interop.Column, error) {
 	if len(all) == 0 {
 		return interop.Column{}, cli.Advise(errors.New("no column of it has a Bloom filter"),
@@ -102,7 +102,7 @@ func (f columnFlags) choose(all []interop.Column) (interop.Column, error) {
 			f.group, groups)
 	case len(named) == 1:
 		return named[0], nil
-	case named[0].RowGroup == named[1].RowGroup: // as a and b in a group and a column "a.b"
+	case named[0].RowGroup == named[1].RowGroup: // such as group a with column b, and a column "a.b"
 		return interop.Column{}, cli.Advise(
 			fmt.Errorf("row group %d has several columns %s", named[0].RowGroup, f.name),
 			"Cut the filter of one of them out and convert that, with --from parquet:\n"+cutOut)

@@ -18,8 +18,8 @@ import (
 	"github.com/bloomery/bloomery/interop"
 )
 
-// readAny reads a filter of that format. If format is empty, the content decides. Of a Parquet file it reads the filter
-// of a column.
+// readAny reads a filter in the format from, or if that is empty in the format that it detects. From a Parquet file it
+// reads the filter of a column.
 func (a *app) readAny(
 	ctx context.Context, path string, from interop.Format, column columnFlags,
 ) (*bloomery.Set, interop.Format, error) {
@@ -84,8 +84,8 @@ func (a *app) readAny(
 // stdinHead is the number of bytes of standard input that are read to recognise the format.
 const stdinHead = 64 << 10
 
-// readAnyStdin is readAny for standard input. It reads all of it first if it may be a filter of another system: these
-// are recognised by their length, too.
+// readAnyStdin is readAny for standard input. It first reads all of it if it may be a filter of another system, since
+// the length is needed to detect the format.
 func (a *app) readAnyStdin(from interop.Format) (*bloomery.Set, interop.Format, error) {
 	const name = "standard input"
 	if err := a.takeStdin(); err != nil {
@@ -106,7 +106,7 @@ func (a *app) readAnyStdin(from interop.Format) (*bloomery.Set, interop.Format, 
 			own, err = readWhole(rest, bloomery.WithSecret(secret))
 			return nil, err
 		}
-		most := min(interop.MaxSize(head), math.MaxInt64-1) + 1 // a byte more is an error of the format
+		most := min(interop.MaxSize(head), math.MaxInt64-1) + 1 // one more byte is an error of the format
 		return io.ReadAll(io.LimitReader(rest, int64(max(most, stdinHead))))
 	})
 	if err != nil {
@@ -125,8 +125,8 @@ func (a *app) readAnyStdin(from interop.Format) (*bloomery.Set, interop.Format, 
 	return set, from, err
 }
 
-// readForeign reads a filter of another system that must end where f does. limit is the length of f if that is known,
-// else its largest one.
+// readForeign reads a filter of another system that must end where f ends. limit is the length of f, or if that is not
+// known its largest possible length.
 func readForeign(
 	name string, f interface {
 		io.Reader
@@ -149,10 +149,10 @@ func readForeign(
 	return set, nil
 }
 
-// refusal adds a hint to the error about a file that cannot be read. from is empty if its format was not recognised.
+// refusal adds a hint to the error about a file that cannot be read. from is empty if the format was not recognised.
 func refusal(path string, f io.ReaderAt, from interop.Format, err error) error {
 	named := fmt.Errorf("%s: %w", path, err)
-	var other interface{ Advice() string } // the error says what the file is, and what to do
+	var other interface{ Advice() string } // the error describes the file and has its own hint
 	var start [8]byte
 	switch n, _ := f.ReadAt(start[:], 0); {
 	case errors.Is(container.OtherKind(start[:n]), container.ErrWindow):

@@ -17,9 +17,9 @@ import (
 var curveRates = []float64{0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001, 0.00001}
 
 // curves returns the bits per key against the rate, from 10% to 0.001%: a curve for every family that meets the needs,
-// in its smallest form. It ignores the limits of size, rate, time and memory. The last two curves are lower bounds:
-// log2(1/ε) for all filters, and log2(1/ε)+1.44 for filters with removal. It calls progress with the share done, in
-// [0, 1].
+// in its smallest form. It ignores the limits on size, rate, time and memory. The last two curves are lower bounds:
+// log2(1/ε) for all filters, and log2(1/ε)+1.44 for filters with removal. It calls progress with the share done, in [0,
+// 1].
 func curves(ctx context.Context, n plan.Needs, progress func(float64)) ([]plot.Curve, error) {
 	specs, err := abilities(ctx, n)
 	if err != nil {
@@ -62,8 +62,8 @@ func curves(ctx context.Context, n plan.Needs, progress func(float64)) ([]plot.C
 	return all, nil
 }
 
-// abilities returns the specs of all forms that meet the needs without their limits, with a rate. The planner leaves
-// the rate out in forms that it refuses for what they cannot do.
+// abilities returns the specs with a rate of all forms that meet the needs apart from their limits. The planner returns
+// no rate for forms that lack an operation.
 func abilities(ctx context.Context, n plan.Needs) (specs []filter.Spec, err error) {
 	n.FPR, n.BitsPerKey, n.Bytes, n.Build, n.Memory = plan.DefaultFPR, 0, 0, 0, 0
 	p, err := plan.For(ctx, n)
@@ -79,11 +79,11 @@ func abilities(ctx context.Context, n plan.Needs) (specs []filter.Spec, err erro
 	return slices.DeleteFunc(specs, func(s filter.Spec) bool { return !family.Given(s, "fpr") }), nil
 }
 
-// curve returns the curve of a form, whose spec has what the needs ask for.
+// curve returns the curve of a form with a spec that meets the needs.
 func curve(n plan.Needs, form family.Form, s filter.Spec) plot.Curve {
 	c, all := plot.Curve{Name: form.Spec.String()}, n.Keys+n.Later
 	keys := all
-	if form.Can.Has(family.CanLater) { // it adds the later keys itself
+	if form.Can.Has(family.CanLater) { // the form adds the later keys itself
 		keys = n.Keys
 	}
 	for _, rate := range curveRates {

@@ -100,7 +100,7 @@ func (f *dedupFlags) register(c *cobra.Command) {
 	c.Flags().BoolVarP(&f.count, "count", "c", false, "print the number of rows instead")
 }
 
-// check returns an error if the flags do not go together.
+// check returns an error if the flags contradict each other.
 func (f *dedupFlags) check(c *cobra.Command) error {
 	given := func(name string) bool { return c.Flags().Changed(name) }
 	switch {
@@ -132,7 +132,7 @@ func (f *dedupFlags) check(c *cobra.Command) error {
 	return nil
 }
 
-// mayRemember returns an error if there can be no state, or its lines would not be printed.
+// mayRemember returns an error if the state cannot be written, or if rows that it remembers would not be printed.
 func (a *app) mayRemember(f dedupFlags) error {
 	if f.state == "" {
 		return nil
@@ -153,17 +153,17 @@ func (a *app) mayRemember(f dedupFlags) error {
 // The range of --fpr.
 const minDedupFPR, maxDedupFPR = 1e-12, 0.5
 
-// keepEmpty makes empty lines and fields keys, like others: a command that prints all rows but some must not drop them.
+// keepEmpty makes empty lines and fields keys: a command that drops only some rows must not drop the empty ones.
 func (f *inputFlags) keepEmpty(c *cobra.Command) {
 	f.keep = true
 	_ = c.Flags().MarkHidden("keep-empty")
 }
 
-// mostAhead is how far the time of a row may be ahead of the machine. Time does not go back: after one wrong row, all
-// later ones would count as of its time.
+// mostAhead is how far the time of a row may be ahead of the clock of this machine. Time does not go back: after one
+// wrong row, all later rows would count as having its time.
 const mostAhead = 24 * time.Hour
 
-// parseRowTime is rowTime for a row that is read now.
+// parseRowTime is rowTime with a limit of mostAhead from now.
 func parseRowTime(text []byte) (uint64, error) {
 	t, err := rowTime(string(text), time.Now().Add(mostAhead))
 	return uint64(t), err
@@ -182,7 +182,7 @@ func rowTime(text string, latest time.Time) (int64, error) {
 	return t.UnixNano(), nil
 }
 
-// The first and the last time that an int64 of ns since 1970 can hold, in whole seconds.
+// The first and the last whole second since 1970 whose time in ns fits in an int64.
 const firstSecond, lastSecond = -1 << 63 / 1_000_000_000, (1<<63-1)/1_000_000_000 - 1
 
 var errTime = errors.New("no time")

@@ -19,9 +19,9 @@ import (
 	"github.com/bloomery/bloomery/window"
 )
 
-// memory is what dedup remembers.
+// memory holds the keys that dedup has seen.
 type memory interface {
-	// testAndAdd sets dst[i] to whether the key of hs[i] was present, and adds it if not, in order, until there is no
+	// testAndAdd sets dst[i] to whether the key of hs[i] was present, and adds absent keys, in order, until there is no
 	// room. It returns how many it set. times has the time of each key in ns since 1970, or is empty.
 	testAndAdd(dst []bool, hs []filter.Hash, times []uint64) (n int, err error)
 	hasher() filter.Hasher
@@ -32,15 +32,15 @@ type memory interface {
 type memoryFacts struct {
 	keys, bytes uint64
 	fpr         float64
-	early       uint64        // keys that were forgotten before their time
+	early       uint64        // keys that were forgotten early
 	late        uint64        // rows whose time was before the time of an earlier row
-	latest      time.Duration // most by which one was late
+	latest      time.Duration // largest delay of such a row
 }
 
-// memory returns what the state remembers, or an empty memory without a state.
+// memory returns the memory in the state, or an empty memory without a state.
 func (a *app) memory(f dedupFlags) (m memory, err error) {
 	defer func() {
-		if errors.As(err, new(*container.FormatError)) { // also of an empty state: dedup leaves none
+		if errors.As(err, new(*container.FormatError)) { // an error even for an empty file, which dedup never writes
 			err = cli.Advise(err, "A state was damaged or cut: restore it from a copy, or remove it, and all rows are new again."+
 				"\n  If it is another file, name one for the state.")
 		}
@@ -97,7 +97,7 @@ func (a *app) stateHead(f dedupFlags, secret *filter.Secret) (*container.File, e
 	return head, differs(was, now, f.state)
 }
 
-// stateFlags returns the flags that must be the same in all runs with a state, as texts.
+// stateFlags returns the flags that must be the same in all runs with a state, as text.
 func stateFlags(ttl time.Duration, keys uint64, fpr float64, event, keyed bool) []string {
 	text := func(given bool, name string, value ...any) string {
 		if !given {
@@ -111,7 +111,8 @@ func stateFlags(ttl time.Duration, keys uint64, fpr float64, event, keyed bool) 
 	}
 }
 
-// differs returns an error that names the flags that differ: was of the state at path, now of this command.
+// differs returns an error that names the flags that differ between was, of the state at path, and now, of this
+// command.
 func differs(was, now []string, path string) error {
 	var old, other []string
 	for i, text := range was {
@@ -126,7 +127,7 @@ func differs(was, now []string, path string) error {
 		path, strings.Join(old, " and "), strings.Join(other, " and "))
 }
 
-// flagsOf returns the flags with which the memory in a file was made, nil if dedup makes no such filter.
+// flagsOf returns the flags with which the memory in a file was made, or nil if dedup did not make it.
 func flagsOf(head *container.File) []string {
 	in, keyed := family.Reader(head.Spec), head.Hash == filter.SipHash
 	given := func(name string) bool { return family.Given(head.Spec, name) }
@@ -149,7 +150,7 @@ func flagsOf(head *container.File) []string {
 type windowMemory struct {
 	keys  *window.Filter[filter.Hash]
 	hash  filter.Hasher
-	early uint64 // keys that earlier runs have forgotten before their time
+	early uint64 // keys that earlier runs have forgotten early
 
 	now    int64 // latest time of a row
 	late   uint64
@@ -183,9 +184,9 @@ func (a *app) windowMemory(f dedupFlags, head *container.File, secret *filter.Se
 	return w, a.aheadState(f, i.Time)
 }
 
-// aheadState compares the time of a state with the clock of this machine. With --time-column rows that are more than a
-// day ahead are refused, so a state that is further ahead was made with another clock. Without, window.Open has refused
-// a state that is too far ahead, and one that is ahead by less makes the time stand still.
+// aheadState compares the time of a state with the clock of this machine. With --time-column, rows that are more than a
+// day ahead are refused, so a state that is further ahead was made with another clock. Without it, window.Open has
+// refused a state that is too far ahead; with a smaller difference the time stands still.
 func (a *app) aheadState(f dedupFlags, state time.Time) error {
 	ahead, at := time.Until(state), state.UTC().Format(time.RFC3339)
 	switch {
@@ -213,7 +214,7 @@ func (w *windowMemory) testAndAdd(dst []bool, hs []filter.Hash, times []uint64) 
 	return n, err
 }
 
-// advance moves the time to the time of row n, and returns the end of the rows that follow and do not move it further.
+// advance moves the time to the time of row n, and returns the end of the following rows that do not move it further.
 func (w *windowMemory) advance(n int, times []uint64) (end int) {
 	t := int64(times[n])
 	w.keys.Advance(time.Unix(0, t))
@@ -247,7 +248,7 @@ const neverForgets = "rankindexed"
 // atOnce is the number of keys that are looked up at once.
 const atOnce = 32
 
-// A memory that grows begins with room for a million keys, and doubles up to 8.6G.
+// A growing memory begins with room for a million keys, and doubles up to 8.6G keys.
 const (
 	firstKeys = 1 << 20
 	doublings = 13
@@ -259,7 +260,8 @@ func (a *app) setMemory(f dedupFlags, head *container.File, secret *filter.Secre
 		set, err := bloomery.Open(a.ctx, f.state, o...)
 		return setMemory{set}, err
 	}
-	// For one goroutine here, but a filter for many doubles in small steps. It would be copied for each save of a state.
+	// Only one goroutine uses the filter, but a filter for many writers grows in small steps. With a state it is not
+	// used, since each save would copy it.
 	c := bloomery.Config{Keys: f.keys, Concurrent: f.keys == 0 && f.state == "", Secret: secret}
 	spec := family.NewSpec(neverForgets, "fpr", f.fpr)
 	if c.Keys == 0 {
@@ -270,7 +272,7 @@ func (a *app) setMemory(f dedupFlags, head *container.File, secret *filter.Secre
 	return setMemory{set}, err
 }
 
-// testAndAdd asks for many keys at once, which is faster, and then adds those that are absent one by one.
+// testAndAdd queries many keys at once, which is faster, and then adds the absent keys one by one.
 func (s setMemory) testAndAdd(dst []bool, hs []filter.Hash, _ []uint64) (n int, err error) {
 	keyed := bloomery.Keyed[filter.Hash](s.set)
 	for n < len(hs) {

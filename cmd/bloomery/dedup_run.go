@@ -19,10 +19,10 @@ type deduper struct {
 	dedupFlags
 	memory memory
 
-	mu             sync.Mutex // for all that follows, and the memory
+	mu             sync.Mutex // guards the fields below and the memory
 	rows, selected int64
-	unsaved        bool // memory has keys that the state does not have
-	unprinted      bool // memory has keys whose rows were not printed: it must not be saved
+	unsaved        bool // the memory has keys that the state does not have
+	unprinted      bool // the memory has keys whose rows were not printed, so it must not be saved
 	warned         bool
 	hits           []bool
 }
@@ -49,7 +49,7 @@ func (a *app) dedup(ctx context.Context, f dedupFlags, inputs []string) error {
 			return err
 		}
 		defer container.Unlock(lock)
-		f.state = state // whatever the name stands for later
+		f.state = state // the folder may change later
 	}
 	m, err := a.memory(f)
 	if err != nil {
@@ -88,7 +88,7 @@ func (d *deduper) emit(b *keyio.Batch) error {
 	return err
 }
 
-// full is the error of a row whose key has no room.
+// full returns the error for a row whose key has no room.
 func (d *deduper) full(row string) error {
 	keys := d.memory.facts().keys
 	err := fmt.Errorf("%s: the memory is full, with %d different keys: all rows before this one were printed, if new",
@@ -123,7 +123,7 @@ func (d *deduper) keep(ctx context.Context) (stop func()) {
 }
 
 // look saves the state if it has changed, and warns once if keys were forgotten early. If the state cannot be saved, it
-// warns: the rows go on, and the next time may be better.
+// only warns: dedup continues, and the next attempt may succeed.
 func (d *deduper) look(ctx context.Context) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -135,7 +135,7 @@ func (d *deduper) look(ctx context.Context) {
 	d.warnEarly(d.memory.facts())
 }
 
-// saveState saves the state, after all rows that it remembers are on the disk, if they go to a file.
+// saveState saves the state. If the rows go to a file, it first waits until they are on the disk.
 func (d *deduper) saveState(ctx context.Context) error {
 	if d.unprinted {
 		return nil
@@ -172,7 +172,7 @@ func (d *deduper) end(ctx context.Context, err error) error {
 			{"early", facts.early}, {"late", facts.late}, {"bad_rows", d.badRows},
 		}, "%d\n", d.selected)
 	}
-	if d.state == "" || d.count && err != nil { // a state never knows rows that were not counted
+	if d.state == "" || d.count && err != nil { // a state must not remember rows that were not counted
 		return err
 	}
 

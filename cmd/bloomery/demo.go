@@ -17,7 +17,7 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// demoSpecs are the filters of the demo, one per line of its table, with common sizes. They do not depend on the list
+// demoSpecs are the filters of the demo, one per line of its table, with common sizes. They are independent of the list
 // of families.
 var demoSpecs = []string{
 	"standard(fpr=0.01)",
@@ -93,7 +93,7 @@ func (a *app) demo(ctx context.Context) error {
 	return w.Flush()
 }
 
-const demoName = "%-30s" // flush left; numbers are flush right
+const demoName = "%-30s" // left-aligned; numbers are right-aligned
 
 // demoRun returns the figures of a filter, as JSON and as a line of the table.
 func demoRun(ctx context.Context, spec string, blocked, ordinary, absent []string) (object, string, error) {

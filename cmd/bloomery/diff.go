@@ -89,7 +89,7 @@ func noStdio(paths ...string) error {
 	return nil
 }
 
-// isDelta reports whether a file begins as a delta.
+// isDelta reports whether a file begins like a delta.
 func isDelta(f io.Reader) bool {
 	head := make([]byte, deltaHead)
 	n, _ := io.ReadFull(f, head)
@@ -97,7 +97,7 @@ func isDelta(f io.Reader) bool {
 	return err == nil
 }
 
-// deltaHead is the number of bytes that tell a delta from other files.
+// deltaHead is the number of bytes that distinguish a delta from other files.
 const deltaHead = 64
 
 func (a *app) diff(ctx context.Context, old, new, output string) error {
@@ -134,11 +134,11 @@ func (a *app) patch(ctx context.Context, old, path, output string, o delta.Optio
 	return a.printDelta(output, d, before, output)
 }
 
-// readDelta reads a delta. It reads the rest only if it begins as one.
+// readDelta reads a delta. It reads the rest of the file only if it begins like a delta.
 func readDelta(ctx context.Context, path string, o delta.Options) ([]byte, error) {
 	most := cmp.Or(o.MaxBytes, patch.DefaultMaxBytes)
 	limit := untrusted.Limit{
-		MaxBytes: most + most/8 + 1<<20, // a delta holds no more than the new file and some bytes a section or shard
+		MaxBytes: most + most/8 + 1<<20, // a delta: at most the new file and some bytes per section or shard
 		Head:     24,
 		Check:    func(head []byte) error { _, err := delta.Read(head); return err },
 		Streams:  true,
@@ -146,7 +146,7 @@ func readDelta(ctx context.Context, path string, o delta.Options) ([]byte, error
 	return untrusted.ReadFile(ctx, path, limit)
 }
 
-// printDelta prints the report about path, which was written: a delta, or the file that one made.
+// printDelta prints the report about the written file path: a delta, or the result of a patch.
 func (a *app) printDelta(path string, d []byte, before uint64, new string) error {
 	info, err := delta.Read(d)
 	if err != nil {

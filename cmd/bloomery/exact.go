@@ -49,12 +49,12 @@ type exactFlags struct {
 	members, universe []string
 	memory            int64 // in bytes
 	tempDir           string
-	output            string  // of build and update
-	base              string  // of update: the file to update
-	shrink            float64 // of update: the share of the keys that may be lost, 0 for the default
+	output            string  // for build and update
+	base              string  // for update: the file to update
+	shrink            float64 // for update: the share of the keys that may be lost, 0 for the default
 }
 
-// register adds the flags that all three have.
+// register adds the flags that all three commands have.
 func (f *exactFlags) register(c *cobra.Command) {
 	f.in.register(c)
 	f.in.partitionFlag(c)
@@ -97,8 +97,8 @@ func (a *app) readLists(
 	return list("universe", f.universe, universe)
 }
 
-// openExact opens an exact set, or reads a pipe or for "-" standard input, which may have at most exact.DefaultMaxBytes
-// unless it is a regular file.
+// openExact opens an exact set, or reads a pipe or for "-" standard input. A pipe may have at most
+// exact.DefaultMaxBytes.
 func (a *app) openExact(path string) (*exact.Set, error) {
 	secret, err := a.secret()
 	if err != nil {
@@ -126,7 +126,7 @@ func notExact(err error) error {
 	return err
 }
 
-// warnNoUniverse warns if a set was built without a key: most likely a list is missing.
+// warnNoUniverse warns if a set was built without any key: probably a list is missing.
 func (a *app) warnNoUniverse(universe uint64) {
 	if universe == 0 {
 		a.warn("there was no key in the universe; the set holds nothing")
@@ -140,7 +140,7 @@ func (a *app) mayWriteExact(path string) error {
 	return mayReplaceIf(path, "exact set", container.HasExactMagic)
 }
 
-// fitsPartitions returns an error if the flags give partitions and the set has none, or the reverse.
+// fitsPartitions returns an error if the flags give partitions and the set has none, or vice versa.
 func (f *inputFlags) fitsPartitions(set *exact.Set, path string) error {
 	switch partitioned := set.Info().Partitions > 0; {
 	case partitioned && f.second == "":

@@ -68,7 +68,7 @@ func (r exactReport) write(w io.Writer) {
 
 type exactReport struct{ exact.Info }
 
-// unpartitioned returns the entropy a member if the partitions of the keys were not known.
+// unpartitioned returns the entropy per member if the partitions of the keys were not known.
 func (r exactReport) unpartitioned() float64 {
 	if r.Members == 0 {
 		return 0
@@ -86,9 +86,9 @@ func (r exactReport) MarshalJSON() ([]byte, error) {
 		{"members", r.Members}, {"universe", r.Universe}, {"partitions", r.Partitions}, {"updates", r.Updates},
 		{"bits", r.Bits}, {"bits_per_member", r.BitsPerMember}, {"entropy_per_member", r.EntropyPerMember},
 		{"entropy_unpartitioned_per_member", r.unpartitioned()}, {"file_bytes", r.Bytes},
-		{"update_bytes", r.UpdateBytes}, {"build_due,omitempty", r.BuildDue}, // why the set should be built anew
+		{"update_bytes", r.UpdateBytes}, {"build_due,omitempty", r.BuildDue}, // why the set should be rebuilt
 		{"hash", r.Hash}, {"outside_rate", r.OutsideRate},
-		{"unknown_partition_rate", r.UnknownRate}, // in partitions outside of the universe
+		{"unknown_partition_rate", r.UnknownRate}, // for keys in unknown partitions
 		{"classes", classes},
 	}.MarshalJSON()
 }
@@ -126,7 +126,7 @@ A set with partitions needs --partition-column. A partition that the universe di
 		},
 	}
 	f.register(c)
-	f.in.badRows(c, keyio.Stop) // such a row is not in the universe: an answer would mean nothing
+	f.in.badRows(c, keyio.Stop) // such a row is not in the universe, so its answer would be meaningless
 	f.in.partitionFlag(c)
 	return c
 }
@@ -164,7 +164,7 @@ are compared by another hash function than the set has.`,
 	return c
 }
 
-// exactVerify asks the set for all keys of the lists and reports. It returns errNo if an answer is wrong.
+// exactVerify queries the set for all keys of the lists and reports. It returns errNo if an answer is wrong.
 func (a *app) exactVerify(ctx context.Context, set *exact.Set, f *exactFlags) error {
 	r, err := a.compareExact(ctx, set, f)
 	if err != nil {
@@ -175,7 +175,7 @@ func (a *app) exactVerify(ctx context.Context, set *exact.Set, f *exactFlags) er
 	err = a.answer(object{
 		{"universe", r.Universe}, {"members", r.Members}, {"wrong", r.Wrong}, {"missing", r.Missing},
 		{"falsely_present", r.FalselyPresent}, {"outside", r.Outside},
-		{"same_counts", same}, // the lists have as many keys as those that the set was built from
+		{"same_counts", same}, // the lists have as many keys as the set was built from
 	}, "%d wrong answers for %d keys: %d of %d members missing, %d other keys falsely present\n",
 		r.Wrong, r.Universe, r.Missing, r.Members, r.FalselyPresent)
 	if err == nil && r.Outside > 0 {

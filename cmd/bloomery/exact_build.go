@@ -90,7 +90,7 @@ func (a *app) makeExact(
 	var outside *exact.OutsideError
 	once := func(path string) bool { return path == stdio || isPipe(path) }
 	if errors.As(err, &outside) && !slices.ContainsFunc(f.members, once) {
-		// The lists are read again to name members. If that fails, the error names none.
+		// Read the lists again to name members. If that fails, the error names none.
 		_ = a.pass(ctx, f.in, f.members, "naming keys", nil, func(b *keyio.Batch) error {
 			outside.Name(b.Keys, b.Second...)
 			return nil

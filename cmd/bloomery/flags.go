@@ -17,7 +17,7 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// parsed is the value of a flag whose text read turns into a T. Its errors are whole messages.
+// parsed is the value of a flag whose text the function read parses. Errors of read are whole messages.
 type parsed[T any] struct {
 	to         *T
 	name, text string
@@ -34,7 +34,7 @@ func (p *parsed[T]) String() string { return p.text }
 
 func (p *parsed[T]) Type() string { return "string" } // in the help
 
-// parse adds a flag that sets to. An empty text is passed to read, too: an unset shell variable must be an error.
+// parse adds a flag that sets to. It also passes an empty text to read, so that an unset shell variable is an error.
 func parse[T any](c *cobra.Command, to *T, name, usage string, read func(flag, text string) (T, error)) {
 	c.Flags().Var(&parsed[T]{to: to, name: name, read: read}, name, usage)
 }
@@ -47,8 +47,8 @@ func parseDefault[T any](c *cobra.Command, to *T, name, text, usage string, read
 	f.DefValue = text
 }
 
-// named returns the function of a flag for a name, such as a path. An empty name is an error: an unset shell
-// variable must not be the same as no flag.
+// named returns the function of a flag whose value is a name, such as a path. An empty name is an error, so that an
+// unset shell variable is not the same as no flag.
 func named(to *string, what string) func(string) error {
 	return func(text string) error {
 		if *to = text; text == "" {
@@ -58,7 +58,7 @@ func named(to *string, what string) func(string) error {
 	}
 }
 
-// complete sets the words that the shell offers for a flag.
+// complete sets the words for shell completion of a flag.
 func complete(c *cobra.Command, flag string, words ...string) {
 	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -73,8 +73,8 @@ func maxFPRFlag(c *cobra.Command, to *float64) {
 		"exit code 2", parseRate)
 }
 
-// shrinkFlag adds --shrink, for commands that replace a good file by one made from a list. It sets the fraction of the
-// keys that may be lost. normal says what may be lost without it.
+// shrinkFlag adds --shrink, for commands that replace a file by one made from a list. It sets the fraction of the keys
+// that may be lost. normal describes the default.
 func shrinkFlag(c *cobra.Command, to *float64, normal string) {
 	parse(c, to, "shrink", "allow a list that has lost keys: all, or with `--shrink=P%` that many of them (default: "+
 		normal+")", func(flag, text string) (float64, error) {

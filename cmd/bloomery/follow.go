@@ -85,9 +85,9 @@ type following struct {
 	a     *app
 	flags followFlags
 	ctx   context.Context
-	bar   *later // of the current poll, or nil
-	err   error  // of the program of --exec
-	// warned is true if the warning that this release has expired was printed: once a release suffices.
+	bar   *later // bar of the current poll, or nil
+	err   error  // error of the program of --exec
+	// warned is true if the warning that this release has expired was printed: it is printed once per release.
 	warned bool
 }
 
@@ -125,7 +125,7 @@ func (a *app) keepCurrent(ctx context.Context, url string, f followFlags) error 
 	return w.err
 }
 
-// ended returns the error that ends the command. An interrupt keeps what was loaded.
+// ended returns the error that ends the command. After an interrupt, the loaded part of a download is kept.
 func ended(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return errors.New("interrupted; a download is resumed next time")
@@ -211,10 +211,10 @@ func (w *following) print(e publish.Event) {
 	}
 }
 
-// execFailed is an event of the command: the program of --exec has failed.
+// execFailed is an event of this command: the program of --exec has failed.
 const execFailed publish.EventKind = "exec_failed"
 
-// write prints an event: errors and warnings on standard error, or all as JSON on standard output.
+// write prints an event: errors and warnings on standard error, or with --json every event on standard output.
 func (w *following) write(e publish.Event, more object) {
 	switch {
 	case w.a.json:

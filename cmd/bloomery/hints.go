@@ -80,7 +80,7 @@ const (
 	adviceDamaged = "The file is damaged or incomplete: copy it again, or build it again."
 )
 
-// hint returns the hint for an error of a command without one of its own, or "".
+// hint returns the hint for an error that has no hint of its own, or "".
 func hint(c *cobra.Command, err error) string {
 	text := ""
 	for sentence := range strings.SplitAfterSeq(adviceFor(err), ". ") {
@@ -95,12 +95,12 @@ func hint(c *cobra.Command, err error) string {
 }
 
 var (
-	// aboutOther matches sentences whose flags are flags of another command: one that is named, or of a build.
+	// aboutOther matches sentences about flags of another command: a named command, or a build.
 	aboutOther = regexp.MustCompile(`bloomery [a-z]|(?i:\bbuild (it|them|the)\b)`)
 	flagInText = regexp.MustCompile(`(?:^|[ (])(?:--([a-z]+(?:-[a-z]+)*)|-([a-z])\b)`)
 )
 
-// adviceFor returns what to do about an error, in the words of all commands, or "".
+// adviceFor returns advice about an error that fits all commands, or "".
 func adviceFor(err error) string {
 	for _, h := range hints {
 		if errors.Is(err, h.err) {
@@ -119,7 +119,7 @@ func adviceFor(err error) string {
 	if advice != "" {
 		return advice
 	}
-	var format *container.FormatError // of a filter file: other files can be truncated, too
+	var format *container.FormatError // only for filter files: other files can be truncated, too
 	if errors.As(err, &format) && errors.Is(format, io.ErrUnexpectedEOF) {
 		return adviceDamaged
 	}
@@ -127,7 +127,7 @@ func adviceFor(err error) string {
 }
 
 // adviseBuild adds a hint to the error of a build whose filter was full before all keys were in it. The hint begins
-// with where, which says what command takes the flags, if it is another one.
+// with where, which names the command that takes the flags if it is another one.
 func adviseBuild(err error, s filter.Spec, where string) error {
 	if !errors.Is(err, filter.ErrFull) {
 		return err

@@ -47,8 +47,8 @@ Of a filter of package window, whose keys expire, the numbers are those at the t
 	}
 }
 
-// infoTable describes several files, one a line. A file that cannot be read does not hide the others: its error comes
-// at the end.
+// infoTable describes several files, one per line. If a file cannot be read, it describes the others and returns the
+// error at the end.
 func (a *app) infoTable(paths []string) error {
 	var all []object
 	var lines strings.Builder
@@ -110,7 +110,7 @@ func (r report) write(w io.Writer) {
 	if f, err := families.ByName(r.Spec.Family()); err == nil && f.Can.Has(family.CanSearch) {
 		prior = "before the search"
 	}
-	lowest := family.LowestRate(r.hasher.ID(), r.Keys) // at which an absent key has the hash of one of the keys
+	lowest := family.LowestRate(r.hasher.ID(), r.Keys) // the rate of absent keys with the hash of a key
 	if r.ValuesOnly() {
 		fmt.Fprintln(w, "false positive rate\tnone: values without fingerprints; every key seems to be present")
 	} else if r.FPRPosterior == lowest && r.Keys > 0 {

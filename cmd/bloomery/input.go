@@ -26,10 +26,10 @@ type inputFlags struct {
 	rows               bool                         // keep whole rows; no flag
 	second, secondFlag string                       // a second column, and the flag that names it, such as "time-column"
 	maxKey             int                          // 0: the limit of keyio
-	bad, normal        keyio.BadRows                // of --bad-rows and its default; "": stop
+	bad, normal        keyio.BadRows                // values of --bad-rows and its default; "": stop
 	block              int                          // 0: the block size of keyio; no flag
 	numbers            bool                         // keep line numbers; no flag
-	parse              func([]byte) (uint64, error) // of the fields of second; no flag
+	parse              func([]byte) (uint64, error) // parses the fields of second; no flag
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
@@ -60,7 +60,7 @@ func (f *inputFlags) register(c *cobra.Command) {
 	complete(c, "input-format", "lines", "csv", "tsv", "null", "hex")
 }
 
-// badRows adds --bad-rows, for commands that answer row by row. normal is the default for lines and tsv: stop or pass.
+// badRows adds --bad-rows, for commands that answer row by row. normal is the default for lines and TSV: stop or pass.
 func (f *inputFlags) badRows(c *cobra.Command, normal keyio.BadRows) {
 	f.normal = normal
 	usage := "`how` to treat a bad row: stop with an error, or skip and count it (default stop"
@@ -76,7 +76,7 @@ func (f *inputFlags) badRows(c *cobra.Command, normal keyio.BadRows) {
 	complete(c, "bad-rows", string(keyio.Stop), string(keyio.Skip))
 }
 
-// options returns the options of keyio, which checks them. See flagged for its errors.
+// options returns the options for keyio, which checks them. See flagged for the errors of keyio.
 func (f *inputFlags) options() (keyio.Options, error) {
 	o := keyio.Options{
 		Format: keyio.Format(f.format), Column: f.column, Header: f.header, KeepEmpty: f.keep, Rows: f.rows,
@@ -96,7 +96,7 @@ func (f *inputFlags) options() (keyio.Options, error) {
 	return o, nil
 }
 
-// flagged names the flag in an error about an option of keyio.
+// flagged adds the name of the flag to an error about an option of keyio.
 func (f *inputFlags) flagged(err error) error {
 	var wrong *filter.ConfigError
 	if !errors.As(err, &wrong) {
@@ -120,7 +120,7 @@ func (f *inputFlags) end() byte {
 	return '\n'
 }
 
-// appendKey appends a key as the inputs have it: with --input-format hex its digits, in lower case.
+// appendKey appends a key in the format of the inputs: with --input-format hex in lower-case digits.
 func (f *inputFlags) appendKey(to, key []byte) []byte {
 	if f.format == string(keyio.Hex) {
 		return hex.AppendEncode(to, key)
@@ -131,7 +131,7 @@ func (f *inputFlags) appendKey(to, key []byte) []byte {
 // key is appendKey for a field of JSON.
 func (f *inputFlags) key(key []byte) string { return string(f.appendKey(nil, key)) }
 
-// rowLine is what --json prints of a row.
+// rowLine is the JSON object that --json prints for a row.
 type rowLine struct {
 	Key       string  `json:"key"`
 	Present   *bool   `json:"present,omitempty"`
@@ -141,7 +141,7 @@ type rowLine struct {
 	Row       string  `json:"row,omitempty"`
 }
 
-// printRow appends row i to the output of a batch, as it is in the input, or as JSON. present may be nil.
+// printRow appends row i to the output of a batch, unchanged or as JSON. present may be nil.
 func (f *inputFlags) printRow(b *keyio.Batch, i int, json bool, present *bool) {
 	switch {
 	case json:
@@ -166,8 +166,8 @@ func (f *inputFlags) columns() bool {
 type source struct {
 	*keyio.Input
 	a      *app
-	p      *cli.Progress // of the pass that is running
-	passes bool          // whether rows with NUL bytes are keys
+	p      *cli.Progress // the progress of the running pass
+	passes bool          // whether rows with NUL bytes count as keys
 }
 
 func (a *app) source(f inputFlags, paths []string) (*source, error) {
@@ -189,8 +189,8 @@ func (a *app) source(f inputFlags, paths []string) (*source, error) {
 	return s, f.flagged(err)
 }
 
-// pass reads all keys once and shows its progress, unless what is empty. work gets batches in several goroutines, emit
-// then gets them in input order in one. Both may be nil.
+// pass reads all keys once and shows its progress, unless what is empty. It calls work with batches from several
+// goroutines, and then emit with the batches in input order from one goroutine. Both may be nil.
 func (s *source) pass(ctx context.Context, what string, work, emit func(*keyio.Batch) error) error {
 	s.p = s.a.bar(what, s.Size())
 	defer s.warnBad()
@@ -207,7 +207,7 @@ func (s *source) pass(ctx context.Context, what string, work, emit func(*keyio.B
 	}, emit)
 }
 
-// warnBad says how many bad rows the pass left out, or took for keys.
+// warnBad prints how many bad rows the pass skipped or used as keys.
 func (s *source) warnBad() {
 	n, first := s.Bad()
 	s.a.badRows += n
@@ -220,7 +220,7 @@ func (s *source) warnBad() {
 	}
 }
 
-// pass is a pass over inputs that are read once.
+// pass is source.pass for inputs that are read only once.
 func (a *app) pass(
 	ctx context.Context, in inputFlags, paths []string, what string, work, emit func(*keyio.Batch) error,
 ) error {
@@ -231,7 +231,7 @@ func (a *app) pass(
 	return s.pass(ctx, what, work, emit)
 }
 
-// feed passes all keys to keys or, where parse finds values, both to withValues. parse may be nil.
+// feed passes all keys to keys, or keys with values, if parse finds them, to withValues. parse may be nil.
 func (s *source) feed(ctx context.Context, what string, parse parseValues, keys func([][]byte) error,
 	withValues func([][]byte, []uint64) error) error {
 	return s.pass(ctx, what, func(b *keyio.Batch) error {
@@ -263,8 +263,8 @@ func (s *source) count(ctx context.Context, parse parseValues) (uint64, error) {
 	return total.Load(), err
 }
 
-// print writes the output of a batch immediately: the sender of the keys may wait for the answer to a key. Before the
-// first row it writes the header row, if rows are kept.
+// print writes the output of a batch immediately, since the sender of the keys may wait for each answer. If rows are
+// kept, it first writes the header row.
 func (a *app) print(b *keyio.Batch) error {
 	if len(b.Header) > 0 && !a.json {
 		if _, err := a.stdout.Write(b.Header); err != nil {
@@ -278,8 +278,8 @@ func (a *app) print(b *keyio.Batch) error {
 	return err
 }
 
-// answering takes standard output for lines that are printed while inputs are read. It returns the text of the progress
-// bar, or "" for no bar if the output is a terminal, where the lines themselves show the progress.
+// answering reserves standard output for lines that are printed while inputs are read. It returns the text of the
+// progress bar, or "" for no bar if the output is a terminal, since the lines themselves then show the progress.
 func (a *app) answering(what string) string {
 	a.stdoutTaken = true
 	if cli.IsTerminal(a.stdout) {
@@ -288,8 +288,8 @@ func (a *app) answering(what string) string {
 	return what
 }
 
-// bar returns a progress that starts now and is shown, unless with --quiet. The size is unknown if it is not positive.
-// The caller ends it.
+// bar starts a progress bar, which is not shown with --quiet. The size is unknown if it is not positive. The caller
+// must end it.
 func (a *app) bar(what string, size int64) *cli.Progress {
 	if a.quiet {
 		what = ""
@@ -298,7 +298,7 @@ func (a *app) bar(what string, size int64) *cli.Progress {
 }
 
 // later shows progress that the work reports itself. The clock starts with the first report: the time before, in which
-// keys were read, says nothing about the time left.
+// keys were read, is no measure of the time left.
 type later struct {
 	*cli.Progress // since the first report
 	a             *app
@@ -308,13 +308,13 @@ type later struct {
 
 func (a *app) later(what string) *later { return &later{a: a, what: what} }
 
-// share shows the part of the work that is done, in [0, 1].
+// share shows the share of the work that is done, in [0, 1].
 func (l *later) share(done float64) {
 	l.once.Do(func() { l.Progress = l.a.bar(l.what, cli.All) })
 	l.Read.Store(int64(done * cli.All))
 }
 
-// report is a Config.Progress.
+// report has the signature of Config.Progress.
 func (l *later) report(now filter.Progress) {
 	l.share(now.Done)
 	l.Rate.Store(math.Float64bits(now.Rate))

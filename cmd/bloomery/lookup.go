@@ -126,10 +126,10 @@ func (a *app) valueLine(set *bloomery.Set, in *inputFlags, watch *valueWatch) lo
 	}
 }
 
-// lookup appends the line about a key to a buffer, if there is one, and reports whether the filter holds the key.
+// lookup appends the line about a key, if there is one, to a buffer, and reports whether the filter contains the key.
 type lookup func(to, key []byte) (line []byte, present bool, err error)
 
-// lookUp prints the output of look for each key of the inputs. It returns errNo if the filter holds none of them.
+// lookUp prints the output of look for each key of the inputs. It returns errNo if the filter contains none of them.
 func (a *app) lookUp(
 	ctx context.Context, set *bloomery.Set, in inputFlags, inputs []string, what string, look lookup,
 ) error {

@@ -1,6 +1,6 @@
-// Command bloomery builds, queries, changes and converts approximate-membership filters. A file has one subcommand or a
-// few that are alike; flags.go has the shared flags, input.go the passes over keys, print.go the reports and hints.go
-// the hints for errors. The packages bloomery, keyio, plan and interop do the work.
+// Command bloomery builds, queries, changes and converts approximate-membership filters. Each file has one subcommand
+// or a few similar ones; flags.go has the shared flags, input.go the passes over keys, print.go the reports and
+// hints.go the hints for errors. The packages bloomery, keyio, plan and interop do the work.
 package main
 
 import (
@@ -31,13 +31,13 @@ func main() { cli.Main(run) }
 
 // app is the state that the subcommands share.
 type app struct {
-	ctx            context.Context // ends when the command is interrupted
+	ctx            context.Context // done when the command is interrupted
 	stdinTaken     bool            // standard input is the filter or exact set
 	stdoutTaken    bool            // standard output is a filter, or lines that are written while inputs are read
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	json, quiet    bool
-	badRows        int64 // that were left out, or taken for keys
+	badRows        int64 // skipped, or used as keys
 	secretFile     string
 }
 
@@ -61,7 +61,7 @@ one of its files. Commands that change a filter then write only the shards that 
   bloomery check blocked.bloom visitors.txt
   bloomery verify blocked.bloom --members blocklist.txt --random 1000000`,
 	}
-	version := root.Flags().Bool("version", false, "print version, file format and platform") // as the command does
+	version := root.Flags().Bool("version", false, "print version, file format and platform") // like the version command
 	root.RunE = func(c *cobra.Command, _ []string) error {
 		if *version {
 			return a.printVersion()
@@ -117,7 +117,7 @@ func (a *app) lock(ctx context.Context, path string) (*bloomery.Locked, error) {
 	st, err := os.Stat(path)
 	switch {
 	case err != nil:
-	case st.Mode().IsRegular(): // Lock returns an error for others
+	case st.Mode().IsRegular(): // Lock returns an error for other files
 		err = container.MayWrite(path)
 	case st.IsDir():
 		err = container.MayWrite(filepath.Join(path, shard.ManifestName))

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	programMemory = 32 << 20  // of the program itself, which the collector does not count
-	leastMemory   = 128 << 20 // below, the collector would run all the time
+	programMemory = 32 << 20  // of the program itself, which the garbage collector does not count
+	leastMemory   = 128 << 20 // below this, the collector would run all the time
 )
 
-// memoryFlags adds the flags that limit the memory for keys. rest says where the others go, and the default.
+// memoryFlags adds the flags that limit the memory for keys. rest describes where further keys go, and the default.
 func memoryFlags(c *cobra.Command, bytes *int64, dir *string, rest string) {
 	usage := "most bytes of key hashes in memory, such as 512MiB; the others go to " + rest
 	parse(c, bytes, "memory", usage, func(flag, text string) (int64, error) {
@@ -39,9 +39,9 @@ func memoryFlags(c *cobra.Command, bytes *int64, dir *string, rest string) {
 // oneFile is the usual rest of memoryFlags.
 const oneFile = "a temporary file (default no limit)"
 
-// limitGarbage makes the garbage collector keep a build whose filter the planner chooses within its limit of memory, or
-// within what the family needs if that is more: it runs more often instead of doubling what is in use. The filter is in
-// addition, once it is chosen. undo takes the limit back.
+// limitGarbage makes the garbage collector keep a planned build within its memory limit, or within the needs of the
+// family if they are higher: the collector runs more often instead of letting the heap double. Once the filter is
+// chosen, its size is added to the limit. undo removes the limit.
 func limitGarbage(c *bloomery.Config) (undo func()) {
 	if c.Spec != "" {
 		return func() {}
@@ -65,8 +65,8 @@ func limitGarbage(c *bloomery.Config) (undo func()) {
 	return func() { debug.SetMemoryLimit(was) }
 }
 
-// collectEarly makes the garbage collector run all the time once limit bytes of key hashes and a quarter more are in
-// use, instead of letting the heap double. undo takes that back.
+// collectEarly makes the garbage collector run all the time once 1.25x limit bytes of key hashes are in use, instead of
+// letting the heap double. undo restores the old setting.
 func collectEarly(limit int64) (undo func()) {
 	was := debug.SetMemoryLimit(-1) // GOMEMLIMIT
 	if limit <= math.MaxInt64/2 {

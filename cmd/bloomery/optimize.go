@@ -100,13 +100,13 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 	a.warnRate(f.output, after.Info)
 	return a.report(object{
 		{"before", before}, {"after", after}, {"lines_read", read},
-		{"lines_new", unknown}, // lines with a key that the filter did not hold before
+		{"lines_new", unknown}, // lines with a key that the old filter did not contain
 	}, "%s: %d keys (before %d; %d of %d lines were new to it), false positive rate %.4g (before %.4g)",
 		f.output, after.Keys, before.Keys, unknown, read, after.FPRPosterior, before.FPRPosterior)
 }
 
-// search continues the search of the filter with the keys of the lists. It returns the new filter, and how many keys
-// the lists have and how many of them the filter did not hold before.
+// search continues the search of the filter with the keys of the lists. It returns the new filter, the number of keys
+// in the lists, and how many of them the old filter did not contain.
 func (a *app) search(
 	ctx context.Context, set *bloomery.Set, f *optimizeFlags,
 ) (better *bloomery.Set, all, fresh uint64, err error) {

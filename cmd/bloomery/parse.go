@@ -53,7 +53,7 @@ var units = map[string]float64{
 	"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40,
 }
 
-// parseWhole reads a whole number with a unit. It is false above 2^63 with a unit, and above 2^64 without.
+// parseWhole reads a whole number with a unit. It returns false above 2^63 with a unit, and from 2^64 on without one.
 func parseWhole(text string) (uint64, bool) {
 	number := strings.TrimRight(text, "kKMGTi")
 	if v, err := strconv.ParseUint(number, 10, 64); err == nil && number == text {
@@ -65,7 +65,7 @@ func parseWhole(text string) (uint64, bool) {
 	return uint64(v), err == nil && known && v >= 0 && v < 1<<63 && v == math.Trunc(v)
 }
 
-// parseSpan reads a time span above 0 in days, such as 7d, or one of Go, such as 36h.
+// parseSpan reads a time span above 0 in days, such as 7d, or in the format of Go, such as 36h.
 func parseSpan(flag, text string) (time.Duration, error) {
 	span, err := time.ParseDuration(text)
 	if number, days := strings.CutSuffix(text, "d"); days {
@@ -93,7 +93,7 @@ func parseHash(flag, name string) (filter.HashID, error) {
 	return 0, fmt.Errorf("%s %q: there are %s", flag, name, strings.Join(names, ", "))
 }
 
-// maxSecret is the largest file with a secret that is read, in bytes.
+// maxSecret is the largest size in bytes of a file with a secret.
 const maxSecret = 4096
 
 // readSecret reads a secret from a file, or a pipe, of 32 hex digits.

@@ -69,7 +69,7 @@ If no filter does it, the output says what is impossible and what comes nearest:
 				n.For = plan.Lasting
 			}
 			usual, err := plan.For(c.Context(), n)
-			if errors.As(err, &impossible) { // all that the plan has is patented
+			if errors.As(err, &impossible) { // every filter of the plan is patented
 				usual = p
 			} else if err != nil {
 				return err
@@ -137,7 +137,7 @@ func (f *planFlags) read(c *cobra.Command) (plan.Needs, error) {
 // columns is the width of a screen.
 const columns = 100
 
-// printChoices prints a line of figures for each choice, then what to know about each.
+// printChoices prints a line of figures for each choice, then remarks about each.
 func (a *app) printChoices(choices []plan.Choice) {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -184,7 +184,7 @@ func (a *app) printWrapped(text string) {
 	fmt.Fprintln(a.stdout, indent+line)
 }
 
-// printPlan prints a plan, and what a build without --family takes for the same needs.
+// printPlan prints a plan, and the filter that a build without --family takes for the same needs.
 func (a *app) printPlan(p plan.Plan, usual plan.Choice) error {
 	a.printChoices(p.Choices)
 	for i, r := range p.Refused {

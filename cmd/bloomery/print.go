@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/internal/engine"
 )
 
-// report prints what a command did: r as JSON with --json, nothing with --quiet, else a line of text on stderr.
+// report prints the result of a change: r as JSON with --json, nothing with --quiet, else a line of text on stderr.
 func (a *app) report(r any, format string, args ...any) error {
 	switch {
 	case a.json:
@@ -22,11 +22,11 @@ func (a *app) report(r any, format string, args ...any) error {
 	case a.quiet:
 		return nil
 	}
-	fmt.Fprintf(a.stderr, format+"\n", args...) // the work is done, whatever becomes of the report
+	fmt.Fprintf(a.stderr, format+"\n", args...) // ignore the error: the work is done
 	return nil
 }
 
-// answer prints what was asked for: v as JSON with --json, else text on stdout.
+// answer prints the result of a query: v as JSON with --json, else text on stdout.
 func (a *app) answer(v any, format string, args ...any) error {
 	if a.json {
 		return a.printJSON(v)
@@ -35,8 +35,8 @@ func (a *app) answer(v any, format string, args ...any) error {
 	return err
 }
 
-// table prints what was asked for: v as JSON with --json, else the lines that write writes, with their cells, which end
-// in tabs, in columns.
+// table prints the result of a query: v as JSON with --json, else the lines that write writes, with their
+// tab-terminated cells aligned in columns.
 func (a *app) table(v any, write func(w io.Writer)) error {
 	if a.json {
 		return a.printJSON(v)
@@ -75,19 +75,19 @@ func (o object) MarshalJSON() ([]byte, error) {
 
 func (a *app) printJSON(v any) error { return cli.WriteJSON(a.stdout, v) }
 
-// warn prints a warning, also with --quiet.
+// warn prints a warning, even with --quiet.
 func (a *app) warn(format string, args ...any) {
 	fmt.Fprintf(a.stderr, "bloomery: warning: "+format+"\n", args...)
 }
 
-// note prints a line, unless with --quiet.
+// note prints a line unless --quiet is set.
 func (a *app) note(format string, args ...any) {
 	if !a.quiet {
 		fmt.Fprintf(a.stderr, "bloomery: "+format+"\n", args...)
 	}
 }
 
-// exitIf returns err, or errNo if there is none and no is true.
+// exitIf returns err, or errNo if err is nil and no is true.
 func exitIf(no bool, err error) error {
 	if err == nil && no {
 		return errNo
@@ -111,7 +111,7 @@ func bytesText(n uint64) string {
 	return cli.Short(float64(n)) + "B"
 }
 
-// warnRate prints a warning if the false-positive rate of a file has left the chosen one, or is useless.
+// warnRate prints a warning if the false-positive rate of a file exceeds the chosen one, or makes the filter useless.
 func (a *app) warnRate(path string, i filter.Info) {
 	if !i.Exceeded() {
 		return

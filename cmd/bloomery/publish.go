@@ -154,7 +154,7 @@ func (f *publishFlags) options(a *app) (o publish.Options, err error) {
 		}
 		o.Sign = append(o.Sign, k)
 		if f.state == "" {
-			real, err := container.Resolve(path) // a key that has two names has one state
+			real, err := container.Resolve(path) // two paths of the same key have one state
 			if err != nil {
 				return o, fmt.Errorf("--sign: %w; or name its state with --state", err)
 			}
@@ -178,7 +178,7 @@ func publicKeys(flag string, texts []string) (keys []publish.PublicKey, err erro
 // publicKey returns the public key of a text, "ed25519:" and base64, or of the file with that text that it names.
 func publicKey(textOrPath string) (publish.PublicKey, error) {
 	if strings.HasPrefix(textOrPath, "ed25519:") || strings.HasPrefix(textOrPath, "ed25519-private:") {
-		return publish.ParsePublicKey(textOrPath) // its error says so of a private key
+		return publish.ParsePublicKey(textOrPath) // its error says if it is a private key
 	}
 	return publish.ReadPublicKey(context.Background(), textOrPath)
 }

@@ -51,15 +51,15 @@ func (a *app) printPublished(r publish.Report, o publish.Options) error {
 	return a.table(object{
 		{"name", p.Name}, {"release", p.Number}, {"sha256", p.SHA256}, {"kind", p.Kind}, {"published", p.Published},
 		{"expires", p.Expires}, {"keys", p.Keys}, {"total_bytes", p.Total},
-		{"same", r.Same}, {"renewed", r.Renewed}, // published already; and has a new expiry or other signatures
+		{"same", r.Same}, {"renewed", r.Renewed}, // already published; with a new expiry or other signatures
 		{"signed_by,omitempty", signers}, {"rotated_from,omitempty", rotated}, // ids of keys
-		{"state,omitempty", r.State},          // files that remember what was signed
-		{"folder_behind,omitempty", r.Behind}, // release that they had, if the folder had less
-		{"deltas", deltas},                    // from kept releases, the newest first
+		{"state,omitempty", r.State},          // files that record the signed releases
+		{"folder_behind,omitempty", r.Behind}, // their newest release, if the folder had an older one
+		{"deltas", deltas},                    // from kept releases, newest first
 		{"daily_bytes", r.Daily}, {"trimmed_bytes,omitempty", r.Trimmed}, {"fpr_chosen,omitempty", p.FPRChosen},
 		{"fpr_posterior", p.FPRPosterior}, {"fpr_per_release", r.Slope},
-		{"build_due_in_releases,omitempty", due},  // absent if it is not in sight
-		{"exact_build_due,omitempty", r.BuildDue}, // why an exact set should be built anew
+		{"build_due_in_releases,omitempty", due},  // absent if none is due within 1,000 releases
+		{"exact_build_due,omitempty", r.BuildDue}, // why an exact set should be rebuilt
 		{"removed", r.Removed}, {"removed_bytes", r.RemovedBytes}, {"warnings,omitempty", warnings},
 	}, func(w io.Writer) {
 		what := ""

@@ -82,8 +82,8 @@ func (a *app) remove(ctx context.Context, f removeFlags, l *bloomery.Locked, pat
 	}
 	r := object{
 		{"removed", removed}, {"not_found", seen.NotFound}, {"keys", left}, {"written", written},
-		{"expected_strangers", seen.Strangers}, // keys that look present and were never added
-		{"expected_lost", seen.Lost},           // members that were lost, or without --force would be
+		{"expected_strangers", seen.Strangers}, // keys that look present but were never added
+		{"expected_lost", seen.Lost},           // members that were lost, or would be with --force
 	}
 	if refused {
 		if a.json {
@@ -106,7 +106,7 @@ func (a *app) remove(ctx context.Context, f removeFlags, l *bloomery.Locked, pat
 	return exitIf(seen.NotFound > 0, err)
 }
 
-// removeFrom removes the keys of the inputs from a set. With --all it removes none if one is not found.
+// removeFrom removes the keys of the inputs from a set. With --all it removes no key if one is not found.
 func (a *app) removeFrom(
 	ctx context.Context, f removeFlags, set *bloomery.Set, inputs []string,
 ) (seen bloomery.Removed, err error) {
@@ -131,7 +131,7 @@ func (a *app) removeFrom(
 		set.ContainsHashes(hits, b.Hashes)
 		for i, hit := range hits {
 			if !hit {
-				b.Values = append(b.Values, uint64(i)) // of the keys that are missing
+				b.Values = append(b.Values, uint64(i)) // index of a missing key
 			}
 		}
 		return nil

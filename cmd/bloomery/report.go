@@ -16,12 +16,12 @@ import (
 	"github.com/bloomery/bloomery/window"
 )
 
-// report is what info says about a file.
+// report is the description of a file by info.
 type report struct {
 	filter.Info
 	hasher   filter.Hasher
 	file     bloomery.FileInfo
-	distinct uint64 // about how many keys are distinct, 0 unless they are less than the keys
+	distinct uint64 // estimated number of distinct keys, 0 unless it is less than Keys
 	manifest *shard.Manifest
 	window   *window.Info // of a filter of package window
 }
@@ -39,8 +39,8 @@ func (r report) load() float64 {
 	return float64(r.Keys) / float64(r.Capacity)
 }
 
-// room returns how many keys may be added before the capacity is reached, or 0 if there is no capacity. Some more may
-// find room: the larger the filter, the fewer.
+// room returns the number of keys that may be added before the capacity is reached, or 0 if there is no capacity.
+// Slightly more may fit; the larger the filter, the fewer.
 func (r report) room() uint64 { return max(r.Capacity, r.Keys) - r.Keys }
 
 func (r report) json() object {
@@ -58,9 +58,9 @@ func (r report) json() object {
 		{"pools,omitempty", r.Pools},
 		{"fill", r.Fill}, {"fill_searched,omitempty", r.FillSearched},
 		{"fpr_prior", r.FPRPrior}, {"fpr_posterior", r.FPRPosterior}, {"fpr_chosen,omitempty", r.FPRChosen},
-		{"fpr_exceeded", r.Exceeded()}, // the rate has left the chosen one, or is useless
+		{"fpr_exceeded", r.Exceeded()}, // the rate exceeds the chosen one, or makes the filter useless
 		{"file_bytes", r.file.Bytes},
-		{"allowed,omitempty", r.Allowed}, {"exceptions,omitempty", r.Exceptions}, // keys of --allow, and false positives
+		{"allowed,omitempty", r.Allowed}, {"exceptions,omitempty", r.Exceptions}, // --allow: keys, false positives
 		{"exception_bits,omitempty", r.ExceptionBits}, // part of bits
 		{"trimmed,omitempty", r.file.Trimmed}, {"format_version", container.Version},
 		{"sharded,omitempty", shardsOf(r.manifest)}, {"window,omitempty", windowJSON(r.window)},
@@ -69,8 +69,9 @@ func (r report) json() object {
 
 func (r report) MarshalJSON() ([]byte, error) { return r.json().MarshalJSON() }
 
-// distinctOf returns about how many distinct keys a set holds if its bits say that they are less than its keys, as
-// after the merge of filters with common keys. Else it returns 0. For sharded sets it would have to read all shards.
+// distinctOf returns the estimated number of distinct keys of a set if it is clearly below the number of keys, as after
+// the merge of filters with common keys; else 0. It returns 0 for sharded sets, of which it would have to read all
+// shards.
 func distinctOf(set *bloomery.Set, i filter.Info) uint64 {
 	if set.Manifest() != nil || i.FPRPosterior >= 0.9*i.FPRPrior {
 		return 0
@@ -104,7 +105,7 @@ func written(set *bloomery.Set, path string) (report, error) {
 	return reportOf(set, bloomery.FileInfo{Bytes: bytes}), nil
 }
 
-// writtenBytes returns the length of the file at path, of all shards, or for "-" of the set that went to standard
+// writtenBytes returns the length of the file at path, of all its shards, or for "-" of the set written to standard
 // output.
 func writtenBytes(set *bloomery.Set, path string) (uint64, error) {
 	switch {
@@ -139,7 +140,7 @@ func (a *app) printKeys(set *bloomery.Set, path string) error {
 	return a.report(r, "%s: %s, false positive rate %.4g", pathName(path), keys, r.FPRPosterior)
 }
 
-// shardsOf describes the shards of a sharded set, nil for none.
+// shardsOf describes the shards of a sharded set, or returns nil if m is nil.
 func shardsOf(m *shard.Manifest) *object {
 	if m == nil {
 		return nil

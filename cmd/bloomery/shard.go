@@ -141,7 +141,7 @@ and headers tell. Exit code 0 if finish can run, 1 if something is missing or th
 	return c
 }
 
-// listed returns at most 20 numbers, as the end of a line.
+// listed formats at most 20 numbers for the end of a line.
 func listed(numbers []int) string {
 	text := ""
 	for i, n := range numbers {

@@ -72,7 +72,7 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 	if err != nil {
 		return err
 	}
-	in.keep = f.in.keep // the steps know when empty lines count
+	in.keep = f.in.keep // the steps decide whether empty lines count
 	o, err := in.options()
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ key.`,
 		}
 		s.bar.End()
 		var both *steps.ConflictError
-		if errors.As(err, &both) { // ranges of the input are read again to name the key
+		if errors.As(err, &both) { // read ranges of the input again to name the key
 			bar := a.stepBar("naming the key", &s.o)
 			err = s.NameConflict(ctx, steps.Files(), err, s.o)
 			bar.End()
@@ -183,7 +183,7 @@ type step struct {
 	bar     *later
 }
 
-// stepCommand completes the command of a step. what is what it does in numbers, a range or a shard; do ends the bar.
+// stepCommand completes the command of a step. what is the unit of its numbers, range or shard; do ends the bar.
 func (a *app) stepCommand(
 	c *cobra.Command, what, verb string, do func(context.Context, step) error,
 ) *cobra.Command {
@@ -240,7 +240,7 @@ func (f *stepFlags) numbers(args []string, what string, n int) (all []int, err e
 		return all, nil
 	case f.every != "":
 		_, _ = fmt.Sscanf(f.every, "%d/%d", &first, &step)
-		if first < 0 || first >= step || fmt.Sprintf("%d/%d", first, step) != f.every { // with what it did not read
+		if first < 0 || first >= step || fmt.Sprintf("%d/%d", first, step) != f.every { // compare with the unread rest
 			return nil, fmt.Errorf("--every %q: want K/N with K from 0 to N-1, such as 0/20", f.every)
 		}
 	case !f.all:

@@ -20,10 +20,10 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// stdio is the path that names standard input, or with -o standard output. A file of that name is ./-.
+// stdio is the path that names standard input, or with -o standard output. A file named "-" is ./-.
 const stdio = "-"
 
-// takeStdin notes that standard input is the filter or exact set of the command.
+// takeStdin records that standard input is the filter or exact set of the command.
 func (a *app) takeStdin() error {
 	if a.stdinTaken {
 		return errors.New("- is given for two filters; standard input can hold only one: name files for the others")
@@ -35,7 +35,7 @@ func (a *app) takeStdin() error {
 	return nil
 }
 
-// stdinFree returns an error if keys are to be read from standard input and it is the filter or exact set.
+// stdinFree returns an error if keys would be read from standard input although it is the filter or exact set.
 func (a *app) stdinFree(inputs []string) error {
 	if a.stdinTaken && (len(inputs) == 0 || slices.Contains(inputs, stdio)) {
 		return errors.New(
@@ -44,7 +44,8 @@ func (a *app) stdinFree(inputs []string) error {
 	return nil
 }
 
-// stdoutFree returns an error if standard output goes to the file of an input. No input is standard input.
+// stdoutFree returns an error if standard output goes to the file of an input. An empty list of inputs means standard
+// input.
 func (a *app) stdoutFree(inputs ...string) error { return cli.NotOutput(a.stdout, a.stdin, inputs...) }
 
 // openOrRead returns the result of open for a file or folder. For a pipe, and for "-" standard input, it returns the
@@ -77,7 +78,7 @@ func openOrRead[T any](a *app, path string, open func() (T, error), read func(io
 	return t, err
 }
 
-// readWhole reads a filter of ours that must end where r does.
+// readWhole reads a Bloomery filter that must end where r ends.
 func readWhole(r io.Reader, o ...bloomery.Option) (*bloomery.Set, error) {
 	set, err := bloomery.Read(r, append(o, bloomery.WithMaxBytes(math.MaxInt64))...)
 	if err != nil {
@@ -107,8 +108,8 @@ func interruptible[T any](ctx context.Context, read func() (T, error)) (result T
 	}
 }
 
-// mayWrite returns an error if no filter can be written to path, or for "-" to standard output. It is called before the
-// work. If one of the sources is a folder, so is the output.
+// mayWrite returns an error if no filter can be written to path, or for "-" to standard output. Call it before the
+// work. If one of the sources is a folder, the output is a folder, too.
 func (a *app) mayWrite(path string, sources ...string) error {
 	switch {
 	case anySharded(sources...):
@@ -146,11 +147,11 @@ func (a *app) save(ctx context.Context, set *bloomery.Set, path string) error {
 	return err
 }
 
-// mayReplace returns an error if no filter can be written to path. It is called before the work. Only filter files and
-// empty files are replaced, so that a typing error does not destroy a list of keys.
+// mayReplace returns an error if no filter can be written to path. Call it before the work. Only filter files and empty
+// files are replaced, so that a mistyped path does not destroy a list of keys.
 func mayReplace(path string) error { return mayReplaceIf(path, "filter file", container.HasMagic) }
 
-// mayReplaceIf is mayReplace for files of another kind, which has recognises by their first bytes.
+// mayReplaceIf is mayReplace for files of another kind, whose first bytes the function has recognises.
 func mayReplaceIf(path, kind string, has func(io.Reader) bool) error {
 	if path == "" {
 		return errors.New("name the file to write: -o FILE")
@@ -179,7 +180,7 @@ func mayReplaceIf(path, kind string, has func(io.Reader) bool) error {
 	return container.MayWrite(path)
 }
 
-// aSet says why a sharded set is no stream.
+// aSet is the reason why a sharded set cannot be a stream.
 const aSet = "a sharded set is a folder"
 
 // mayMakeFolder returns an error if a path does not name a folder.
@@ -190,8 +191,8 @@ func mayMakeFolder(path string) error {
 	return cli.NoStdout("-o", aSet, path)
 }
 
-// mayReplaceFolder is mayReplace for the folder of a sharded set: it must be new, empty or have a set,
-// which may be unfinished since its writer was killed.
+// mayReplaceFolder is mayReplace for the folder of a sharded set: it must be new, empty or have a set, even an
+// unfinished one whose writer was killed.
 func mayReplaceFolder(path string) error {
 	if err := mayMakeFolder(path); err != nil {
 		return err

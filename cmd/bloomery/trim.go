@@ -89,7 +89,7 @@ func (a *app) trim(ctx context.Context, path, output string, full bool) error {
 		beforeBits, bits = 8*float64(before)/n, 8*float64(bytes)/n
 	}
 	return a.report(object{
-		{"keys", set.Len()}, {"bytes_before", before}, {"bytes_after", bytes}, // of the file, and so the bits
+		{"keys", set.Len()}, {"bytes_before", before}, {"bytes_after", bytes}, // length of the file, not bits
 		{"bits_per_key_before", beforeBits}, {"bits_per_key_after", bits}, {"trimmed", !full},
 	}, "%s: %d keys, %s (before %s), %.4g bits a key in the file (before %.4g)",
 		pathName(output), set.Len(), bytesText(bytes), bytesText(before), bits, beforeBits)

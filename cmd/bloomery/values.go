@@ -19,8 +19,8 @@ import (
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
-// valueFlags say where the inputs of a command have the values of their keys, for filters such as ribbon(value_bits=8):
-// in a column, or in lines behind the last tab.
+// valueFlags have the position of values in the inputs of a command, for filters such as ribbon(value_bits=8): a
+// column, or after the last tab of each line.
 type valueFlags struct{ column string }
 
 func (f *valueFlags) register(c *cobra.Command) {
@@ -31,10 +31,10 @@ func (f *valueFlags) register(c *cobra.Command) {
 // parseValues sets the values of a batch; see keyio.Values.
 type parseValues func(*keyio.Batch) error
 
-// input returns the flags of inputs for a filter of that Spec, and the function that reads the values of a batch, nil
-// if the filter has none. If keys may come without values, all keys of the inputs have one or none has.
+// input returns the flags of inputs for a filter of that Spec, and the function that reads the values of a batch, or
+// nil if the filter has none. If values are optional, either all keys of the inputs must have a value or none.
 func (f *valueFlags) input(in inputFlags, s filter.Spec) (inputFlags, parseValues, error) {
-	family, _ := families.ByName(s.Family()) // else the zero Family, which has no values
+	family, _ := families.ByName(s.Family()) // on error the zero Family, which has no values
 	bits, keep := family.BuildValueBits(s), in.keep
 	in, v, err := f.read(in, bits)
 	if err != nil || bits == 0 {
@@ -47,7 +47,7 @@ func (f *valueFlags) input(in inputFlags, s filter.Spec) (inputFlags, parseValue
 	return in, (&sameForAll{Values: v}).read, nil
 }
 
-// sameForAll reads batches of which all have values or none has.
+// sameForAll reads batches in which either all keys have values or none.
 type sameForAll struct {
 	keyio.Values
 	with, without atomic.Bool
@@ -74,7 +74,7 @@ func (s *sameForAll) read(b *keyio.Batch) error {
 const adviceSeparator = `Nothing was written. Give every key a value or none. If keys contain tabs, take CSV:
   --input-format csv. Keys without values have the value 0, and put sets them.`
 
-// read returns the flags of inputs with a value of that many bits beside each key, and where the values are.
+// read returns the flags of inputs with a value of that many bits for each key, and the position of the values.
 func (f *valueFlags) read(in inputFlags, bits int) (_ inputFlags, v keyio.Values, err error) {
 	in.secondFlag = "value-column"
 	switch {
@@ -84,7 +84,7 @@ func (f *valueFlags) read(in inputFlags, bits int) (_ inputFlags, v keyio.Values
 	case bits == 0:
 		return in, v, nil
 	case !in.columns():
-		in.second = f.column // an error of keyio
+		in.second = f.column // an error of keyio if it is wrong
 		in.keep = true       // empty lines count for the line number in an error
 		return in, keyio.Values{Bits: bits}, nil
 	}
@@ -96,7 +96,7 @@ func (f *valueFlags) read(in inputFlags, bits int) (_ inputFlags, v keyio.Values
 }
 
 // specAtBuild returns the Spec of the filter that a Config makes, as far as it is known before the keys. If the planner
-// chooses a filter with values, it is one whose keys may come without.
+// chooses a filter with values, the values are optional.
 func specAtBuild(c bloomery.Config) filter.Spec {
 	switch {
 	case c.Like != nil:
@@ -108,13 +108,13 @@ func specAtBuild(c bloomery.Config) filter.Spec {
 	return s
 }
 
-// staticValues reports whether the values of a filter are from its build.
+// staticValues reports whether the values of a filter are set only by its build.
 func staticValues(s filter.Spec) bool {
 	f, _ := families.ByName(s.Family()) // else the zero Family
 	return f.NeedsValues(s)
 }
 
-// nameConflict names the key of an error about a key with two values. It reads the inputs again, unless they are pipes.
+// nameConflict adds the key to an error about a key with two values. It reads the inputs again, unless they are pipes.
 func (s *source) nameConflict(
 	ctx context.Context, in *inputFlags, parse parseValues, h filter.Hasher, err error,
 ) error {
@@ -134,10 +134,10 @@ func (s *source) nameConflict(
 	if failed != nil && !errors.Is(failed, errStop) {
 		return failed
 	}
-	return both // not err, whose text was made without the key
+	return both // not err, whose text does not have the key
 }
 
-// valueBits returns the number of bits of the values in a set, or an error if it keeps none.
+// valueBits returns the number of bits of the values in a set, or an error if the set has no values.
 func valueBits(set *bloomery.Set) (int, error) {
 	bits, err := set.ValueBits()
 	if errors.Is(err, filter.ErrUnsupported) {
@@ -147,11 +147,11 @@ func valueBits(set *bloomery.Set) (int, error) {
 	return bits, err
 }
 
-// valueWatch notices inputs with values, as a build takes them, in commands that read a line as a key: these lines
-// are not found, but their keys are.
+// valueWatch detects inputs with values in commands that read each line as a key: such lines are not found, but the
+// part before the value is.
 type valueWatch struct {
 	set         *bloomery.Set
-	lines, keys atomic.Uint64 // lines that end in a value; those whose key the set holds
+	lines, keys atomic.Uint64 // absent lines that end in a value, and those of them whose key the set contains
 }
 
 // watchValues returns nil unless the set has values and the inputs have no columns.
@@ -162,7 +162,7 @@ func watchValues(set *bloomery.Set, in inputFlags) *valueWatch {
 	return &valueWatch{set: set}
 }
 
-// absent tells a line that was not found.
+// absent counts a line that was not found.
 func (w *valueWatch) absent(line []byte) {
 	if w == nil {
 		return

@@ -21,7 +21,7 @@ type verdict struct {
 	bloomery.Verification
 	info         filter.Info
 	values       bool // were compared
-	holds, chose bool // the stated rate, and the chosen one if there is one
+	holds, chose bool // whether the stated rate holds, and whether a rate was chosen
 }
 
 func (v verdict) MarshalJSON() ([]byte, error) {
@@ -89,7 +89,7 @@ package window, whose keys expire, is asked for the time at which it was saved.`
 	return c
 }
 
-// verifier is a bloomery.Verifier, or one of a filter of package window.
+// verifier is a bloomery.Verifier, or the verifier of a filter of package window.
 type verifier interface {
 	AddAbsent(keys [][]byte) error
 	AskRandom(ctx context.Context, n, seed uint64, progress func(keys uint64)) error
@@ -99,13 +99,14 @@ type verifier interface {
 	Close() error
 }
 
-// verified is what is verified: its Info, and a function that makes its verifier.
+// verified is a filter to verify: its Info, and a function that makes its verifier.
 type verified struct {
 	filter.Info
 	verifier func(bloomery.JobConfig) (verifier, error)
 }
 
-// verifyFile verifies the set, or the filter of package window, in a file. Of a sharded set it first checks all shards.
+// verifyFile verifies the set, or the filter of package window, in a file. For a sharded set it first checks all
+// shards.
 func (a *app) verifyFile(ctx context.Context, path string, f verifyFlags) (verdict, error) {
 	set, err := a.open(path)
 	if isWindow(path, err) {
@@ -131,7 +132,7 @@ func (a *app) verifyFile(ctx context.Context, path string, f verifyFlags) (verdi
 	}}, f)
 }
 
-// verify asks for members and absent keys.
+// verify queries members and absent keys.
 func (a *app) verify(ctx context.Context, set verified, f verifyFlags) (verdict, error) {
 	v := verdict{info: set.Info, values: staticValues(set.Spec)}
 	var err error
@@ -150,7 +151,7 @@ func (a *app) verify(ctx context.Context, set verified, f verifyFlags) (verdict,
 	return v, nil
 }
 
-// ask asks for the absent keys and then the members.
+// ask queries the absent keys and then the members.
 func (a *app) ask(ctx context.Context, set verified, f verifyFlags) (r bloomery.Verification, err error) {
 	var absent *source
 	if len(f.absent) > 0 {
@@ -176,7 +177,7 @@ func (a *app) ask(ctx context.Context, set verified, f verifyFlags) (r bloomery.
 		return r, err
 	}
 	values := v.AskValues
-	if !staticValues(set.Spec) { // put may have changed them, and keys that look alike share one
+	if !staticValues(set.Spec) { // put may have changed them, and keys with the same fingerprint share a value
 		values = func(keys [][]byte, _ []uint64) error { return v.AskMembers(keys) }
 	}
 	members, err := a.source(in, f.members)
@@ -202,7 +203,7 @@ func (a *app) ask(ctx context.Context, set verified, f verifyFlags) (r bloomery.
 	return v.Commit(ctx)
 }
 
-// stateOf describes a promise.
+// stateOf describes whether a promise was kept.
 func stateOf(kept bool) string {
 	if kept {
 		return "holds"

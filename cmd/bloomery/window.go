@@ -19,14 +19,14 @@ import (
 	"github.com/bloomery/bloomery/window"
 )
 
-// isWindow reports whether open failed since a regular file is of package window. Such a file has no Set: info, verify
-// and check read it as it was when it was saved, and the other commands refuse it by name.
+// isWindow reports whether open failed because a regular file is of package window. Such a file has no Set: info,
+// verify and check read it at the time at which it was saved, and other commands refuse it.
 func isWindow(path string, err error) bool {
 	return errors.Is(err, container.ErrWindow) && path != stdio && !isPipe(path)
 }
 
-// windowFile is a filter of package window, whose time stands still at the time at which it was saved, as a filter of a
-// family.
+// windowFile is a filter of package window whose time stands still at the time at which it was saved, so that it can be
+// used like other filters.
 type windowFile struct {
 	*window.Filter[filter.Hash]
 	info   filter.Info
@@ -67,7 +67,7 @@ func readWindow(in *os.File, size uint64, secret *filter.Secret) (w windowFile, 
 	if err != nil {
 		return w, err
 	}
-	if file.Bytes < size { // if it is larger, window.Read says where the file ends
+	if file.Bytes < size { // if it is larger, window.Read returns the offset of the end of the file
 		return w, container.Broken(file.Bytes, "bytes behind the filter", filter.ErrCorrupt)
 	}
 	w.bytes = file.Bytes
@@ -80,10 +80,10 @@ func readWindow(in *os.File, size uint64, secret *filter.Secret) (w windowFile, 
 
 	c := window.Config{Secret: secret, EventTime: family.Given(file.Spec, "event")}
 	if file.Hash != filter.SipHash {
-		c.Secret = nil // as other filters, it ignores it
+		c.Secret = nil // like other filters, it ignores a secret that it does not need
 	}
 	if !c.EventTime {
-		c.Clock = func() time.Time { return time.Time{} } // time does not go back: it stands still
+		c.Clock = func() time.Time { return time.Time{} } // time never goes back, so it stands still
 	}
 	if w.Filter, err = window.Read[filter.Hash](in, c); err != nil {
 		return w, err
@@ -113,7 +113,7 @@ func (a *app) describeWindow(path string) (report, error) {
 	return report{Info: w.info, hasher: w.hasher, file: bloomery.FileInfo{Bytes: w.bytes}, window: &own}, nil
 }
 
-// windowJSON describes what only filters of package window have, nil for others.
+// windowJSON describes the fields that only filters of package window have, or returns nil for other filters.
 func windowJSON(i *window.Info) *object {
 	if i == nil {
 		return nil
@@ -140,7 +140,7 @@ func writeWindow(w io.Writer, i *window.Info) {
 	fmt.Fprintf(w, "no room\t%d operations refused, %d keys removed early\n", i.Refused, i.Shortened)
 }
 
-// verifiedWindow opens a file of package window, to be asked at the time at which it was saved.
+// verifiedWindow opens a file of package window for queries at the time at which it was saved.
 func (a *app) verifiedWindow(path string) (verified, error) {
 	w, err := a.openWindow(path)
 	if err != nil {
@@ -156,7 +156,7 @@ func (a *app) verifiedWindow(path string) (verified, error) {
 	}}, nil
 }
 
-// windowVerifier counts as a bloomery.Verifier does.
+// windowVerifier counts like a bloomery.Verifier.
 type windowVerifier struct{ *bulk.Verifier }
 
 func (v windowVerifier) Commit(ctx context.Context) (bloomery.Verification, error) {

@@ -32,7 +32,8 @@ const (
 // ErrNo ends a command with ExitNo and without a message.
 var ErrNo = errors.New("no")
 
-// Main calls run with a context that SIGINT or SIGTERM ends, and exits with its result. A second signal kills.
+// Main calls run with a context that SIGINT or SIGTERM ends, and exits with its result. A second signal ends the
+// process at once.
 func Main(run func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -45,14 +46,14 @@ func Main(run func(ctx context.Context, args []string, stdin io.Reader, stdout, 
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, standardError()))
 }
 
-// Signalled is the cause of a context that a signal has ended.
+// Signalled is the cause of a context that was ended by a signal.
 type Signalled struct{ os.Signal }
 
 func (s Signalled) Error() string { return "interrupted: " + s.String() }
 
 func (s Signalled) Unwrap() error { return context.Canceled }
 
-// exitCode returns the exit code of a process that the signal has ended: 130 for SIGINT, 143 for SIGTERM.
+// exitCode returns the exit code of a process that was ended by the signal: 130 for SIGINT, 143 for SIGTERM.
 func (s Signalled) exitCode() int {
 	if n, ok := s.Signal.(syscall.Signal); ok {
 		return 128 + int(n)
@@ -105,7 +106,7 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	return ExitError
 }
 
-// wantsJSON reports whether the flags ask for JSON, for errors in the flags themselves.
+// wantsJSON reports whether the arguments request JSON. It is for errors in the flags themselves.
 func wantsJSON(args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
@@ -140,7 +141,7 @@ func (p Program) fail(c *cobra.Command, err error) {
 	}
 }
 
-// AppendJSON appends a line of JSON. v must be a value that always encodes.
+// AppendJSON appends a line of JSON. v must be a value whose encoding cannot fail.
 func AppendJSON(to []byte, v any) []byte {
 	b := bytes.NewBuffer(to)
 	e := json.NewEncoder(b)
@@ -157,7 +158,7 @@ func WriteJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// Checked is a writer that keeps its first error, for code that ignores errors, such as cobra where it writes help.
+// Checked is a writer that keeps its first error, for code that ignores errors of writes, such as the help of cobra.
 type Checked struct {
 	io.Writer
 	err error

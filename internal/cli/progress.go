@@ -18,13 +18,13 @@ import (
 type Progress struct {
 	Read  atomic.Int64 // bytes taken in
 	Keys  atomic.Int64
-	Rate  atomic.Uint64 // the bits of the false-positive rate so far, 0 if there is none
-	start time.Time     // of the work that the bar shows
+	Rate  atomic.Uint64 // math.Float64bits of the false-positive rate so far, 0 if there is none
+	start time.Time     // start of the work that the bar shows
 	stop  chan struct{}
 	done  chan struct{}
 }
 
-// All is the size of work that reports its progress as a share.
+// All is the size to use for work that reports its progress as a share.
 const All = 1 << 20
 
 // IsTerminal reports whether an input or output is a terminal.
@@ -95,7 +95,7 @@ const mostCells, fewestCells = 24, 6
 // than the number of columns. If the text does not fit, it leaves out the false-positive rate, then the bar, the keys
 // per second and the time left.
 func (p *Progress) line(what string, size int64, since time.Duration, columns int) string {
-	room := columns - 1 // some terminals go on to the next line in the last column
+	room := columns - 1 // some terminals wrap after the last column
 	name := []rune(what)
 	head := string(name[:min(len(name), max(0, room-5))])
 	read := p.Read.Load()

@@ -55,7 +55,7 @@ func isOutput(stdout any, path string, stdin any) bool {
 	return err == nil && os.SameFile(out, in)
 }
 
-// stat returns what the system says about the file behind an input or output.
+// stat returns the FileInfo of the file behind an input or output.
 func stat(file any) (fs.FileInfo, error) {
 	f := fileOf(file)
 	if f == nil {

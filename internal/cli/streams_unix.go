@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// standardError returns standard error under a descriptor above 2. Go ends the process with SIGPIPE, in the middle of
-// its work, if the reader behind descriptor 1 or 2 has gone.
+// standardError returns standard error under a descriptor above 2. On descriptors 1 and 2, Go would end the process
+// with SIGPIPE in the middle of its work if the reader has closed the pipe.
 func standardError() *os.File {
 	fd, err := unix.FcntlInt(2, unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {

@@ -44,7 +44,7 @@ func strictUsage(root *cobra.Command) {
 				return unknownCommand(c, args[0])
 			}
 		}
-		if !c.Runnable() { // else it would take any argument
+		if !c.Runnable() { // otherwise it would accept any argument
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 		}
 	}
@@ -129,7 +129,7 @@ func misused(c *cobra.Command, format string, args ...any) error {
 		fmt.Sprintf("Usage: %s\n  %s --help describes it.", c.UseLine(), c.CommandPath()))
 }
 
-// unknownCommand returns the error for a command that parent does not have.
+// unknownCommand returns the error for an unknown subcommand of parent.
 func unknownCommand(parent *cobra.Command, name string) error {
 	var names []string
 	for _, c := range parent.Commands() {
@@ -165,7 +165,7 @@ func flagError(c *cobra.Command, err error) error {
 	var syntax *pflag.InvalidSyntaxError
 	args := c.Flags().Args() // before the flag
 	switch {
-	case c.HasSubCommands() && len(args) > 0: // the flag may be one of the command that was meant
+	case c.HasSubCommands() && len(args) > 0: // the flag may belong to the intended subcommand
 		return unknownCommand(c, args[0])
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
 		return misused(c, "%s has no flag -%s", nameOf(c), unknown.GetSpecifiedName())
@@ -173,7 +173,7 @@ func flagError(c *cobra.Command, err error) error {
 		return noFlag(c, unknown.GetSpecifiedName())
 	case errors.As(err, &required):
 		return misused(c, "--%s: a value is missing", required.GetFlag().Name)
-	case errors.As(err, &value) && value.GetFlag().Value.Type() == "string": // a parsed one: the text says all
+	case errors.As(err, &value) && value.GetFlag().Value.Type() == "string": // its error is a whole message
 		return value.Unwrap()
 	case errors.As(err, &value) && value.GetFlag().Value.Type() == "func":
 		return misused(c, "--%s %q: %w", value.GetFlag().Name, value.GetValue(), value.Unwrap())
@@ -192,9 +192,9 @@ var wanted = map[string]string{
 	"duration": "a time such as 30s or 5m", "stringSlice": "a list such as a,b",
 }
 
-// noFlag returns the error for an unknown flag, with the flags that it resembles.
+// noFlag returns the error for an unknown flag, and suggests similar flags.
 func noFlag(c *cobra.Command, name string) error {
-	flags := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra compares the names of commands only
+	flags := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra compares only the names of commands
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		flags.AddCommand(&cobra.Command{Use: "--" + f.Name, Hidden: f.Hidden, Run: func(*cobra.Command, []string) {}})
 	})

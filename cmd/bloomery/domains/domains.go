@@ -23,7 +23,7 @@ func Disposable() []string { return lines(disposable) }
 // Ordinary returns the domains of ordinary mail providers.
 func Ordinary() []string { return lines(ordinary) }
 
-// lines returns the lines of gzip data. It panics on an error, since the data is embedded in the program.
+// lines returns the lines of gzip data. It panics on an error: the data is embedded in the program.
 func lines(packed []byte) []string {
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
@@ -33,5 +33,5 @@ func lines(packed []byte) []string {
 	if err != nil {
 		panic(err)
 	}
-	return strings.Fields(string(text)) // no domain has a space
+	return strings.Fields(string(text)) // domains contain no spaces
 }
