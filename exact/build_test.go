@@ -270,7 +270,7 @@ func TestVerifier(t *testing.T) {
 	if r.Wrong != 0 || r.Universe != n || r.Members != s.Info().Members || r.Outside != 0 {
 		t.Errorf("%+v", r)
 	}
-	// Other members: those of the set are falsely present, the others missing.
+	// With other members, the members of the set are falsely present and the other ones missing.
 	both, missing := uint64(0), uint64(0)
 	for key := range chosen(n, .03, 2) {
 		if s.Contains(key) {
@@ -290,7 +290,7 @@ func TestVerifier(t *testing.T) {
 	}
 }
 
-// TestOutsideRate asks for keys outside of the universe.
+// TestOutsideRate queries keys outside the universe.
 func TestOutsideRate(t *testing.T) {
 	for _, density := range []float64{.001, .05, .45, .9, 1} {
 		s := mustBuild(t, 20_000, density, 1, Config{})
@@ -312,7 +312,7 @@ func TestOutsideRate(t *testing.T) {
 	}
 }
 
-// TestUnknownRate asks for keys of partitions outside of the universe, and of those in it, also after updates.
+// TestUnknownRate queries keys of unknown and known partitions, also after updates.
 func TestUnknownRate(t *testing.T) {
 	for i, densities := range [][]float64{
 		{.001, .001, .5}, {.1, .01, 2}, {-1, 2}, {.3}, {.7, .01, .5, .1, .2},

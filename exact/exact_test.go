@@ -89,7 +89,8 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestMemoryOne checks that the smallest limit is a limit: keys go to a file, whose directory does not exist.
+// TestMemoryOne checks that a limit of one byte is not ignored: keys go to a file, which fails since its directory does
+// not exist.
 func TestMemoryOne(t *testing.T) {
 	u := make([][]byte, 1<<18)
 	for i := range u {

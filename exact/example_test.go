@@ -18,7 +18,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// must ends an example that fails.
+// must returns v, or panics if err is not nil.
 func must[T any](v T, err error) T {
 	if err != nil {
 		log.Fatal(err)
@@ -56,9 +56,9 @@ func Example() {
 	// less than 9 bits a member: true
 }
 
-// A list that breaks off ends the build with its error.
+// If a list fails, the build returns its error.
 func ExampleBuild() {
-	list := func(end error, keys ...string) iter.Seq2[string, error] { // of a file or a database
+	list := func(end error, keys ...string) iter.Seq2[string, error] { // keys of a file or a database
 		return func(yield func(string, error) bool) {
 			for _, key := range keys {
 				if !yield(key, nil) {

@@ -63,8 +63,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestKeysGoOn: a list that goes on after it has yielded an error, so that keys are missing, panics, as in a range
-// loop. It does not make a set.
+// TestKeysGoOn checks that a list that continues after it has yielded an error panics, as in a range loop, and makes no
+// set.
 func TestKeysGoOn(t *testing.T) {
 	all := func(yield func([]byte, error) bool) {
 		yield(nil, errors.New("broken"))

@@ -10,15 +10,15 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// mended returns the set in a copy of data whose checksums and trailer were mended as far as the file can be read, and
-// the copy.
+// mended corrects the checksums and the trailer in a copy of data, as far as the file can be read, and returns the set
+// in the copy and the copy.
 func mended(data []byte) (*Set, []byte, error) {
 	data = bytes.Clone(data)
 	s, err := (&cursor{data: data, secret: &vectorSecret, mend: true}).parse()
 	return s, data, err
 }
 
-// use asks a set that was read from bytes of any kind, whose file data is. It must be written with the same bytes.
+// use queries a set that was read from arbitrary data, and checks that it is written with the same bytes.
 func use(t *testing.T, s *Set, data []byte) {
 	t.Helper()
 	again, err := s.appendTo(nil)
@@ -31,7 +31,7 @@ func use(t *testing.T, s *Set, data []byte) {
 	s.Info()
 }
 
-// FuzzRead reads files with wrong and with right checksums. The latter reach the decoder behind them.
+// FuzzRead reads files with wrong and with right checksums. With right checksums the data reaches the decoder.
 func FuzzRead(f *testing.F) {
 	for _, data := range files(f, 3500, 12) {
 		f.Add(data)
@@ -57,7 +57,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestFuzzReaches: of random damage, much is read as a set once the checksums are mended, and none before.
+// TestFuzzReaches checks that many randomly damaged files are read as a set once their checksums are corrected, and
+// none before.
 func TestFuzzReaches(t *testing.T) {
 	const seed, rounds = 28, 2000
 	r := rand.New(rand.NewPCG(seed, 1))

@@ -32,7 +32,7 @@ func newLayout(n, partitions int, seed uint64) (l layout) {
 	return l
 }
 
-// keys yields the keys of all partitions, those of a partition one after the other, and whether they are members.
+// keys yields the keys of all partitions, partition by partition, and whether they are members.
 func (l layout) keys(seed uint64, f func(partition, key []byte, member bool) bool) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	var key [8]byte
@@ -98,7 +98,8 @@ func TestPartitionSize(t *testing.T) {
 	}
 }
 
-// TestEntropyUpdated removes most members: the entropy is that of the base, and so are the members that share it.
+// TestEntropyUpdated removes most members, and checks that EntropyPerMember uses the entropy and the members of the
+// base.
 func TestEntropyUpdated(t *testing.T) {
 	v := vectorSet{name: "few", n: 2000, densities: []float64{.05, .1}}
 	s, all := v.build(t)

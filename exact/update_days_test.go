@@ -16,7 +16,7 @@ type daily struct {
 	random  *rand.Rand
 	ids     []uint32 // of the keys
 	member  []bool
-	members []uint32 // positions of members in ids; some are none any more
+	members []uint32 // positions of members in ids; some are not members any more
 	next    uint32
 }
 
@@ -43,7 +43,7 @@ func (d *daily) add() {
 	}
 }
 
-// remove makes a member another key.
+// remove makes a member a key that is not a member.
 func (d *daily) remove() {
 	for {
 		at := d.random.IntN(len(d.members))
@@ -57,7 +57,7 @@ func (d *daily) remove() {
 	}
 }
 
-// replace replaces a key of the universe by a new one, which is no member.
+// replace replaces a key of the universe by a new one that is not a member.
 func (d *daily) replace() {
 	i := d.random.IntN(len(d.ids))
 	d.ids[i], d.member[i] = d.next, false

@@ -69,10 +69,10 @@ func built(ctx context.Context, members, universe iter.Seq2[[]byte, []byte], c C
 	return Build(ctx, second(members), second(universe), c)
 }
 
-// in is Contains with a partition before the key.
+// in is Contains with the partition as its first argument.
 func (s *Set) in(partition, key []byte) bool { return s.Contains(key, partition) }
 
-// manyIn is ContainsMany with the partitions before the keys.
+// manyIn is ContainsMany with the partitions as its first argument.
 func (s *Set) manyIn(dst []bool, partitions, keys [][]byte) { s.ContainsMany(dst, keys, partitions...) }
 
 // appendTo appends the file of the set to b.
@@ -143,15 +143,15 @@ func bytesOf(t testing.TB, s *Set) []byte {
 	return b
 }
 
-// reread returns the set that was written and read.
+// reread writes the set, reads it, and returns the result.
 func reread(t testing.TB, s *Set) *Set {
 	t.Helper()
 	s = must(FromBytes(bytesOf(t, s)))
 	return s
 }
 
-// TestUpdateChain: after each of many updates all answers are right, and the file begins with the records of
-// the one before.
+// TestUpdateChain checks after each of many updates that all answers are right, and that the file begins with the
+// previous file's records.
 func TestUpdateChain(t *testing.T) {
 	for _, c := range []struct {
 		name                         string
@@ -205,7 +205,7 @@ func TestUpdateChain(t *testing.T) {
 func TestUpdateCounts(t *testing.T) {
 	l := newList(2, 1000, 100)
 	s := l.build(t, false)
-	for len(l.keys) == 1000 { // remove a key that is no member
+	for len(l.keys) == 1000 { // remove a key that is not a member
 		if i := l.random.IntN(1000); !l.member[l.keys[i]] {
 			l.keys = slices.Delete(l.keys, i, i+1)
 		}

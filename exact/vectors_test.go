@@ -21,17 +21,17 @@ import (
 var rewrite = flag.Bool("update", false, "rewrite the files of testdata")
 
 // The files of testdata are for readers in other languages: exact sets, and for each a JSON with keys, their hashes and
-// the answers. A key that is "outside" is not in the universe: its answer means nothing, but all readers give the same.
-// Hi and Lo are those of the key with the name of its partition, with the low 32 bits of Lo cleared.
+// the answers. A key that is "outside" is not in the universe: its answer is meaningless, but the same in all readers.
+// Hi and Lo are the hash of the key with the name of its partition; the low 32 bits of Lo are cleared.
 
 // vectorSet is a set of testdata.
 type vectorSet struct {
 	name      string
-	n         int       // keys of the universe besides some of all kinds
-	densities []float64 // of each partition; one for a set that is not partitioned
+	n         int       // keys of the universe in addition to some of all kinds
+	densities []float64 // per partition; one for a set that is not partitioned
 	secret    bool
 	updates   int // sets of changes
-	changes   int // keys toggled by each
+	changes   int // keys toggled by each update
 }
 
 var vectorSets = []vectorSet{
@@ -162,7 +162,7 @@ func (v vectorSet) json(s *Set, all []member) []byte {
 	return []byte(b.String())
 }
 
-// some returns keys from both ends of a universe, where those of all kinds are: at most 25 members and 25 others.
+// some returns keys from both ends of a universe, which have all kinds of keys: at most 25 members and 25 others.
 func some(all []member) (list []member) {
 	var left = map[bool]int{true: 25, false: 25}
 	for i := range all {

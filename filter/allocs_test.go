@@ -20,7 +20,7 @@ func allHashers(t *testing.T) []Hasher {
 	return hs
 }
 
-// TestSumAllocates nothing: neither do keys on the stack escape nor are strings copied.
+// TestSumAllocates checks that Sum allocates nothing: keys on the stack do not escape, and strings are not copied.
 func TestSumAllocates(t *testing.T) {
 	for _, h := range allHashers(t) {
 		n := uint64(0)
@@ -57,7 +57,8 @@ func TestSumAllocates(t *testing.T) {
 	}
 }
 
-// TestSumString: strings hash as their bytes, at every length at which a hash function changes its way.
+// TestSumString checks that strings hash like their bytes, at every length at which a hash function changes its
+// algorithm.
 func TestSumString(t *testing.T) {
 	text := strings.Repeat("the quick brown fox ", 30)
 	for _, h := range allHashers(t) {

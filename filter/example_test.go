@@ -48,7 +48,7 @@ func ExampleHasher() {
 	// Output: true true false
 }
 
-// Whoever does not know the secret of a keyed hash cannot choose keys that look present. A Hasher never shows it.
+// Without the secret of a keyed hash, nobody can choose keys that look present. A Hasher never shows its secret.
 func ExampleNewKeyedHasher() {
 	secret := filter.Secret([]byte("sixteen bytes !!")) // filter.NewSecret makes a random one
 	hasher := filter.NewKeyedHasher(secret)
@@ -74,7 +74,7 @@ func ExampleConfigError() {
 	// true
 }
 
-// A set that takes keys after the build warns when its false-positive rate has left the chosen one.
+// Exceeded reports that keys added after the build have raised the false-positive rate above the chosen one.
 func ExampleInfo_Exceeded() {
 	set, err := bloomery.New(bloomery.Config{Spec: "standard(capacity=1000,fpr=0.01)"})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// testSecret has words that print with all their digits, so that a search for them is not met by chance.
+// testSecret has words that print with all their digits, so that a search for them finds nothing by chance.
 var testSecret = Secret{
 	0xA1, 0x9B, 0xC3, 0xD5, 0xE7, 0xF9, 0x8A, 0x9C, 0xB2, 0xC4, 0xD6, 0xE8, 0xFA, 0x8B, 0x9D, 0xAF,
 }
@@ -27,8 +27,8 @@ type holder struct {
 	Any    any
 }
 
-// TestSecretIsNotPrinted prints hashers, and structs that hold one, in every way that logs know, and looks for the
-// secret.
+// TestSecretIsNotPrinted prints hashers, and structs that contain one, in all formats of logs, and searches the output
+// for the secret.
 func TestSecretIsNotPrinted(t *testing.T) {
 	h := NewKeyedHasher(testSecret)
 	in := holder{hidden: h, ref: &h, list: []Hasher{h}, Shown: h, Any: h}
@@ -74,7 +74,7 @@ func TestSecretIsNotPrinted(t *testing.T) {
 	}
 }
 
-// TestHasherPrints pins what a Hasher prints.
+// TestHasherPrints checks the text that a Hasher prints.
 func TestHasherPrints(t *testing.T) {
 	keyed, foreign := NewKeyedHasher(testSecret), Hasher{kind: uint64(Murmur3)}
 	check := fmt.Sprintf("siphash-128(check=%016x)", keyed.KeyCheck())

@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// The smallest filters for a million keys that come and go.
+// The smallest filters for a million keys that are added and removed.
 func ExampleFor() {
 	needs := plan.Needs{Keys: 1_000_000, FPR: 0.01, Remove: true, Unpatented: true}
 	p, err := plan.For(context.Background(), needs)
@@ -39,7 +39,7 @@ func ExampleFor_lasting() {
 	// ribbon(fpr=0.01)
 }
 
-// No filter is that small: the error says why, and which filters come nearest.
+// If no filter is that small, the error says why, and names the nearest filters.
 func ExampleImpossible() {
 	_, err := plan.For(context.Background(), plan.Needs{Keys: 1_000_000, FPR: 0.001, BitsPerKey: 8})
 	var impossible *plan.Impossible

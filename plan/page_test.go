@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table of docs/plan.md")
 
-// times is the table of docs/plan.md: what the planner knows of a million keys at 1%.
+// times returns the table of docs/plan.md: the forecasts for a million keys at 1%.
 func times() string {
 	const keys, fpr = 1_000_000, 0.01
 	table := families.Costs()
@@ -37,7 +37,7 @@ func times() string {
 	return b.String()
 }
 
-// TestPage holds the table of docs/plan.md to the table of costs.
+// TestPage compares the table of docs/plan.md with the table of costs.
 func TestPage(t *testing.T) {
 	const path, begin, end = "../docs/plan.md", "<!-- times -->\n", "<!-- end of times -->"
 	b, err := os.ReadFile(path)
@@ -61,7 +61,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestReadmeSizes holds the sizes in the README to the forecasts.
+// TestReadmeSizes compares the sizes in the README with the forecasts.
 func TestReadmeSizes(t *testing.T) {
 	b, err := os.ReadFile("../README.md")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestFor holds the choices to the needs.
+// TestFor checks that the choices meet the needs.
 func TestFor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -55,8 +55,8 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// TestRefused keeps out what is patented, what holds too much, and what takes too long; and does not tell rates apart
-// that nobody can measure.
+// TestRefused checks that patented filters, filters with too much memory and slow builds are refused, and that
+// immeasurably low rates rank as equal.
 func TestRefused(t *testing.T) {
 	held := families.Costs().Memory
 	if len(held) != len(kinds()) || held["fuse"] < 8 || held["fuse"] > 80 || held["standard"] > 4 {
@@ -91,8 +91,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestEdges has the right answer where needs are odd: rates of which everything is wrong, budgets between two sizes,
-// rates so low that a bucket of one line overflows.
+// TestEdges checks unusual needs: rates near 1, budgets between two sizes, and rates so low that a bucket of one line
+// overflows.
 func TestEdges(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -129,7 +129,7 @@ func TestEdges(t *testing.T) {
 	if first := specs(Needs{Keys: 1000, Bytes: 300, For: Fastest})[0]; first == "blocked(bytes=300,layout=split)" {
 		t.Error("the fastest in 300 bytes says yes to three in four")
 	}
-	// What fits: fewer keys in the same bytes.
+	// The nearest filter has fewer keys in the same bytes.
 	_, err := For(t.Context(), Needs{Keys: 1e15, Bytes: 1 << 20})
 	var impossible *Impossible
 	if !errors.As(err, &impossible) || !slices.ContainsFunc(impossible.Nearest, func(c Choice) bool {
@@ -139,7 +139,7 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// TestSizes holds the builds of families that search to the bits that were forecast.
+// TestSizes compares the sizes of built filters with the forecasts, in families that search.
 func TestSizes(t *testing.T) {
 	for _, name := range []string{"partitioned", "blockpartitioned", "twochoice"} {
 		kind, err := families.ByName(name)
@@ -167,7 +167,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestImpossible has an answer for needs that nothing meets: what is impossible, and the nearest thing that is not.
+// TestImpossible checks the error for needs that no filter meets: it names the impossible need and the nearest filters.
 func TestImpossible(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -210,7 +210,7 @@ func TestImpossible(t *testing.T) {
 	}
 }
 
-// TestLasting: one filter, of the family that the comment of Lasting names, for few keys and for many.
+// TestLasting checks that the choice has the family in the comment of Lasting, for few keys and for many.
 func TestLasting(t *testing.T) {
 	for _, x := range []struct {
 		n    Needs

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestDamagedFiles cuts and flips the small files of publishers and followers, 2,000 times each: what reads them
-// refuses the file, or finds the same in it.
+// TestDamagedFiles damages the small files of publishers and followers, 2,000 times each: their readers must refuse the
+// file or return the same content.
 func TestDamagedFiles(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -25,7 +25,7 @@ func TestDamagedFiles(t *testing.T) {
 	must(t, err)
 	write(t, at("release.json"), signed, 0o600)
 
-	// The states are those that a publisher and a follower write.
+	// The states were written by a publisher and a follower.
 	s := newSite(t)
 	s.publish(filterOf(t, 1000, 0))
 	follower := newFollower(t, s.dir, at("copy"), WithKeys(s.keys[0].Public()))
@@ -57,7 +57,7 @@ func TestDamagedFiles(t *testing.T) {
 			k, err := ReadPrivateKey(t.Context(), at("key"))
 			return k.String(), err
 		}, ErrKey},
-		// A public key has no checksum. A damaged one that is a key verifies no release.
+		// A public key has no checksum. A damaged key that still parses must not verify any release.
 		{"public key of a reader", "key.pub", func() (string, error) {
 			k, err := ReadPublicKey(t.Context(), at("key.pub"))
 			if err != nil {
@@ -139,7 +139,7 @@ func damaged(r *rand.Rand, good []byte, i int) (b []byte, what string) {
 	return b, fmt.Sprintf("byte %d: %#x for %#x", at, b[at], good[at])
 }
 
-// TestSeal: a state file needs a check, and one that was changed by hand an empty one.
+// TestSeal checks that a state file needs a right check, or an empty one if it was edited by hand.
 func TestSeal(t *testing.T) {
 	text := []byte(`{"format":"x","n":1}` + "\n")
 	sealed := seal(text)
@@ -165,7 +165,7 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-// byHand returns a state file with an empty check, as a file that was changed by hand has it.
+// byHand returns a state file with an empty check, like a file that was edited by hand.
 func byHand(b []byte) string {
 	body, _, _ := strings.Cut(string(b), checkMark)
 	return body + checkMark + "\"}\n"

@@ -113,7 +113,7 @@ func polled(t *testing.T, f *Follower) Event {
 	return e
 }
 
-// TestFollowExactDamaged: what is published as an exact set must be one, and is verified before the file is replaced.
+// TestFollowExactDamaged checks that an object published as an exact set is verified before the file is replaced.
 func TestFollowExactDamaged(t *testing.T) {
 	s := newSite(t)
 	s.forge = func(r *record) { r.Kind = Exact }
@@ -141,7 +141,7 @@ func TestFollowExactDamaged(t *testing.T) {
 	holds(t, f, good)
 }
 
-// TestFollowExact: a Live has each new release. Follow and FollowExact refuse what the other one follows.
+// TestFollowExact: a Live has each new release. Follow refuses exact sets, and FollowExact refuses filters.
 func TestFollowExact(t *testing.T) {
 	s := newSite(t)
 	s.deltas, s.forge = true, func(r *record) { r.Kind = Exact }

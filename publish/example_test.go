@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// must ends an example that fails.
+// must returns v, or panics if err is not nil.
 func must[T any](v T, err error) T {
 	if err != nil {
 		log.Fatal(err)
@@ -31,8 +31,8 @@ func save(file string, keys ...string) {
 	must(0, set.Save(context.Background(), file))
 }
 
-// Publish a filter and its next version, and follow them. A web server would serve the folder: its URL then takes the
-// place of the folder.
+// Publish a filter and its next version, and follow them. If a web server serves the folder, pass its URL instead of
+// the folder.
 func Example() {
 	ctx, dir := context.Background(), temporary()
 	defer os.RemoveAll(dir)
@@ -54,7 +54,7 @@ func Example() {
 	// false true
 }
 
-// Publish says what readers load.
+// The Report of Publish has the bytes that readers load.
 func ExamplePublish() {
 	ctx, dir := context.Background(), temporary()
 	defer os.RemoveAll(dir)
@@ -68,7 +68,7 @@ func ExamplePublish() {
 	// Output: 1 true 2 1
 }
 
-// Keys in files: a publisher keeps one, and readers pin the other one.
+// Keep keys in files: the publisher has the private key, and readers pin the public key.
 func ExampleCreateKey() {
 	path := filepath.Join(temporary(), "list.key")
 	defer os.RemoveAll(filepath.Dir(path))
@@ -117,7 +117,7 @@ func ExampleFollowExact() {
 	// Output: false true <nil>
 }
 
-// counted is a source of one's own: it counts the requests of another one.
+// counted is a custom Source that counts the requests to another one.
 type counted struct {
 	transport.Source
 	requests int
@@ -128,7 +128,7 @@ func (c *counted) Get(ctx context.Context, name string, r transport.Request) (*t
 	return c.Source.Get(ctx, name, r)
 }
 
-// A source of one's own, such as a bucket, takes the place of the address.
+// A custom Source, such as a bucket, replaces the address.
 func ExampleWithSource() {
 	ctx, dir := context.Background(), temporary()
 	defer os.RemoveAll(dir)

@@ -29,7 +29,8 @@ func keyed(t *testing.T, secret *filter.Secret) (file, set []byte) {
 	return encoded(t, f), encoded(t, e)
 }
 
-// TestFollowGivesUp: Follow and FollowExact return errors that no later poll can mend, and do not wait for ctx to end.
+// TestFollowGivesUp checks that Follow and FollowExact return errors that no later poll can fix, without waiting for
+// ctx to end.
 func TestFollowGivesUp(t *testing.T) {
 	right, wrong := filter.NewSecret(), filter.NewSecret()
 	secretFile, secretSet := keyed(t, right)
@@ -98,7 +99,7 @@ func TestFollowGivesUp(t *testing.T) {
 	}
 }
 
-// TestFollowWaits: an error that passes is not taken for a lasting one because a delta was missing as well.
+// TestFollowWaits checks that a transient error is not treated as permanent because a delta was missing, too.
 func TestFollowWaits(t *testing.T) {
 	s := newSite(t)
 	s.deltas = true
@@ -119,7 +120,8 @@ func TestFollowWaits(t *testing.T) {
 	holds(t, f, second)
 }
 
-// TestFollowEnds: after the end of its context a Live says that its file is not followed any more, and why.
+// TestFollowEnds checks that after the end of its context, the error of a Live says that its file is not followed any
+// more, and why.
 func TestFollowEnds(t *testing.T) {
 	cause := errors.New("enough")
 	ended := func(t *testing.T, err func() error, end func()) {

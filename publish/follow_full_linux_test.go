@@ -10,10 +10,11 @@ import (
 	"testing"
 )
 
-// diskEnv makes a process started by TestFullDisk follow a file on a small disk, in mounts of its own.
+// diskEnv makes a process started by TestFullDisk follow a file on a small disk, in its own mount namespace.
 const diskEnv = "BLOOMERY_TEST_DISK"
 
-// TestFullDisk: a release never fits on the disk. Its part file makes room for the next one, which is smaller.
+// TestFullDisk checks that the part file of a release that never fits on the disk is removed to make room for the next,
+// smaller one.
 func TestFullDisk(t *testing.T) {
 	if os.Getenv(diskEnv) == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestFullDisk$", "-test.v")
@@ -43,7 +44,7 @@ func TestFullDisk(t *testing.T) {
 	if _, err := f.Poll(t.Context()); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("a release that does not fit: %v", err)
 	}
-	left := filepath.Join(filepath.Dir(f.file), ".f.bloom.tmp-0123456789abcdef") // of a follower that was killed
+	left := filepath.Join(filepath.Dir(f.file), ".f.bloom.tmp-0123456789abcdef") // left by a killed follower
 	want := filterOf(t, 300_000, 0)                                              // 375 kB, twice while it is installed
 	s.publish(want)
 	write(t, left, nil, 0o600)

@@ -21,17 +21,17 @@ import (
 // hostile is a server or a publisher that does something wrong.
 type hostile struct {
 	name string
-	// answer answers a request in place of the server, or reports false.
+	// answer answers a request in place of the server, or returns false.
 	answer func(w http.ResponseWriter, r *http.Request) bool
-	// change changes what the second release of the site is, or what is published in its place.
+	// change changes the second release of the site, or publishes something else in its place.
 	change func(s *site, second *record)
 	option FollowOption
 	hangs  bool   // the follower has little patience
-	err    error  // that the error wraps, or nil
+	err    error  // error that the poll must wrap, or nil
 	want   string // in the text of the error
 }
 
-// at answers requests for paths that have a text in them.
+// at answers requests whose path contains a text.
 func at(path string, f http.HandlerFunc) func(http.ResponseWriter, *http.Request) bool {
 	return func(w http.ResponseWriter, r *http.Request) bool {
 		if !strings.Contains(r.URL.Path, path) {
@@ -88,7 +88,7 @@ func zip(w http.ResponseWriter, _ *http.Request) {
 
 const objectPath = "/objects/"
 
-// servers are hostile servers.
+// servers has the hostile servers.
 var servers = []hostile{
 	{name: "cut release", answer: at(ReleaseName, body(900, "{", abort)), want: "unexpected EOF"},
 	{name: "cut object", answer: at(objectPath, body(1384, "{", abort)), want: "unexpected EOF"},
@@ -135,7 +135,7 @@ var servers = []hostile{
 	{name: "disconnects", answer: at("", abort), want: "EOF"},
 }
 
-// publishers publish what a follower must not take.
+// publishers publish releases that a follower must refuse.
 var publishers = []hostile{
 	{name: "garbled object", change: func(s *site, r *record) { s.spoil(r.SHA256, 100) },
 		err: ErrObject, want: "damaged"},
@@ -179,8 +179,8 @@ var publishers = []hostile{
 	{name: "full disk", option: WithOpen(bloomery.WithMaxBytes(100)), err: filter.ErrTooLarge, want: "cannot open it"},
 }
 
-// TestHostile: after each wrong answer the follower has the last good version, says why, and goes on as soon as the
-// server is as it should be.
+// TestHostile checks that after each wrong answer the follower keeps the last good version, returns the reason, and
+// continues as soon as the server is right again.
 func TestHostile(t *testing.T) {
 	for _, h := range append(servers, publishers...) {
 		t.Run(h.name, func(t *testing.T) {
@@ -240,7 +240,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// Changes of a site.
+// The methods below change a site.
 
 func (s *site) path(h shard.Sum) string { return filepath.Join(s.dir, ObjectsName, h.String()) }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// TestRotation: a reader that pins the old and the new key follows a publisher from one to the other. One that pins
-// only the old key keeps the last release with it.
+// TestRotation: a reader that pins the old and the new key follows a publisher from one to the other. A reader that
+// pins only the old key keeps the last release that it signed.
 func TestRotation(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -41,7 +41,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestInsecure: unsigned releases are taken from folders, and from servers by those who say so, never with a key.
+// TestInsecure checks that unsigned releases are accepted from folders, from servers only with WithInsecure, and never
+// by followers with a key.
 func TestInsecure(t *testing.T) {
 	s := newSite(t)
 	s.keys = nil
@@ -99,7 +100,7 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// TestFirstNotModified: a server that says so to a reader that has nothing is an error.
+// TestFirstNotModified checks that the answer "not modified" is an error for a reader without a file.
 func TestFirstNotModified(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -112,8 +113,8 @@ func TestFirstNotModified(t *testing.T) {
 	}
 }
 
-// TestHistory: a reader that is several releases behind finds its delta in the history. If that is damaged, it loads
-// the whole file and says why.
+// TestHistory: a reader that is several releases behind finds its delta in the history. If the history is damaged, it
+// loads the whole file and reports why.
 func TestHistory(t *testing.T) {
 	s := newSite(t)
 	s.deltas = true
@@ -156,8 +157,8 @@ func (s *site) publishing(t *testing.T) *record {
 	return r
 }
 
-// TestResume: a download that is cut goes on where it ended. What was loaded before and is damaged is loaded again, and
-// a server without ranges sends all.
+// TestResume checks that an interrupted download is resumed. If the loaded part is damaged, it is loaded again, and a
+// server without ranges sends the whole file.
 func TestResume(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -241,8 +242,8 @@ func TestTwoFollowers(t *testing.T) {
 	}
 }
 
-// TestFollow: a Live has each release soon after it is published, keeps it through errors, which Err and OnEvent show,
-// and starts without a server.
+// TestFollow checks that a Live has each release soon after it is published, keeps it during errors, which Err and
+// OnEvent report, and starts without a server.
 func TestFollow(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -256,7 +257,7 @@ func TestFollow(t *testing.T) {
 		t.Errorf("nothing is published: %v", err)
 	}
 	s.publish(filterOf(t, 1000, 0))
-	web.hook(func(w http.ResponseWriter, _ *http.Request) bool { // the first answers are errors that pass
+	web.hook(func(w http.ResponseWriter, _ *http.Request) bool { // the first answers are transient errors
 		if len(events) > 2 {
 			return false
 		}
@@ -297,7 +298,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestDelay: the times between polls differ, are never longer than the interval, and after errors at most 10 intervals.
+// TestDelay checks that the times between polls vary and are at most one interval, or after errors at most 10
+// intervals.
 func TestDelay(t *testing.T) {
 	f := newSite(t).follower(t.TempDir(), WithInterval(time.Minute))
 	seen := map[time.Duration]bool{}

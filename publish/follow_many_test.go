@@ -18,9 +18,9 @@ import (
 
 var longTrial = flag.Bool("long", false, "200 followers with a filter of 2 million keys, and limits of time")
 
-// TestManyFollowers has many followers of one publisher, each with its own file, over HTTP. All get a new release; the
-// bytes of all bodies are at most 1.05 times their deltas, and none without a release. They do not ask at the same
-// moment.
+// TestManyFollowers has many followers of one publisher, each with its own file, over HTTP. All of them must get each
+// new release; the bytes of all bodies must be at most 1.05 times their deltas, and 0 without a release. The followers
+// must not poll at the same moment.
 func TestManyFollowers(t *testing.T) {
 	many, keys, interval := 20, 2_000_000, 300*time.Millisecond
 	switch {
@@ -36,8 +36,8 @@ func TestManyFollowers(t *testing.T) {
 		write(t, filepath.Join(dir, fmt.Sprint(v)), versions[v], 0o666)
 	}
 	s := newSite(t)
-	// A follower keeps the validators of a release.json that is older than 2 s. Then it loads each one once. The test does
-	// not wait so long: it sets the time of the file back, before a request sees it.
+	// A follower keeps the validators of a release.json that is older than 2 s. Then it loads each release.json only
+	// once. Instead of waiting, the test sets the time of the file back before a request sees it.
 	var publishing sync.RWMutex
 	publish := func(v int) Report {
 		publishing.Lock()

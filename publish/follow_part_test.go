@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestForeignParts: a follower writes through no symbolic link that lies at the place of its part file, and removes
-// only files and folders whose names are those of its own.
+// TestForeignParts checks that a follower does not write through a symbolic link at the path of its part file, and
+// removes only files and folders with its own names.
 func TestForeignParts(t *testing.T) {
 	s := newSite(t)
 	want := filterOf(t, 1000, 0)
@@ -39,7 +39,8 @@ func TestForeignParts(t *testing.T) {
 	}
 }
 
-// TestForeignFile: a file that was never followed and is no filter is not replaced; an empty or damaged one is.
+// TestForeignFile checks that a file that was never followed and is not a filter is not replaced, but an empty or
+// damaged filter is.
 func TestForeignFile(t *testing.T) {
 	s := newSite(t)
 	want := filterOf(t, 1000, 0)
@@ -60,8 +61,8 @@ func TestForeignFile(t *testing.T) {
 	pollFails(t, f, ErrState)
 }
 
-// TestFewParts: downloads of many releases that are all cut leave at most two part files: that of the last one, and one
-// that an earlier poll may need again.
+// TestFewParts checks that interrupted downloads of many releases leave at most two part files: the last one, and one
+// of an earlier poll that may be needed again.
 func TestFewParts(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()

@@ -37,8 +37,8 @@ func (s *site) signs(content []byte, number uint64, keys ...PrivateKey) {
 	s.forge = nil
 }
 
-// TestFastForward: the largest number, signed by a stolen key, ends nothing. A reader that pins only the next key takes
-// the next release of the publisher, and no older one.
+// TestFastForward checks that a release with the largest number, signed by a stolen key, does not stop updates for
+// ever: a reader that pins only the next key accepts the next release of the publisher, and no older one.
 func TestFastForward(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -67,7 +67,7 @@ func TestFastForward(t *testing.T) {
 	s.signs(v[1], 17, stolen, next)
 	refuses(t, f, ErrOlder, v[3])
 
-	f = f.pinning(t, web.URL, stolen, next) // who pins the stolen key again is where the thief has left him
+	f = f.pinning(t, web.URL, stolen, next) // a reader that pins the stolen key again is stuck again
 	s.signs(v[0], 19, stolen, next)
 	refuses(t, f, ErrOlder, v[3])
 	f = f.pinning(t, web.URL, next)
@@ -75,7 +75,8 @@ func TestFastForward(t *testing.T) {
 	holds(t, f, v[0])
 }
 
-// TestNumbersOfStrangers: what a key has signed that is not pinned, or what nobody has signed, counts for nothing.
+// TestNumbersOfStrangers checks that the numbers of unsigned releases, or of releases signed only by keys that are not
+// pinned, are ignored.
 func TestNumbersOfStrangers(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -88,7 +89,7 @@ func TestNumbersOfStrangers(t *testing.T) {
 	refuses(t, f, ErrOtherKey, first)
 	s.edit(stranger.Public().ID(), key.Public().ID())
 	refuses(t, f, ErrSignature, first)
-	s.signs(second, 2, key, stranger) // who is not pinned may sign as well
+	s.signs(second, 2, key, stranger) // a key that is not pinned may also sign
 	mustPoll(t, f)
 	holds(t, f, second)
 
@@ -127,7 +128,7 @@ func TestStolenName(t *testing.T) {
 }
 
 // TestConditionsOfKeys: a server may answer that nothing has changed only while the key that has signed the release is
-// pinned: else a thief could keep a reader on a release that expires in a hundred years.
+// pinned: otherwise a thief could keep a reader on a release that expires in a hundred years.
 func TestConditionsOfKeys(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()

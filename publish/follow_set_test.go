@@ -117,8 +117,8 @@ func TestFollowSet(t *testing.T) {
 	}
 }
 
-// TestHostileSet: a set whose shards cannot be loaded, or are not those of its manifest, leaves the old set, and what
-// was loaded is not loaded again.
+// TestHostileSet checks that the old set stays if shards of the new one cannot be loaded or do not match the manifest,
+// and that loaded shards are not loaded again.
 func TestHostileSet(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()

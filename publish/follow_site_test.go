@@ -18,7 +18,7 @@ import (
 	"github.com/bloomery/bloomery/internal/patch"
 )
 
-// site is a publisher whose every byte the test decides. Its first key is that of testKey("A").
+// site is a publisher whose bytes the test controls. Its first key is testKey("A").
 type site struct {
 	t       *testing.T
 	dir     string
@@ -87,14 +87,14 @@ func (s *site) put(text []byte) {
 	s.t.Helper()
 	tmp := filepath.Join(s.dir, "next")
 	write(s.t, tmp, text, 0o666)
-	// Times that are old and apart, so that web servers tell releases apart.
+	// Set old and distinct times, so that web servers distinguish releases.
 	old := time.Now().Add(-time.Hour + 10*time.Duration(s.writes)*time.Second)
 	s.writes++
 	must(s.t, os.Chtimes(tmp, old, old))
 	must(s.t, os.Rename(tmp, filepath.Join(s.dir, ReleaseName)))
 }
 
-// filterOf returns a filter file of n keys, of which the first have changed in a later version.
+// filterOf returns a filter file of n keys. Each version changes the first keys.
 func filterOf(t *testing.T, n, version int) []byte {
 	t.Helper()
 	keys := func(yield func(string) bool) {
@@ -135,7 +135,7 @@ func (s *site) serve() *server {
 
 func (s *server) hook(f func(w http.ResponseWriter, r *http.Request) bool) { s.around.Store(&f) }
 
-// counting counts the bytes of bodies. It has no ReadFrom, which would go around it.
+// counting counts the bytes of bodies. It has no ReadFrom, which would bypass it.
 type counting struct {
 	http.ResponseWriter
 	n *atomic.Int64

@@ -25,7 +25,7 @@ import (
 // little is the patience of a follower in these tests, for each part of an answer.
 const little = 100 * time.Millisecond
 
-// raw starts a server that does with each connection what it likes.
+// raw starts a server that calls serve with each connection.
 func raw(t *testing.T, serve func(c net.Conn)) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -72,8 +72,8 @@ func drip(c io.Writer, text string) {
 // silence reads until the other side ends.
 func silence(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 
-// TestSlowServers: however a server wastes time, in the handshake, in headers, in answers before the answer, or in
-// bodies that never stall, a poll ends after twice Stall and the time for the bytes.
+// TestSlowServers checks that a poll ends after twice Stall and the time for the bytes, even if a server wastes time in
+// the handshake, in headers, in 1xx answers, or in bodies that never stall.
 func TestSlowServers(t *testing.T) {
 	t.Parallel()
 	plain := func(serve func(c net.Conn)) func(t *testing.T, c *transport.Config) string {
@@ -131,7 +131,7 @@ func TestSlowServers(t *testing.T) {
 	}
 }
 
-// slowly serves content with ranges, at a rate that is below the least one.
+// slowly serves content with ranges, at a rate below MinRate.
 func slowly(content []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		http.ServeContent(crawling{w}, r, "", time.Time{}, bytes.NewReader(content))
@@ -151,8 +151,8 @@ func (c crawling) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// TestSlowDownload: a download below the least rate ends the poll, and the next poll goes on where it ended: of a whole
-// file, and of a large delta, also if a server has damaged the delta.
+// TestSlowDownload checks that a download below MinRate ends the poll and the next poll resumes it, for a whole file
+// and for a large delta, even if a server has damaged the delta.
 func TestSlowDownload(t *testing.T) {
 	t.Parallel()
 	first, second := filterOf(t, 200000, 0), filterOf(t, 200000, 100)
@@ -167,7 +167,7 @@ func TestSlowDownload(t *testing.T) {
 				s.publish(first)
 				mustPoll(t, f)
 			}
-			// Not before: a busy machine may take longer for the first poll.
+			// Not earlier: a busy machine may take longer for the first poll.
 			f.options.transport.Stall, f.options.transport.MinRate = 2*little, 1<<20
 			r := s.publish(second)
 			slow := r.object()
@@ -201,7 +201,7 @@ func TestSlowDownload(t *testing.T) {
 			}
 			holds(t, f, second)
 			sent = web.bytes.Load() - before
-			other := int64(stalls+1) * 3000 // release.json and what a server sends to a reader that has gone
+			other := int64(stalls+1) * 3000 // release.json and the bytes that a server sends to a disconnected reader
 			if way == "damaged delta" {
 				other += int64(stalls+1) * int64(r.Previous.Delta.Bytes)
 			}
@@ -212,7 +212,7 @@ func TestSlowDownload(t *testing.T) {
 	}
 }
 
-// TestLocked: a poll waits for other followers for a bounded time, also for those of the same Follower.
+// TestLocked checks that a poll waits for other polls for a bounded time, also for polls of the same Follower.
 func TestLocked(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -220,7 +220,7 @@ func TestLocked(t *testing.T) {
 	s.publish(content)
 	f := s.follower(web.URL)
 	mustPoll(t, f)
-	f.options.transport.Stall = little // not before: a busy machine may take longer for a poll
+	f.options.transport.Stall = little // not earlier: a busy machine may take longer for a poll
 	lock, _, err := container.LockFile(t.Context(), f.file+lockSuffix, nil, nil)
 	must(t, err)
 	if _, err := f.Poll(t.Context()); !errors.Is(err, transport.ErrStalled) ||
@@ -240,8 +240,8 @@ func TestLocked(t *testing.T) {
 	mustPoll(t, f)
 }
 
-// TestExpiresDuringPoll: Err and OnEvent tell within seconds that a release has expired, while a poll waits for a
-// server or for a lock, and after polls that have failed.
+// TestExpiresDuringPoll checks that Err and OnEvent report within seconds that a release has expired, while a poll
+// waits for a server or for a lock, and after failed polls.
 func TestExpiresDuringPoll(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -299,7 +299,7 @@ func TestExpiresDuringPoll(t *testing.T) {
 	}
 }
 
-// TestExpiredAtStart: a Live of a file whose release has expired says so, also if no server answers.
+// TestExpiredAtStart checks that a Live reports that the release of its file has expired, even if no server answers.
 func TestExpiredAtStart(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -42,8 +42,8 @@ func TestPoll(t *testing.T) {
 	}
 }
 
-// TestPollDelta: a follower that is one release behind loads the delta, also after a restart. If that is damaged or
-// missing, or leads to another release, it loads the whole file.
+// TestPollDelta: a follower that is one release behind loads the delta, also after a restart. If the delta is damaged
+// or missing, or leads to another release, it loads the whole file.
 func TestPollDelta(t *testing.T) {
 	s := newSite(t)
 	s.deltas = true
@@ -81,7 +81,7 @@ func TestPollDelta(t *testing.T) {
 	}
 }
 
-// around returns the names of the files beside that of a follower.
+// around returns the names of the files beside the file of a follower.
 func around(t *testing.T, f *Follower) (names []string) {
 	t.Helper()
 	all, err := os.ReadDir(filepath.Dir(f.file))
@@ -92,7 +92,7 @@ func around(t *testing.T, f *Follower) (names []string) {
 	return names
 }
 
-// TestNotModified: a server is asked with a condition once the file is current, and never before.
+// TestNotModified checks that requests have a condition once the file is current, and never before.
 func TestNotModified(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -150,7 +150,7 @@ func TestSameSecond(t *testing.T) {
 	}
 }
 
-// TestNewFollower refuses what cannot work.
+// TestNewFollower checks that NewFollower refuses options that cannot work.
 func TestNewFollower(t *testing.T) {
 	for address, want := range map[string]string{
 		"http://example.invalid/a": "no key", "https://u:secret@example.invalid?token=secret": "no key",
@@ -232,7 +232,7 @@ func TestObjectComesLater(t *testing.T) {
 	}
 }
 
-// TestSlowestPace: a least rate of one byte a second and many bytes do not overflow.
+// TestSlowestPace checks that a MinRate of one byte per second and many bytes do not overflow.
 func TestSlowestPace(t *testing.T) {
 	p := newPace(time.Minute, 1, func(error) {})
 	p.start()

@@ -19,7 +19,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestPipes: a named pipe in place of any file that a follower reads is an error at once, or removed if it is a part.
+// TestPipes checks that a named pipe in place of a file that a follower reads is an error at once, or is removed if it
+// replaces a part file.
 func TestPipes(t *testing.T) {
 	s := newSite(t)
 	content := filterOf(t, 1000, 0)
@@ -85,8 +86,8 @@ func TestPipes(t *testing.T) {
 	}
 }
 
-// TestTidy leaves what a follower leaves that is killed after it has replaced the file. The next poll removes it,
-// although there is no new release, whether the server sends release.json again or not.
+// TestTidy makes the files that remain if a follower is killed after it has replaced the file. The next poll must
+// remove them even without a new release, whether the server sends release.json again or not.
 func TestTidy(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -111,7 +112,7 @@ func TestTidy(t *testing.T) {
 	}
 }
 
-// TestTidySet is TestTidy for a set: shards of the set before are left. They stay while a command changes the set.
+// TestTidySet is TestTidy for a set, of which old shards remain. They stay while a command changes the set.
 func TestTidySet(t *testing.T) {
 	s := newSite(t)
 	f := s.follower(s.dir)

@@ -20,7 +20,7 @@ import (
 
 const strangerID = 12345 // of a user
 
-// give makes a file one of another user: really as root, else for this follower only.
+// give gives a file to another user: really if run as root, else only in the view of this follower.
 func give(t *testing.T, f *Follower, path string) {
 	t.Helper()
 	if os.Geteuid() == 0 {
@@ -40,8 +40,8 @@ func give(t *testing.T, f *Follower, path string) {
 	}
 }
 
-// TestForeignFiles: state, lock and part files of another user, and links, are refused unless told so. A part file is
-// removed where that is possible. What is installed is right in every case.
+// TestForeignFiles checks that state, lock and part files of another user, and links, are refused without WithForeign.
+// A part file is removed where possible. The installed file must be right in every case.
 func TestForeignFiles(t *testing.T) {
 	s := newSite(t)
 	content := filterOf(t, 1000, 0)
@@ -193,7 +193,7 @@ func TestOwnFolders(t *testing.T) {
 	}
 }
 
-// TestUmask: a process whose umask forbids nothing makes no file that it refuses at the next poll.
+// TestUmask checks that with umask 0, a follower creates no file that it refuses at the next poll.
 func TestUmask(t *testing.T) {
 	s := newSite(t)
 	f := s.follower(s.dir)
@@ -212,8 +212,8 @@ func TestUmask(t *testing.T) {
 	}
 }
 
-// TestPartChanges: a part file that is changed after it was checked is not installed, and loaded again at the next
-// poll. One that cannot be removed is an error, not a loop.
+// TestPartChanges checks that a part file that is changed after its check is not installed and is loaded again at the
+// next poll, and that a part file that cannot be removed is an error, not an endless loop.
 func TestPartChanges(t *testing.T) {
 	s := newSite(t)
 	first, second := filterOf(t, 1000, 0), filterOf(t, 1000, 1)
@@ -241,7 +241,7 @@ func TestPartChanges(t *testing.T) {
 	r = s.publish(third)
 	s.spoil(r.SHA256, 999)
 	part := write(t, f.part(r.SHA256), third[:100], 0o600)
-	out, err := os.OpenFile(part, os.O_RDONLY, 0) // neither written nor cut: a file system that fails
+	out, err := os.OpenFile(part, os.O_RDONLY, 0) // read-only, like a failing file system
 	must(t, err)
 	defer out.Close()
 	p = &poll{Follower: f, release: r, pace: p.pace}
@@ -257,7 +257,8 @@ func TestPartChanges(t *testing.T) {
 	holds(t, f, third)
 }
 
-// TestStuckParts: a damaged part in a folder where nothing can be removed is an error, not a loop.
+// TestStuckParts checks that a damaged part in a folder from which nothing can be removed is an error, not an endless
+// loop.
 func TestStuckParts(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("ROOT: it can remove every file, so that this is tested for other users only")
@@ -298,7 +299,7 @@ func linked(t *testing.T, path string) string {
 	return path
 }
 
-// TestLinksDuringPoll: links that another user makes while a poll loads are not followed.
+// TestLinksDuringPoll checks that links that another user creates during a download are not followed.
 func TestLinksDuringPoll(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -330,7 +331,7 @@ func TestLinksDuringPoll(t *testing.T) {
 	}
 }
 
-// TestDamagedState: the error of a state that was damaged or cut says what to do.
+// TestDamagedState checks that the error of a damaged or truncated state says what to do.
 func TestDamagedState(t *testing.T) {
 	s := newSite(t)
 	s.publish(filterOf(t, 1000, 0))
@@ -353,7 +354,8 @@ func TestDamagedState(t *testing.T) {
 	mustPoll(t, f)
 }
 
-// TestFollowTwoNames: followers of one file by two names have one state, and the numbers of one hold for the other.
+// TestFollowTwoNames checks that followers of one file by two names share a state, so that numbers seen by one apply to
+// the other.
 func TestFollowTwoNames(t *testing.T) {
 	s := newSite(t)
 	s.publish(filterOf(t, 1000, 0))

@@ -10,12 +10,13 @@ import (
 	"testing"
 )
 
-// The fuzz targets of what this package reads. Each has a function that checks one input and reports whether the input
-// was accepted: TestFuzzReaches counts that, so that no target stops at a signature or a frame unseen. Run them with
-// -fuzzminimizetime 100x: by default one release of a kilobyte is minimised for a minute, and nothing else runs.
+// The fuzz targets of the inputs that this package reads. Each has a function that checks one input and reports whether
+// it was accepted. TestFuzzReaches counts accepted inputs, so that no target is silently stopped by a signature or a
+// frame. Run them with -fuzzminimizetime 100x: by default one release of a kilobyte is minimised for a minute, and
+// nothing else runs.
 
-// resigned returns a release.json with the members of b in its signed part, whatever b has around them, and the right
-// signature of a key: behind a wrong signature nothing is read.
+// resigned returns a release.json with the members of b in its signed part and a right signature: after a wrong
+// signature nothing is read.
 func resigned(b []byte, key PrivateKey) []byte {
 	b, _, _ = bytes.Cut(b, []byte(signaturesMark))
 	b = bytes.TrimRight(bytes.TrimPrefix(b, []byte("{\n")), ",\n")
@@ -24,7 +25,7 @@ func resigned(b []byte, key PrivateKey) []byte {
 	return append(signed, signaturesMark+`[{"key":"`+ids[0].Key+`","signature":"`+ids[0].Signature+`"}]`+"\n}\n"...)
 }
 
-// fuzzRelease checks a release.json as it is, and with a signature that is right.
+// fuzzRelease checks a release.json unchanged, and with a right signature.
 func fuzzRelease(t *testing.T, b []byte, key PrivateKey) (accepted bool) {
 	_, _ = Verify(b, key.Public())
 	_, _ = signedBy(b)
@@ -102,7 +103,7 @@ func fuzzKey(t *testing.T, text string) (accepted bool) {
 	return err == nil || err2 == nil
 }
 
-// fuzzKeyState checks a state file as it is, and with a check that is right, and that a release can be recorded in it.
+// fuzzKeyState checks a state file unchanged and with a right check, and that a release can be recorded in it.
 func fuzzKeyState(t *testing.T, b []byte) (accepted bool) {
 	_, _ = parseKeyState(b)
 	if body, _, ok := bytes.Cut(b, []byte(checkMark)); ok {
@@ -204,15 +205,15 @@ func FuzzKey(f *testing.F) {
 	fuzz(f, keySeeds(f), func(t *testing.T, b []byte) bool { return fuzzKey(t, string(b)) })
 }
 
-// TestFuzzReaches changes the seeds as a fuzzer does, and counts the inputs that get behind signature, frame and checks
-// of the fields.
+// TestFuzzReaches changes the seeds like a fuzzer, and counts the inputs that pass the signature, the frame and the
+// checks of the fields.
 func TestFuzzReaches(t *testing.T) {
 	key := fuzzSigner(t)
 	for _, target := range []struct {
 		name  string
 		seeds [][]byte
 		check func(*testing.T, []byte) bool
-		share float64 // of changed inputs that are accepted, at least
+		share float64 // least share of changed inputs that are accepted
 	}{
 		{"FuzzRelease", releaseSeeds(t), func(t *testing.T, b []byte) bool { return fuzzRelease(t, b, key) }, 0.2},
 		{"FuzzHistory", historySeeds(t), fuzzHistory, 0.2},

@@ -31,10 +31,10 @@ func read(t testing.TB, path string) []byte {
 	return b
 }
 
-// is returns an event, and whether it is of a kind.
+// is returns the event, and whether it has the kind.
 func (e Event) is(k EventKind) (Event, bool) { return e, e.Kind == k }
 
-// must returns an event, which must be of a kind.
+// must returns the event, and fails the test if it does not have the kind.
 func (e Event) must(t *testing.T, k EventKind) Event {
 	t.Helper()
 	if e.Kind != k {

@@ -15,8 +15,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// unreadable replaces a file by a link to itself, whose error is neither that it is missing nor that it is damaged, and
-// returns a function that puts the file back.
+// unreadable replaces a file by a link to itself, so that opening fails with neither "missing" nor "damaged", and
+// returns a function that restores the file.
 func unreadable(t *testing.T, path string) (repair func()) {
 	t.Helper()
 	kept := filepath.Join(t.TempDir(), "kept")
@@ -27,8 +27,8 @@ func unreadable(t *testing.T, path string) (repair func()) {
 	}
 }
 
-// TestCleanUnreadable: a manifest of an older set cannot be read for a moment. Then no object is removed: when it can
-// be read again, all that the history names is there.
+// TestCleanUnreadable: a manifest of an older set cannot be read for a moment. Then no object is removed: when the
+// manifest can be read again, all objects that the history names are there.
 func TestCleanUnreadable(t *testing.T) {
 	src, dir := t.TempDir(), filepath.Join(t.TempDir(), "list")
 	o := Options{Now: start, Keep: 8}
@@ -56,14 +56,14 @@ func TestCleanUnreadable(t *testing.T) {
 		}
 		next++
 	}
-	// With nothing wrong, the next release removes what is no longer named.
+	// If nothing fails, the next release removes the objects that are no longer named.
 	if r := mustPublish(t, dir, build(t, src, 40*next, 3, bloomery.Config{}), o); r.Removed == 0 {
 		t.Errorf("%+v", r)
 	}
 }
 
-// TestHistoryUnreadable: a history that cannot be read for a moment stops the release. One that is damaged costs the
-// deltas; the objects stay until the release after.
+// TestHistoryUnreadable: a history that cannot be read for a moment stops the release. With a damaged history there are
+// no deltas, and the objects stay until the release after.
 func TestHistoryUnreadable(t *testing.T) {
 	src, dir := t.TempDir(), filepath.Join(t.TempDir(), "list")
 	o := Options{Now: start}
@@ -95,7 +95,7 @@ func TestHistoryUnreadable(t *testing.T) {
 	}
 }
 
-// TestUndoKeepsLive: a release fails after objects were written. Those that were there before stay, also one that could
+// TestUndoKeepsLive: a release fails after objects were written. Objects that existed before stay, even one that could
 // not be read and was written again.
 func TestUndoKeepsLive(t *testing.T) {
 	src, dir := t.TempDir(), filepath.Join(t.TempDir(), "list")
@@ -124,8 +124,8 @@ func TestUndoKeepsLive(t *testing.T) {
 	}
 }
 
-// TestAbandoned leaves what publishers that were killed at different moments leave behind, and checks that the next
-// Publish removes it, with new content and with the same.
+// TestAbandoned makes the files that publishers killed at different moments leave behind, and checks that the next
+// Publish removes them, with new content and with the same content.
 func TestAbandoned(t *testing.T) {
 	src, dir := t.TempDir(), t.TempDir()
 	file := build(t, src, 0, 0, bloomery.Config{})
@@ -134,7 +134,7 @@ func TestAbandoned(t *testing.T) {
 		object := strings.Repeat("0a", len(shard.Sum{}))
 		left := []string{
 			filepath.Join(dir, "."+ReleaseName+".tmp-0123456789abcdef"),
-			filepath.Join(store, ".object.tmp-0123456789abcdef"), // of the check that files can be created
+			filepath.Join(store, ".object.tmp-0123456789abcdef"), // left by the check that files can be created
 			filepath.Join(store, "."+object+".tmp-0123456789abcdef"),
 		}
 		must(t, os.MkdirAll(store, 0o777))

@@ -20,8 +20,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestListOfAnotherFolder: a release.json of another list of the key, in a folder that the state does not know, does
-// not give its name to what is signed there. A folder that has moved needs the name once.
+// TestListOfAnotherFolder checks that a release.json of another list of the key, in a folder that is not in the state,
+// does not determine the name of the next release. After a folder has moved, the name must be set once.
 func TestListOfAnotherFolder(t *testing.T) {
 	s := newSigner(t, "A")
 	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
@@ -44,7 +44,7 @@ func TestListOfAnotherFolder(t *testing.T) {
 	}
 }
 
-// TestStateOfTwoNames: two keys whose states are one file, by a link, do not wait for themselves.
+// TestStateOfTwoNames checks that two keys whose states are the same file through a link do not deadlock.
 func TestStateOfTwoNames(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(dir)
@@ -86,8 +86,8 @@ func TestStateLocked(t *testing.T) {
 	}
 }
 
-// TestObjectsReplaced: while a filter is loaded, somebody puts the objects of another list in the place of the
-// folder's. Nothing is written or removed there.
+// TestObjectsReplaced replaces the folder of objects by the one of another list while a filter is loaded. Nothing must
+// be written or removed there.
 func TestObjectsReplaced(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows renames no folder that is open")

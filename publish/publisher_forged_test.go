@@ -22,8 +22,8 @@ func forge(t *testing.T, dir string, change func(*record), keys ...PrivateKey) [
 	return b
 }
 
-// TestForged: who can write the folder, but has no key, changes a field of release.json. Publish refuses it with new
-// content, with the same content and with Renew, and leaves the folder as it is.
+// TestForged changes a field of release.json without a key. Publish must refuse it with new content, with the same
+// content and with Renew, and leave the folder unchanged.
 func TestForged(t *testing.T) {
 	src, key, other := t.TempDir(), testKey(t, "A"), testKey(t, "E")
 	file, next := build(t, src, 1, 0, bloomery.Config{}), build(t, src, 2, 0, bloomery.Config{})
@@ -78,7 +78,7 @@ func TestForgedBytes(t *testing.T) {
 	}
 }
 
-// TestLongExpiry: an expiry later than the lifetime asked for is not kept, even if it is signed.
+// TestLongExpiry checks that an expiry later than Options.Lifetime allows is not kept, even if it is signed.
 func TestLongExpiry(t *testing.T) {
 	src, dir, key := t.TempDir(), filepath.Join(t.TempDir(), "list"), testKey(t, "A")
 	file := build(t, src, 1, 0, bloomery.Config{})

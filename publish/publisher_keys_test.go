@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestFirstSignature: nothing of an unsigned folder is signed. Name and number must be stated.
+// TestFirstSignature checks that the first signed release uses nothing of an unsigned folder: name and number must be
+// set.
 func TestFirstSignature(t *testing.T) {
 	for _, state := range []bool{false, true} {
 		s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
@@ -42,8 +43,8 @@ func TestFirstSignature(t *testing.T) {
 	}
 }
 
-// TestRotate: another key than that of the last release is refused, unless the old one is named. Signing with both is
-// no rotation.
+// TestRotate checks that a new key is refused unless Options.Rotate has the key of the last release. Signing with both
+// keys is not a rotation.
 func TestRotate(t *testing.T) {
 	a, b, c := testKey(t, "A"), testKey(t, "E"), testKey(t, "I")
 	public := func(k PrivateKey) []PublicKey { return []PublicKey{k.Public()} }
@@ -97,8 +98,8 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// TestStolenKey: who has stolen the key signs the highest number. The publisher goes on with a new key, from the last
-// number of its own, and nothing of the forged release is taken over.
+// TestStolenKey has a thief sign the highest number. The publisher continues with a new key from its own last number,
+// and uses nothing of the forged release.
 func TestStolenKey(t *testing.T) {
 	stolen, fresh := testKey(t, "A"), testKey(t, "E")
 	for _, number := range []uint64{maxNumber, maxNumber - 1, 40} {
@@ -128,7 +129,7 @@ func TestStolenKey(t *testing.T) {
 			t.Errorf("%d: %+v", number, r)
 		}
 	}
-	// The state of the stolen key, copied to that of the new one, knows the honest number.
+	// The state of the stolen key, copied for the new key, has the honest number.
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(dir)
 	s.publish(dir)
@@ -139,7 +140,7 @@ func TestStolenKey(t *testing.T) {
 	s.publish(dir)
 }
 
-// TestHighestNumber: no number is beyond 2^53 - 1, and the error of the last one says what to do.
+// TestHighestNumber checks that no number exceeds 2^53 - 1, and that the error after the last one says what to do.
 func TestHighestNumber(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.Number = maxNumber + 1

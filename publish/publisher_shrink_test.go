@@ -23,7 +23,8 @@ func list(t *testing.T, n, shards int) string {
 	return save(t, filepath.Join(t.TempDir(), fmt.Sprint("list", n)), keys(n, 0), shards, c)
 }
 
-// TestShrink: a list that has lost too many keys is refused, with both counts, and the folder stays as it is.
+// TestShrink checks that a list that has lost too many keys is refused with both counts in the error, and that the
+// folder is unchanged.
 func TestShrink(t *testing.T) {
 	for what, shards := range map[string]int{File: 0, Set: 2} {
 		dir := filepath.Join(t.TempDir(), "list")
@@ -59,8 +60,8 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// TestShrinkRollback: an older release with fewer keys is put back, or release.json is lost. The new list is compared
-// with what was signed last.
+// TestShrinkRollback restores an older release with fewer keys, or removes release.json. The new list must be compared
+// with the last signed release.
 func TestShrinkRollback(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	mustPublish(t, dir, list(t, 100, 0), s.Options)
@@ -87,7 +88,7 @@ func TestShrinkRollback(t *testing.T) {
 	}
 }
 
-// TestShrinkExact: members and universe of an exact set count.
+// TestShrinkExact checks the limits for the members and the universe of an exact set.
 func TestShrinkExact(t *testing.T) {
 	file := func(members, universe int) string {
 		s, err := exact.Build(t.Context(), exactKeys(0, members), exactKeys(0, universe), exact.Config{})

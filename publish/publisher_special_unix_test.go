@@ -21,7 +21,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// soon runs f and fails the test if it does not return. A pipe that is opened would wait for ever.
+// soon runs f and fails the test if it does not return. Opening a pipe would block for ever.
 func soon(t *testing.T, what string, f func() error) error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -35,7 +35,7 @@ func soon(t *testing.T, what string, f func() error) error {
 	}
 }
 
-// special puts something that is no regular file at a path.
+// special creates something other than a regular file at a path.
 var special = map[string]func(path string) error{
 	"pipe":   func(path string) error { return syscall.Mkfifo(path, 0o600) },
 	"device": func(path string) error { return os.Symlink("/dev/zero", path) },
@@ -49,7 +49,7 @@ var special = map[string]func(path string) error{
 	},
 }
 
-// TestSpecialFiles: pipes, devices, folders and huge files where Publish and Check read are an error at once.
+// TestSpecialFiles checks that Publish and Check return an error at once for pipes, devices, folders and huge files.
 func TestSpecialFiles(t *testing.T) {
 	src := t.TempDir()
 	good, next := build(t, src, 1, 0, bloomery.Config{}), build(t, src, 2, 0, bloomery.Config{})
@@ -117,7 +117,7 @@ func TestSpecialFiles(t *testing.T) {
 	}
 }
 
-// TestSpecialShards: a manifest and a shard of FILE that are pipes or devices.
+// TestSpecialShards is TestSpecialFiles for the manifest and a shard of FILE.
 func TestSpecialShards(t *testing.T) {
 	for _, name := range []string{shard.ManifestName, shardset.Name(1, 2, "")} {
 		for _, what := range []string{"pipe", "device"} {
@@ -152,7 +152,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestLinks: links in the published folder lead elsewhere. Publish replaces and removes nothing there.
+// TestLinks checks that Publish does not replace or remove files through links in the published folder.
 func TestLinks(t *testing.T) {
 	src := t.TempDir()
 	one, two := build(t, src, 1, 0, bloomery.Config{}), build(t, src, 2, 0, bloomery.Config{})

@@ -21,7 +21,7 @@ type signer struct {
 	t        *testing.T
 	src      string
 	version  int
-	contents map[uint64]shard.Sum // by number, over all folders and keys
+	contents map[uint64]shard.Sum // contents by number, over all folders and keys
 	Options
 }
 
@@ -37,7 +37,7 @@ func (s *signer) next() string {
 	return build(s.t, s.src, s.version, 0, bloomery.Config{Spec: "standard(k=2,m=4096)"})
 }
 
-// publish publishes new content. No number may come twice.
+// publish publishes new content. No number may be used twice.
 func (s *signer) publish(dir string) Report {
 	s.t.Helper()
 	r := mustPublish(s.t, dir, s.next(), s.Options)
@@ -56,7 +56,7 @@ func (s *signer) refuses(what, dir string, o Options, want error) {
 	}
 }
 
-// keep returns a function that puts release.json back as it is now.
+// keep returns a function that restores the current release.json.
 func keep(t *testing.T, dir string) func() {
 	b := released(t, dir)
 	return func() {
@@ -65,8 +65,8 @@ func keep(t *testing.T, dir string) func() {
 	}
 }
 
-// TestRollback: an older signed release.json is put back, by who can write the folder. The next release has a number
-// that was never signed, also if its content is that of the older one.
+// TestRollback checks that after a user with write access restores an older signed release.json, the next release has a
+// number that was never signed, even if its content equals the older one.
 func TestRollback(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(dir)
@@ -94,8 +94,8 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// TestLostRelease: release.json is lost, or the whole folder. With a state the numbers go on; without one the publisher
-// refuses to start again if there are objects.
+// TestLostRelease: release.json is lost, or the whole folder. With a state the numbers continue; without one the
+// publisher refuses to start again if there are objects.
 func TestLostRelease(t *testing.T) {
 	for _, lost := range []string{ReleaseName, ""} {
 		s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "folder")
@@ -147,7 +147,8 @@ func TestKilledFirst(t *testing.T) {
 	}
 }
 
-// TestForeignList: release.json of another list of the same key is put into the folder. Its name is not taken over.
+// TestForeignList checks that the name of another list is not used if its release.json, signed by the same key, is put
+// into the folder.
 func TestForeignList(t *testing.T) {
 	s := newSigner(t, "A")
 	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
@@ -178,7 +179,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestTwoStates: each of two keys has a state. Either of them alone knows all numbers.
+// TestTwoStates checks that with two keys, the state of either key has all numbers.
 func TestTwoStates(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	one, two := testKey(t, "A"), testKey(t, "E")
@@ -198,7 +199,8 @@ func TestTwoStates(t *testing.T) {
 	}
 }
 
-// TestSharedKey: publishers of several lists share a key and its state at the same time. Then it knows all of them.
+// TestSharedKey checks that publishers of several lists can share a key and its state at the same time, and that the
+// state then has all lists.
 func TestSharedKey(t *testing.T) {
 	s := newSigner(t, "A")
 	folder, file := t.TempDir(), s.next()
@@ -230,7 +232,8 @@ func TestSharedKey(t *testing.T) {
 	}
 }
 
-// TestOneListTwoFolders: one list in two folders, with one key, at the same time: each number stands for one content.
+// TestOneListTwoFolders publishes one list in two folders with one key at the same time, and checks that each number
+// has one content.
 func TestOneListTwoFolders(t *testing.T) {
 	s := newSigner(t, "A")
 	s.Name = "list"
@@ -264,7 +267,7 @@ func TestBadState(t *testing.T) {
 	good := read(t, s.State[0])
 	before := released(t, dir)
 	sealed := string(good)
-	good = []byte(byHand(good)) // so that not only the check is wrong
+	good = []byte(byHand(good)) // so that the damage is not only detected by the check
 	for what, bad := range map[string]string{
 		"check":   strings.Replace(sealed, `"release":1`, `"release":7`, 1),
 		"cut":     string(good[:len(good)/2]),
@@ -296,7 +299,7 @@ func TestBadState(t *testing.T) {
 	if string(released(t, dir)) != string(before) {
 		t.Error("the folder has changed")
 	}
-	if err := os.Remove(s.State[0]); err != nil { // the signed release.json counts
+	if err := os.Remove(s.State[0]); err != nil { // the number comes from the signed release.json
 		t.Fatal(err)
 	}
 	if r := s.publish(dir); r.Release.Number != 2 || len(r.Warnings) != 0 {
@@ -307,8 +310,8 @@ func TestBadState(t *testing.T) {
 	s.refuses("a folder that is missing", dir, missing, ErrKeyState)
 }
 
-// TestReadOnlyKey: the folder of the key is read-only, as a mounted secret. A state that was never there is a warning,
-// one that cannot be replaced is an error.
+// TestReadOnlyKey has a read-only folder of the key, like a mounted secret. A state that never existed is a warning; a
+// state that cannot be replaced is an error.
 func TestReadOnlyKey(t *testing.T) {
 	if runtime.GOOS == "windows" || os.Geteuid() == 0 {
 		t.Skip("only folders of an ordinary user on Unix can be read-only")
@@ -354,7 +357,7 @@ func TestFullState(t *testing.T) {
 	}
 }
 
-// TestFuture: a release that says that it comes from the future is a warning.
+// TestFuture checks that a release with a time in the future is a warning.
 func TestFuture(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(dir)

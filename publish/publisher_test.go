@@ -147,8 +147,8 @@ func released(t *testing.T, dir string) []byte {
 	return b
 }
 
-// TestRetention publishes daily. The newest releases stay, and after a while one of at least 7 and one of at least 30
-// days; objects stay if the current release or the one before names them.
+// TestRetention publishes daily. The newest releases stay, and later also one that is at least 7 days old and one that
+// is at least 30 days old; objects stay if the current or the previous release names them.
 func TestRetention(t *testing.T) {
 	src, dir := t.TempDir(), t.TempDir()
 	o := Options{Keep: 3, Name: "x", Now: start}
@@ -197,7 +197,8 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// TestPublishRefuses: nothing changes if the file is damaged, no filter, or cannot be published here.
+// TestPublishRefuses checks that nothing changes if the file is damaged, is not a filter, or cannot be published in
+// this folder.
 func TestPublishRefuses(t *testing.T) {
 	src, dir := t.TempDir(), filepath.Join(t.TempDir(), "x")
 	good := build(t, src, 1, 0, bloomery.Config{})
@@ -273,7 +274,7 @@ func TestPublishKeys(t *testing.T) {
 	}
 }
 
-// TestNumber: a folder that was lost goes on with a higher number, also with the same filter.
+// TestNumber checks that a lost folder continues with a higher number, even with the same filter.
 func TestNumber(t *testing.T) {
 	src, dir := t.TempDir(), t.TempDir()
 	file := build(t, src, 1, 0, bloomery.Config{})
@@ -288,7 +289,7 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// TestTrim: the trimmed form is published on request, and its size is reported else.
+// TestTrim checks that the trimmed form is published on request, and otherwise its size is reported.
 func TestTrim(t *testing.T) {
 	for what, shards := range map[string]int{File: 0, Set: 2} {
 		src, dir := t.TempDir(), t.TempDir()
@@ -329,8 +330,8 @@ func TestExceptions(t *testing.T) {
 	}
 }
 
-// TestRepair: an object that is damaged is written again, one that is lost costs a delta and a warning, and Check finds
-// both.
+// TestRepair checks that a damaged object is written again, that a lost one causes a missing delta and a warning, and
+// that Check finds both.
 func TestRepair(t *testing.T) {
 	src, dir := t.TempDir(), t.TempDir()
 	o := Options{Name: "x", Now: start}

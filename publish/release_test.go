@@ -24,7 +24,8 @@ func testHistory() history {
 	return h
 }
 
-// TestRoundTrip: what marshal writes, parseRecord and parseHistory read, and the bytes stay.
+// TestRoundTrip checks that parseRecord and parseHistory read the output of marshal, and that marshal writes the same
+// bytes again.
 func TestRoundTrip(t *testing.T) {
 	first := testRelease()
 	first.Number, first.Previous, first.History, first.Name = 1, nil, nil, `a "list" <of> ü & more`

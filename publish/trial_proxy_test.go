@@ -24,9 +24,9 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// evil is a proxy between a follower and its publisher that does what it can without a key.
+// evil is a proxy between a follower and its publisher that attacks the follower without having a key.
 type evil struct {
-	own, other, stranger string   // folders: of the list, of another list with the same key, of one with another key
+	own, other, stranger string   // folders of the list, of another list with the same key, and of a list with another key
 	texts                [][]byte // all release.json of the list
 
 	mu     sync.Mutex
@@ -36,7 +36,7 @@ type evil struct {
 	served map[string]int // by the name of the fault
 }
 
-// conduct says what the proxy does.
+// conduct is the current behaviour of the proxy.
 type conduct int
 
 const (
@@ -45,7 +45,7 @@ const (
 	silent
 )
 
-// fault answers a request for a file of the list, whose content is given, and reports true if that is silent.
+// fault answers a request for a file of the list, given its content, and returns true if the answer stalls.
 type fault struct {
 	name   string
 	serve  func(e *evil, w http.ResponseWriter, r *http.Request, content []byte)
@@ -109,7 +109,7 @@ var faults = []fault{
 	{name: "gzip", serve: func(_ *evil, w http.ResponseWriter, r *http.Request, _ []byte) { zip(w, r) }},
 }
 
-// replay is the most dangerous fault: what it serves is signed.
+// replay is the most dangerous fault: it serves signed releases.
 var replay = fault{name: "replay", serve: func(e *evil, w http.ResponseWriter, r *http.Request, _ []byte) {
 	if strings.HasSuffix(r.URL.Path, ReleaseName) {
 		_, _ = w.Write(e.oldRelease())
@@ -124,7 +124,7 @@ func (e *evil) int(n int) int {
 	return e.rand.IntN(n)
 }
 
-// oldRelease returns one of all release.json of the list, often of one whose objects are still there.
+// oldRelease returns an earlier release.json of the list, often one whose objects still exist.
 func (e *evil) oldRelease() []byte {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -189,7 +189,7 @@ type proxied struct {
 	t       *testing.T
 	set     bool
 	key     PrivateKey
-	shift   atomic.Int64         // of the clock of publisher and reader, in nanoseconds
+	shift   atomic.Int64         // shift of the clock of publisher and reader, in nanoseconds
 	numbers map[shard.Sum]uint64 // of the releases
 	content map[uint64][]byte    // of the files
 	expires map[uint64]time.Time
@@ -248,7 +248,7 @@ func (p *proxied) next() {
 	}
 }
 
-// held returns the number of the release that the file is, byte for byte.
+// held returns the number of the release whose content equals the file.
 func (p *proxied) held(path string) (uint64, error) {
 	main := path
 	if p.set {
@@ -282,9 +282,9 @@ func (p *proxied) held(path string) (uint64, error) {
 }
 
 // TestTrialProxy follows a list through a proxy that cuts, stalls, redirects, replays, and mixes releases and lists.
-// After each poll the file is a release of the list, byte for byte, and not older than before. Each stall is an error
-// of the Live, or the reason why a delta was not used, within the stated time. A clock that passes the expiry is seen
-// within seconds, while the proxy is silent.
+// After each poll the file must equal a release of the list and must not be older than before. Within the stated time,
+// each stall must be an error of the Live, or the reason why a delta was not used. A clock that passes the expiry is
+// seen within seconds, while the proxy is silent.
 func TestTrialProxy(t *testing.T) {
 	polls := 60
 	if *longTrial {
@@ -292,7 +292,7 @@ func TestTrialProxy(t *testing.T) {
 	}
 	for _, set := range []bool{false, true} {
 		t.Run(fmt.Sprint("set=", set), func(t *testing.T) {
-			t.Parallel() // most of its time it waits
+			t.Parallel() // it mostly waits
 			seed := uint64(time.Now().UnixNano())
 			t.Logf("seed %d", seed)
 			dir := t.TempDir()
@@ -308,13 +308,13 @@ func TestTrialProxy(t *testing.T) {
 	}
 }
 
-// follow follows the list for so many polls, and to the newest release.
+// follow follows the list for that many polls, and then up to the newest release.
 func (p *proxied) follow(polls int) {
 	t := p.t
 	web := httptest.NewServer(p)
 	defer web.Close()
 	const stall = 50 * time.Millisecond
-	const slack = 15 * time.Second // of a slow machine
+	const slack = 15 * time.Second // for a slow machine
 	file := filepath.Join(t.TempDir(), "f")
 	var live atomic.Pointer[bloomery.Live]
 	ended := make(chan struct{})

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the vectors of testdata anew")
 
-// vector is an entry of testdata/vectors.json: a file, the public keys of a reader, and what the reader finds.
+// vector is an entry of testdata/vectors.json: a file, the public keys of a reader, and the expected verdicts.
 type vector struct {
 	File string   `json:"file"`
 	What string   `json:"what"`
@@ -24,7 +24,7 @@ type vector struct {
 	// Verify is the verdict on the signatures: ok, unsigned, "other key", signature or invalid.
 	Verify string `json:"verify"`
 	// Parse is the verdict on the content, without its signatures: ok, invalid or version. If it is ok, Name, Release
-	// and SHA256 are those that a reader takes.
+	// and SHA256 are the values that a reader gets.
 	Parse   string     `json:"parse"`
 	Name    string     `json:"name,omitempty"`
 	Release uint64     `json:"release,omitempty"`

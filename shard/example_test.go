@@ -25,7 +25,7 @@ func open(dir string) *shard.Manifest {
 	return m
 }
 
-// A service asks only the machine that has the shard of a key.
+// Query only the machine that has the shard of a key.
 func ExampleRoute() {
 	m := open("testdata/sets/blocked")
 	h := filter.NewHasher(m.Seed)
@@ -39,7 +39,7 @@ func ExampleRoute() {
 	// carol -> 00001-of-00005.bloom
 }
 
-// A Manifest says what is in a set, without opening a shard.
+// A Manifest describes a set without opening a shard.
 func ExampleReadManifest() {
 	text, err := os.ReadFile("testdata/manifest.json")
 	if err != nil {
@@ -57,7 +57,7 @@ func ExampleReadManifest() {
 	// 3000 keys, 4416 bytes, false-positive rate 0.0099
 }
 
-// A copy of a shard is sound if its SHA-256 is the one in the manifest.
+// A copy of a shard is intact if its SHA-256 matches the manifest.
 func ExampleEntry() {
 	const dir = "testdata/sets/blocked"
 	e := open(dir).Shards[0]

@@ -56,7 +56,7 @@ func forms(t *testing.T) (all []form) {
 	secret := filter.Secret{1, 2, 3}
 	for _, f := range families.All() {
 		if f.Can.Has(family.CanRawKeys) {
-			continue // a hash does not determine an answer: such families cannot be sharded
+			continue // raw-key families cannot be sharded
 		}
 		if len(specs[f.Name]) == 0 {
 			t.Errorf("family %s has no specs to try", f.Name)
@@ -97,7 +97,7 @@ func (f form) build(t *testing.T, hs []filter.Hash) family.Filter {
 type trials struct {
 	n, found  uint64
 	posterior float64 // Info.FPRPosterior of the filter, or 0 if it was not computed
-	plain     *trials // those of a filter of as many random keys, or nil
+	plain     *trials // trials of a filter of as many random keys, or nil
 }
 
 func (r trials) rate() float64 { return float64(r.found) / float64(r.n) }
@@ -117,8 +117,8 @@ func (f form) query(t *testing.T, present, absent []filter.Hash, posterior bool)
 	return r
 }
 
-// Of a set with many shards, the first ones only have a posterior rate, which takes 12 ms in a guava filter, and a
-// filter of random keys beside them.
+// In a set with many shards, only the first ones get a posterior rate, which takes 12 ms in a guava filter, and a
+// filter of random keys for comparison.
 const (
 	posteriors = 64
 	beside     = 250
@@ -230,9 +230,9 @@ func (f form) many(t *testing.T, route routing, size size) (routed []trials) {
 	return routed
 }
 
-// TestIndependence requires that the keys of a shard are as random to its filter as any others, for every family with
-// every hash function. Without -long, 1,000 shards have one hash function of each family, and a run has a third of the
-// families.
+// TestIndependence requires that filters of shards have the same rates as filters of unrouted keys, for every family
+// with every hash function. Without -long, 1,000 shards have one hash function of each family, and a run has a third of
+// the families.
 func TestIndependence(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -262,7 +262,7 @@ func scaled(x uint64, n int) int {
 	return int(hi)
 }
 
-// TestDependence holds the bounds of TestIndependence to routings that families do not bear: they must fail.
+// TestDependence checks that the bounds of TestIndependence fail for routings that conflict with the families.
 func TestDependence(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -277,7 +277,7 @@ func TestDependence(t *testing.T) {
 		rate   bool // the rates differ from those of unrouted filters too
 	}{
 		{"top bits of Hi", topHi, "blocked", true},
-		{"top bits of Lo", topLo, "standard", false}, // the rate is that of one probe less
+		{"top bits of Lo", topLo, "standard", false}, // the rate of one probe fewer
 		{"top bits of Lo", topLo, "blocked", false},
 	} {
 		f := all[slices.IndexFunc(all, func(f form) bool { return f.family.Name == bad.family })]

@@ -32,7 +32,7 @@ func (r *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestManifestEndless: reading stops at the first entry too many.
+// TestManifestEndless checks that reading stops at the first excess entry.
 func TestManifestEndless(t *testing.T) {
 	for head, most := range map[string]int{
 		`{"format":"bloomery-shards","version":1,"count":1000,"shards":[`: 1 << 16,

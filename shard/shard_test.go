@@ -18,8 +18,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestRouteEven counts keys by shard: the counts must have the spread of random ones. Each of the hashes differs from a
-// fixed one in a few bits only, so that every bit of both halves must matter.
+// TestRouteEven counts keys by shard: the counts must have the spread of random ones. Each hash differs from a fixed
+// one in only a few bits, so the test fails if any bit of either half has no effect.
 func TestRouteEven(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for name, hash := range map[string]func(i uint64) filter.Hash{
@@ -157,7 +157,7 @@ func TestManifestHostile(t *testing.T) {
 	}
 }
 
-// FuzzManifest: any bytes are refused, or are a manifest that is the same after it was written and read again.
+// FuzzManifest checks that arbitrary bytes are refused, or are a manifest that is unchanged after writing and reading.
 func FuzzManifest(f *testing.F) {
 	paths, err := filepath.Glob("testdata/sets/*/" + shard.ManifestName)
 	if err != nil || len(paths) == 0 {

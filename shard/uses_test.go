@@ -65,7 +65,7 @@ func spread(counts []int) float64 {
 }
 
 // unevenUses routes keys to 16 shards and counts them by shard and part of the filter, for each use and for 3 to 4096
-// parts. It returns all uses for which the counts are not those of random keys.
+// parts. It returns all uses for which the counts do not look like counts of random keys.
 func unevenUses(route routing, hash func(i int) filter.Hash) (found []string) {
 	const shards = 16
 	sizes := []int{3, 64, 1000, 4096}

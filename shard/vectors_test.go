@@ -23,7 +23,7 @@ type vector struct {
 	Shards                           map[string]int
 }
 
-// hash returns the hash of the vector, and that of its key if it has one.
+// hash returns the hash in the vector, and the hash of its key if it has one.
 func (v vector) hash(t *testing.T) (given, of filter.Hash) {
 	number := func(text string, base int) uint64 {
 		n, err := strconv.ParseUint(text, base, 64)
@@ -67,8 +67,8 @@ func formula(h filter.Hash, shards int) int {
 	return int(x.Div(x, word).Int64())
 }
 
-// TestRouteVectors holds Route, the hash functions and the formula of docs/format.md to testdata/routing.json. Readers
-// in other languages may use that file: its vectors never change.
+// TestRouteVectors compares Route, the hash functions and the formula of docs/format.md with testdata/routing.json.
+// Readers in other languages may use that file: its vectors never change.
 func TestRouteVectors(t *testing.T) {
 	text, err := os.ReadFile("testdata/routing.json")
 	check(t, err)

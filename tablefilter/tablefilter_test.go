@@ -41,8 +41,8 @@ func makeBlock(t testing.TB, spec string, n int) []byte {
 // at returns a copy of b whose address is off bytes from a multiple of 8.
 func at(b []byte, off int) []byte { return append(make([]byte, off, off+len(b)), b...)[off:] }
 
-// TestBlocks wants every key of a table to be there, at every alignment, the rate of other keys to be the rate of the
-// filter, and no allocation.
+// TestBlocks checks that every key of a table is found at every alignment, that other keys are found at the rate of the
+// filter, and that queries do not allocate.
 func TestBlocks(t *testing.T) {
 	for _, spec := range specs {
 		for _, n := range []int{1, 2, 7, 63, 1000, 20_000} {
@@ -79,7 +79,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// plain returns the filter that the block of the keys must agree with, or nil if the family has none for that few.
+// plain returns the filter that the block of the keys must agree with, or nil if the family has no filter for so few
+// keys.
 func plain(t *testing.T, spec string, n int) family.Filter {
 	p, err := New(spec)
 	if err != nil {
@@ -174,7 +175,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// TestSmall wants a filter even where the family of the policy has none.
+// TestSmall checks that there is a filter even where the family of the policy has none.
 func TestSmall(t *testing.T) {
 	for spec, n := range map[string]int{"fuse(bits_per_key=1)": 1000, "partitioned(bits_per_key=1,effort=fast)": 1} {
 		block := makeBlock(t, spec, n)
@@ -189,8 +190,8 @@ func TestSmall(t *testing.T) {
 	}
 }
 
-// TestDamaged wants truncated and changed blocks not to panic, and an undamaged body under a changed tail to lose no
-// key unless the tail belongs to another filter.
+// TestDamaged checks that truncated and changed blocks do not panic, and that an undamaged body with a changed tail
+// loses no key unless the tail belongs to another filter.
 func TestDamaged(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	key := testKey("k", 5)
@@ -231,7 +232,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestShapes fills the table of shapes with made-up tails and wants it to answer as before.
+// TestShapes fills the table of shapes with forged tails and checks that answers do not change.
 func TestShapes(t *testing.T) {
 	var tab table
 	for k := range 33 {

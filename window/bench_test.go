@@ -19,8 +19,8 @@ import (
 // pace is the time between two keys of a benchmark.
 const pace = time.Microsecond
 
-// full returns a filter that has been full for a while, and the number of keys that it got: key i is hash(i). Time
-// moves by pace with each.
+// full returns a filter that has been full for a while, and the number of keys that were added: key i is hash(i). Time
+// moves by pace with each key.
 func full(b testing.TB, keys uint64, fpr float64) (*Filter[filter.Hash], uint64) {
 	f := must(New[filter.Hash](Config{Keys: keys, TTL: time.Duration(keys) * pace, FPR: fpr, EventTime: true}))
 	n := keys * 9 / 7
@@ -44,7 +44,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// rotating are eight filters of the family blocked, each for the keys of a seventh of TTL: what people build today.
+// rotating are eight filters of the family blocked, each for the keys of a seventh of TTL: a common alternative to
+// package window.
 type rotating []*blocked.Filter
 
 func newRotating(b testing.TB, keys uint64, fpr float64) (r rotating) {
@@ -75,8 +76,8 @@ var benchKeys = []uint64{1_000_000, 10_000_000}
 const ops = 16 << 10
 
 // rounds measures the CPU time of some functions, which do ops operations, in turn, many times. It reports the median
-// of the time of an operation of each, and its ratio to the time of the last. What a function returns is called after
-// it and not measured.
+// of the time of an operation of each, and its ratio to the time of the last. The function that each one returns is
+// called afterwards and not measured.
 func rounds(b *testing.B, names []string, do ...func() (restore func())) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -106,7 +107,7 @@ func rounds(b *testing.B, names []string, do ...func() (restore func())) {
 }
 
 // BenchmarkNew compares TestAndAdd of new keys, in a filter that is as full as planned, with TestAndAdd of a concurrent
-// rank-indexed filter that comes to its capacity: it forgets nothing.
+// rank-indexed filter that fills up to its capacity and forgets nothing.
 func BenchmarkNew(b *testing.B) {
 	for _, keys := range benchKeys {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {

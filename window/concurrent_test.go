@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestOneNew has many goroutines bring the same keys at the same time: one of them is told "new" for each, while other
-// goroutines query and describe the filter and move the time, but not by ttl.
+// TestOneNew has many goroutines add the same keys at the same time, and checks that exactly one of them sees each key
+// as new, while other goroutines query and describe the filter and move the time by less than ttl.
 func TestOneNew(t *testing.T) {
 	const goroutines = 6
 	keys := uint64(20_000)
@@ -64,7 +64,7 @@ func TestOneNew(t *testing.T) {
 }
 
 // TestPromise has goroutines add and query keys with a clock that they all move, through many windows and with jumps. A
-// key that one of them added at a time is present until ttl later, for all of them, and absent after 8/7 of ttl.
+// key that any of them added must be present for all of them for ttl, and absent after 8/7 of ttl.
 func TestPromise(t *testing.T) {
 	const goroutines, ttl = 4, int64(time.Hour)
 	keys, operations := uint64(3_000), 60_000
@@ -129,7 +129,7 @@ func TestPromise(t *testing.T) {
 	t.Logf("%d answers, %d laps", asked.Load(), f.ring.laps+f.ring.skipped)
 }
 
-// TestLock checks that a lock excludes others, also when they wait for long.
+// TestLock checks that a lock excludes other goroutines, even if they wait for long.
 func TestLock(t *testing.T) {
 	var l lock
 	n := 0

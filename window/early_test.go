@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestNeverEarly adds keys without end and asks for those that are owed: the oldest one, at each step, and random ones.
-// None may be absent. With -long these are 10^9 operations.
+// TestNeverEarly keeps adding keys and queries keys that must still be present: at each step the oldest one, and random
+// ones. With -long it does 10^9 operations.
 func TestNeverEarly(t *testing.T) {
 	operations := 400_000
 	if *long {
@@ -39,10 +39,10 @@ type stream struct {
 	rng     *rand.Rand
 	now     int64
 
-	added  []int64       // by number modulo the length: time from which a key is owed, or none
+	added  []int64       // by number modulo the length: the last time the key was added, or none
 	hashes []filter.Hash // the same
 	next   uint64        // number of the next key
-	oldest uint64        // all keys before it are older than ttl, or were too long ago
+	oldest uint64        // all keys before it are older than ttl, or were overwritten
 
 	operations, asked, refused, lookalikes, late, gone, jumps, restarts int
 }
@@ -101,7 +101,7 @@ func (s *stream) advance(now int64) {
 	s.f.Advance(time.Unix(0, now))
 }
 
-// add adds a new key, or renews one that is owed.
+// add adds a new key, or renews one that must be present.
 func (s *stream) add(x float64) {
 	s.operations++
 	if s.rng.IntN(16) == 0 && s.next > 0 {
@@ -133,12 +133,12 @@ func (s *stream) add(x float64) {
 	s.next++
 }
 
-// some returns the place of a random key of the last ones.
+// some returns the index of a random recent key.
 func (s *stream) some() uint64 {
 	return (s.next - 1 - s.rng.Uint64N(min(s.next, uint64(len(s.added))))) % uint64(len(s.added))
 }
 
-// ask asks for the oldest key that is owed, a random one, and one that should be gone.
+// ask queries the oldest key that must be present, a random one, and one that must have expired.
 func (s *stream) ask() {
 	n := uint64(len(s.added))
 	s.oldest = max(s.oldest, s.next-min(s.next, n))

@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// vector is the JSON file of a golden file. See "Test vectors" in docs/format/window.md.
+// vector is the content of the JSON file for a golden file. See "Test vectors" in docs/format/window.md.
 type vector struct {
 	File   string      `json:"file"`
 	Page   string      `json:"page"`
@@ -85,7 +85,7 @@ func fewKeys(t *testing.T) *Filter[string] {
 	return f
 }
 
-// keyedKeys returns a keyed filter with extensions, of whose clock laps are skipped.
+// keyedKeys returns a keyed filter with extensions, whose clock has skipped laps.
 func keyedKeys(t *testing.T) *Filter[string] {
 	c := Config{
 		Keys: 300, TTL: time.Minute, FPR: 0.001, Burst: 0.5, EventTime: true, Secret: &goldenSecret, Overflow: Shorten,
@@ -151,7 +151,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// keyOf computes a key of a vector as the page says, from the words of the file, and when the key will be absent.
+// keyOf computes a key of a vector from the words of the file, following the page, and the time from which the key is
+// absent.
 func keyOf(f *Filter[string], key string) (k vectorKey, until int64) {
 	r := f.ring
 	m := newModel(r)
@@ -216,7 +217,7 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-// TestGoldenParts checks that the golden files have what they are for.
+// TestGoldenParts checks that the golden files cover the features that they are for.
 func TestGoldenParts(t *testing.T) {
 	f := must(Open[string](t.Context(), "testdata/keyed.window", Config{EventTime: true, Secret: &goldenSecret}))
 	if f.ring.table.Extensions() == 0 || f.ring.skipped == 0 {

@@ -18,13 +18,13 @@ import (
 
 var long = flag.Bool("long", false, "run the long tests")
 
-// A model is what a Filter promises, and how a Filter is specified, without a hand, sweeps or late buckets.
+// A model implements the promise of a Filter and its specification, without a hand, sweeps or late buckets.
 //
-// The promise is a map with times: a key is present from the time that owed has for it until ttl later, and one that
-// was not seen for 8/7 of ttl, nor any that looks alike, is absent.
+// The promise is a map with times: a key is present from its time in owed until ttl later; a key is absent if neither
+// it nor a key with the same fingerprint was seen for 8/7 of ttl.
 //
-// The specification is a map from what keys look like to the epoch in which a key was written. The epoch of a bucket is
-// the number of times that the hand has passed it, and follows from the time alone.
+// The specification is a map from the fingerprints of keys to the epoch in which a key was written. The epoch of a
+// bucket is the number of times that the hand has passed it, and follows from the time alone.
 type model struct {
 	ttl, origin, now int64
 	started, refresh bool
@@ -36,7 +36,7 @@ type model struct {
 	owed             map[filter.Hash]int64 // last time from which a key is owed
 }
 
-// look is what keys that look alike have in common.
+// look is the fingerprint that indistinguishable keys share.
 type look struct{ bucket, chain, remainder uint64 }
 
 func newModel(r *ring) *model {
@@ -71,13 +71,13 @@ func (m *model) epoch(bucket uint64) *big.Int {
 	return x.Add(x, number(1))
 }
 
-// has returns what the specification says.
+// has returns the answer of the specification.
 func (m *model) has(h filter.Hash) bool {
 	e, ok := m.written[m.look(h)]
 	return ok && new(big.Int).Sub(m.epoch(m.look(h).bucket), e).Cmp(big.NewInt(epochs)) <= 0
 }
 
-// check returns an error unless an answer of the specification is as promised.
+// check returns an error if an answer of the specification breaks the promise.
 func (m *model) check(h filter.Hash, present bool) error {
 	since := func(from int64) *big.Int { return new(big.Int).Sub(big.NewInt(m.now), big.NewInt(from)) }
 	if from, ok := m.owed[h]; ok && !present && since(from).Cmp(big.NewInt(m.ttl)) <= 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// TestSizes checks the bits for each key that arrives within TTL, everything counted, against what docs/window.md says.
+// TestSizes compares the total bits per key that arrives within TTL with docs/window.md.
 func TestSizes(t *testing.T) {
 	for _, x := range []struct {
 		keys       uint64
@@ -63,9 +63,9 @@ func arrivals(n int, burst, at float64, arrive func(x float64)) {
 	}
 }
 
-// TestFewKeys runs filters of any size for many windows, with as many keys within TTL as planned and never more: evenly
-// spread, at random, and, as far as that is promised, all together. Refused and shortened operations are as rare as
-// planned, and so are false positives.
+// TestFewKeys runs filters of various sizes for many windows, with exactly the planned number of keys within TTL:
+// evenly spread, at random, and, where promised, all at once. Refused and shortened operations and false positives must
+// be as rare as planned.
 func TestFewKeys(t *testing.T) {
 	filters, least := 20, 3000
 	if testing.Short() {
@@ -160,7 +160,7 @@ func TestWindows(t *testing.T) {
 				most, extensions := 0.0, uint64(0)
 				last := windows
 				if c.Keys > 1_000_000 {
-					last = min(last, 3) // for the time of the test
+					last = min(last, 3) // to limit the time of the test
 				}
 				for e := range last * epochs {
 					at := 0.9 * float64(1-e/stamps%2) // at the end of an epoch, and eight epochs later at the start
@@ -184,7 +184,7 @@ func TestWindows(t *testing.T) {
 								found++
 							}
 						}
-						// 99.9999%: one of 20,000 epochs is outside by chance.
+						// 99.9999%, since the test checks many epochs.
 						low, _ := stat.Interval(found, uint64(absent), 0.999999)
 						if low > c.FPR {
 							t.Errorf("seed %d, epoch %d: rate of %g or more", seed, e, low)

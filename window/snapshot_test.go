@@ -153,7 +153,7 @@ func TestSaveSecret(t *testing.T) {
 	}
 }
 
-// TestSaveTime checks what happens to time in a restart: it goes on, it may have passed, and it never goes back.
+// TestSaveTime checks the time after a restart: it continues, even after a long pause, and never goes back.
 func TestSaveTime(t *testing.T) {
 	now := at(0)
 	c := Config{Keys: 500, TTL: 7 * time.Hour, FPR: 1e-9, Clock: func() time.Time { return now }}
@@ -207,8 +207,8 @@ func TestSaveTime(t *testing.T) {
 	}
 }
 
-// TestAhead opens files that were saved by a clock that was ahead: by at most TTL, or a minute, time stands still until
-// the clock is there. Further ahead is an error.
+// TestAhead opens files that were saved by a clock that was ahead. If it was ahead by at most TTL, or a minute, time
+// stands still until the clock reaches it; otherwise Open returns an error.
 func TestAhead(t *testing.T) {
 	for ttl, most := range map[time.Duration]time.Duration{
 		time.Second: time.Minute, 30 * 24 * time.Hour: 30 * 24 * time.Hour,
@@ -236,7 +236,7 @@ func TestAhead(t *testing.T) {
 			}
 		}
 	}
-	// With the clock of the machine, and with the times of events, of which there is no clock.
+	// With the clock of the machine, and with EventTime, which has no clock.
 	year := time.Now().AddDate(1, 0, 0)
 	c := Config{Keys: 100, TTL: time.Hour, Clock: func() time.Time { return year }}
 	b := must(mustNew[string](t, c).MarshalBinary())
@@ -384,7 +384,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestHostile reads files whose checksums are right and whose contents are not.
+// TestHostile reads files with right checksums and invalid contents.
 func TestHostile(t *testing.T) {
 	c := Config{Keys: 2000, TTL: time.Second, EventTime: true}
 	f := mustNew[uint64](t, c)
@@ -463,7 +463,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestClocks reads 200 files whose clocks are anywhere. Each is refused, or answers: no operation hangs. The
+// TestClocks reads 200 files with arbitrary clocks. Each must be refused or answer queries: no operation may hang. The
 // limit is far above the time that they take, which is below 1 ms.
 func TestClocks(t *testing.T) {
 	const ttl, limit = 10 * time.Millisecond, 10 * time.Second

@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// archive is a Source of one's own: it reads a published folder from any file system. See publish.WithSource.
+// archive is a custom Source that reads a published folder from any file system. See publish.WithSource.
 type archive struct{ files fs.FS }
 
 func (a archive) String() string { return "archive" }

@@ -150,7 +150,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestWrongRanges: a server that answers with another range than asked for is an error, one that sends all is not.
+// TestWrongRanges checks that an answer with another range than requested is an error, and an answer with the whole
+// object is not.
 func TestWrongRanges(t *testing.T) {
 	for header, want := range map[string]string{
 		"bytes 4-9/10": "", "bytes 5-9/10": "range", "bytes 4-3/10": "range", "": "range", "bytes 4-9": "range",
@@ -175,7 +176,7 @@ func TestWrongRanges(t *testing.T) {
 	}
 }
 
-// TestDrip: a server that sends a byte at a time is given up, although it never stalls.
+// TestDrip checks that reading from a server that sends one byte at a time fails, although the server never stalls.
 func TestDrip(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
@@ -222,8 +223,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestRedirectBody: nothing of the body of a redirect is read: a server that sends one byte of it and is silent then
-// delays nothing.
+// TestRedirectBody checks that the body of a redirect is not read: a server that sends one byte of it and then nothing
+// causes no delay.
 func TestRedirectBody(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/b" {
