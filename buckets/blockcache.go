@@ -20,7 +20,7 @@ type blockCache struct {
 	order list.List // of *block, least recently used first
 }
 
-// blockKey names a block by the generation, so that a Refresh makes all others disappear.
+// blockKey contains the generation, so that after a Refresh no block of an older generation is found.
 type blockKey struct {
 	g      *generation
 	shard  int
@@ -32,7 +32,7 @@ type block struct {
 	data []byte
 }
 
-// blockOverhead is about the memory of a block besides its bytes: of the map, the list and the allocator.
+// blockOverhead is about the memory of a block in addition to its bytes: for the map, the list and the allocator.
 const blockOverhead = 256
 
 func newBlockCache(limit int64, fetches int) *blockCache {
@@ -51,7 +51,7 @@ func (c *blockCache) get(key blockKey) []byte {
 	return e.Value.(*block).data
 }
 
-// put adds a copy of a block that was compared with sums, unless the shard has others now.
+// put adds a copy of a block that was compared with sums, unless the shard has new sums.
 func (c *blockCache) put(key blockKey, data []byte, sums *chunks) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// withoutBlocks adds what to do to an error of a set whose blocks cannot be read.
+// withoutBlocks adds a hint to an error of a set whose blocks cannot be read.
 func withoutBlocks(err error) error {
 	if errors.Is(err, filter.ErrUnsupported) {
 		return fmt.Errorf("%w; open the set without Blocks", err)
@@ -23,8 +23,8 @@ func withoutBlocks(err error) error {
 }
 
 const (
-	// gap is the largest number of bytes between two blocks that one request reads: about what a connection transfers
-	// in the time that one more request takes.
+	// gap is the largest number of bytes between two blocks that one request reads: about as many as a connection
+	// transfers in the time of one more request.
 	gap = 128 << 10
 	// longest is the largest range of a request.
 	longest = 4 << 20
@@ -37,7 +37,7 @@ func (r remote) view(ctx context.Context) (*shard.Blocks, error) {
 		return v, nil
 	}
 	name := fmt.Sprintf("%p %d", r.g, r.shard)
-	done := r.set.blocks.headers.DoChan(name, func() (any, error) { // once for all who wait
+	done := r.set.blocks.headers.DoChan(name, func() (any, error) { // once for all waiting queries
 		if v := slot.Load(); v != nil {
 			return v, nil
 		}
@@ -86,7 +86,7 @@ func (r remote) part(ctx context.Context, offset, length int64) ([]byte, error) 
 	return b, nil
 }
 
-// wanted is a key of a batch and the place of its block in the file.
+// wanted is a key of a batch and the position of its block in the file.
 type wanted struct {
 	key    int
 	offset int64
@@ -182,7 +182,7 @@ func (s *Set) readRun(ctx context.Context, r remote, v *shard.Blocks, run []want
 const chunkSize = 4096
 
 // chunks are checksums of a shard, one for each chunkSize bytes from its start on. They depend on a random seed, so
-// that nobody else can make other bytes that have them. It is the Writer of the bytes until end.
+// that nobody can forge bytes with the same checksums. Write the bytes of the shard to it, then call end.
 type chunks struct {
 	seed maphash.Seed
 	sums []uint64
@@ -200,7 +200,7 @@ func (c *chunks) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// end adds the checksum of the bytes that were written last.
+// end adds the checksum of the last bytes.
 func (c *chunks) end() {
 	if len(c.rest) > 0 {
 		c.sums = append(c.sums, maphash.Bytes(c.seed, c.rest))

@@ -116,7 +116,7 @@ func TestBlocksRefused(t *testing.T) {
 }
 
 // TestBlocksVerified damages blocks on their way: before Verify nobody can see that. After Verify, an answer is right
-// or an error, also for blocks that were in the cache, and what Verify finds damaged is an error of Verify.
+// or an error, even for blocks that were in the cache. Verify returns an error for damage that it finds.
 func TestBlocksVerified(t *testing.T) {
 	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 4})
 	f := &storetest.Faulty{Store: buckets.Folder(dir), Flip: 1}

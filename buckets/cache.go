@@ -16,7 +16,7 @@ import (
 // ErrClosed means that a Set was used after Close. It wraps filter.ErrClosed.
 var ErrClosed = fmt.Errorf("the set of the bucket is %w", filter.ErrClosed)
 
-// hashSum is the SHA-256 of a shard, its key in the cache: a shard that two manifests have is fetched once.
+// hashSum is the SHA-256 of a shard, its key in the cache: a shard that is in two manifests is fetched once.
 type hashSum = [sha256.Size]byte
 
 // cache holds fetched shards within a limit of bytes. An entry goes through these states:
@@ -24,8 +24,8 @@ type hashSum = [sha256.Size]byte
 //	absent ──► loading ──► in use ◄──► idle ──► absent (evicted, least recently used first)
 //	              └──► absent, on error or when nobody waits any more
 //
-// Room is reserved before a fetch begins. Everybody who holds an entry in use waits for no other one, so waiting for
-// room ends.
+// Room is reserved before a fetch begins. A query that uses an entry never waits for another one, so waiting for room
+// ends.
 type cache struct {
 	limit   int64
 	timeout time.Duration
@@ -39,19 +39,19 @@ type cache struct {
 	mu      sync.Mutex
 	used    int64
 	entries map[hashSum]*entry
-	order   list.List     // of *entry, those that are loaded or kept, least recently used first
+	order   list.List     // of *entry, loaded or kept, least recently used first
 	waiting int           // for freed
-	freed   chan struct{} // closed when an entry becomes idle or absent and somebody waits
+	freed   chan struct{} // if a goroutine waits: closed when an entry becomes idle or absent
 	closed  bool
 }
 
 // place is where the bytes of shards are: memory, or a folder.
 type place interface {
-	// load returns the Set of a shard: what is kept of it, or what fetch brings.
+	// load returns the Set of a shard, from the kept bytes or from fetch.
 	load(ctx context.Context, key hashSum, bytes int64, fetch fetcher) (*bloomery.Set, error)
-	// drop removes what is kept of a shard.
+	// drop removes the kept bytes of a shard.
 	drop(key hashSum) error
-	// close ends the use of the place. What is kept stays.
+	// close ends the use of the place. Kept files stay.
 	close() error
 }
 
@@ -78,7 +78,7 @@ func newCache(o Options, p place, stats *counters) *cache {
 	return c
 }
 
-// ready returns the entry of a shard in use, if it is there and loaded. Release it after use.
+// ready marks the entry of a shard as in use and returns it, if it is loaded. Release it after use.
 func (c *cache) ready(key hashSum) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +91,7 @@ func (c *cache) ready(key hashSum) *entry {
 	return e
 }
 
-// get is ready, and loads the shard if needed, once for all who wait.
+// get is ready, but loads the shard if needed, once for all waiting queries.
 func (c *cache) get(ctx context.Context, key hashSum, bytes int64, fetch fetcher) (*entry, error) {
 	for first := true; ; first = false {
 		c.mu.Lock()
@@ -133,7 +133,7 @@ func (c *cache) get(ctx context.Context, key hashSum, bytes int64, fetch fetcher
 	}
 }
 
-// release ends a use. The last one that leaves a load cancels it.
+// release ends a use. If no query waits for a running load any more, it cancels the load.
 func (c *cache) release(e *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,7 +150,7 @@ func (c *cache) release(e *entry) {
 	}
 }
 
-// signal wakes up those that wait for an entry to become idle or absent.
+// signal wakes up all goroutines that wait for an entry to become idle or absent.
 func (c *cache) signal() {
 	if c.waiting > 0 {
 		close(c.freed)
@@ -168,7 +168,7 @@ func (c *cache) oldest() *entry {
 	return nil
 }
 
-// start loads an entry in a goroutine of its own, so that it does not end with the query that began it.
+// start loads an entry in its own goroutine, so that the load does not end with the query that began it.
 func (c *cache) start(e *entry, fetch fetcher) {
 	ctx, stop := c.fetching()
 	ctx, abandon := context.WithCancelCause(ctx)
@@ -209,7 +209,7 @@ func (c *cache) fetching() (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(c.base, c.timeout, late)
 }
 
-// reserve makes room for an entry. It waits while the entries in use leave none.
+// reserve makes room for an entry. It waits while entries in use take all room.
 func (c *cache) reserve(ctx context.Context, e *entry) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -243,7 +243,7 @@ func (c *cache) reserve(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// evict removes an idle entry and what is kept of it.
+// evict removes an idle entry and its kept bytes.
 func (c *cache) evict(e *entry) error {
 	var err error
 	if e.set != nil {
@@ -270,7 +270,8 @@ func (c *cache) forget(e *entry) {
 	c.signal()
 }
 
-// adopt adds a shard that the place keeps from before, to be loaded on first use. It returns false if there is no room.
+// adopt adds a shard that the place has kept from an earlier Set. It is loaded on first use. It returns false if there
+// is no room.
 func (c *cache) adopt(key hashSum, bytes int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

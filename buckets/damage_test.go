@@ -181,8 +181,8 @@ func TestReplacedShard(t *testing.T) {
 	}
 }
 
-// TestDamageIsFinal: a shard that two fetches bring with the same wrong bytes, or that is no filter of the set, is not
-// fetched again for every query. A read that fails is tried again.
+// TestDamageIsFinal checks that a shard is not fetched again for every query if two fetches return the same wrong
+// bytes, or if it is not a filter of the set. A failed read is tried again.
 func TestDamageIsFinal(t *testing.T) {
 	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "standard(bits_per_key=10)", Shards: 1})
 	name := local.Manifest().Shards[0].File

@@ -14,13 +14,13 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// Follow is publish.Follow for a folder of bloomery publish in a bucket, such as s3://bucket/list. The address is as in
+// Follow is publish.Follow for a published folder in a bucket, such as s3://bucket/list. The address is as in
 // OpenStore; http:// and https:// are as in publish.Follow. The connections of the bucket are released when ctx ends.
 func Follow(ctx context.Context, address, file string, o ...publish.FollowOption) (*bloomery.Live, error) {
 	return follow(ctx, address, file, o, publish.Follow)
 }
 
-// FollowExact is Follow for an exact set, as publish.FollowExact is.
+// FollowExact is Follow for an exact set, like publish.FollowExact.
 func FollowExact(ctx context.Context, address, file string, o ...publish.FollowOption) (*exact.Live, error) {
 	return follow(ctx, address, file, o, publish.FollowExact)
 }
@@ -45,8 +45,8 @@ func follow[L any](
 	return live, nil
 }
 
-// Published returns the source of the releases in a Store, for publish.WithSource. Of the address it keeps what is
-// before a question mark. It does not close the Store.
+// Published returns the source of the releases in a Store, for publish.WithSource. The source keeps the part of the
+// address before the question mark. It does not close the Store.
 func Published(s Store, address string) transport.Source {
 	address, _, _ = strings.Cut(address, "?")
 	return published{s, address}
@@ -104,7 +104,7 @@ type namedBody struct {
 
 func (b *namedBody) Read(p []byte) (int, error) {
 	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1] // one byte more shows that there are more
+		p = p[:b.left+1] // one more byte shows that the body is too long
 	}
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= int64(n); b.left < 0 {

@@ -21,7 +21,7 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// closing is a Store that tells when it is closed.
+// closing is a Store that reports when it is closed.
 type closing struct {
 	buckets.Store
 	closed chan<- struct{}
@@ -34,8 +34,8 @@ func (c closing) Close() error {
 
 var schemes atomic.Int32 // that bucket has registered
 
-// bucket returns an address of a folder that OpenStore takes for a bucket, and a channel that has an element for each
-// Store of it that was closed.
+// bucket returns an address of a folder that OpenStore treats as a bucket, and a channel that gets an element for each
+// closed Store of it.
 func bucket(dir string) (address string, closed <-chan struct{}) {
 	scheme := fmt.Sprintf("followed%d", schemes.Add(1))
 	c := make(chan struct{}, 10)
@@ -65,7 +65,7 @@ func release(t *testing.T, dir string, set saver, err error) {
 	}
 }
 
-// awaitDelta waits until the second release is there, which must have come as a delta.
+// awaitDelta waits for the second release, which must have been loaded as a delta.
 func awaitDelta(t *testing.T, events <-chan releases.Event) {
 	t.Helper()
 	for e := range events {
@@ -153,7 +153,7 @@ func TestFollowExact(t *testing.T) {
 	<-closed
 }
 
-// hanging is a Store that is silent, or answers and is silent then.
+// hanging is a Store that never answers, or stalls after it has answered.
 type hanging struct {
 	buckets.Store
 	stats bool
@@ -172,7 +172,7 @@ func (h hanging) OpenVersion(ctx context.Context, _, _ string, _, _ int64) (io.R
 	return nil, ctx.Err()
 }
 
-// TestFollowHanging: a poll of a bucket that is silent ends as one of a web server does.
+// TestFollowHanging checks that a poll of a bucket that does not answer ends like a poll of a web server.
 func TestFollowHanging(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "list")
 	set, err := bloomery.Build(t.Context(), slices.Values([]string{"a"}), bloomery.Config{Spec: "standard(fpr=0.01)"})

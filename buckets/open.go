@@ -14,10 +14,10 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// tries is the number of times that read begins again because the manifest was replaced meanwhile.
+// tries is the largest number of attempts of read if the manifest is replaced meanwhile.
 const tries = 5
 
-// read reads the manifest and looks for its shards.
+// read reads the manifest and lists its shards.
 func (s *Set) read(ctx context.Context) (*generation, error) {
 	for try := 1; ; try++ {
 		st, err := s.store.Stat(ctx, shard.ManifestName)
@@ -102,8 +102,8 @@ func (s *Set) list(ctx context.Context, g *generation) error {
 	return nil
 }
 
-// commonPrefix returns the prefix that all names have between a and b in the order of shards: names of equal length
-// count up, longer ones begin with other digits.
+// commonPrefix returns the common prefix of all names of shards from a to b. Names of equal length ascend; longer ones
+// begin with other digits.
 func commonPrefix(a, b string) string {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] && a[n] != '-' {
@@ -112,7 +112,7 @@ func commonPrefix(a, b string) string {
 	return a[:n]
 }
 
-// Refresh loads the manifest if it has changed, and reports whether it has. Queries go on meanwhile and use the new
+// Refresh loads the manifest if it has changed, and reports whether it has. Queries continue meanwhile and use the new
 // shards afterwards; shards with the same contents stay in the cache. On error the Set is unchanged. The error wraps
 // filter.ErrMismatch if the new set has another hash function, seed or secret: open it as a new Set.
 func (s *Set) Refresh(ctx context.Context) (changed bool, err error) {
@@ -154,21 +154,21 @@ func (r remote) read(ctx context.Context, offset, length int64) (io.ReadCloser, 
 
 // Options are the options of Open. Zero fields take the default noted beside them.
 type Options struct {
-	// Secret is needed for sets that were built with one.
+	// Secret is needed for sets that were built with a secret.
 	Secret *filter.Secret
-	// CacheBytes limits the size of the cache of shards: of the files in CacheDir, or of the memory that it takes
-	// without one. The shards that queries read at a time must fit: a query waits for room. No shard may be larger.
-	// Trimmed shards take their size in memory besides. Default: 1 GiB.
+	// CacheBytes limits the size of the cache of shards: of the files in CacheDir, or of memory if CacheDir is empty. A
+	// query waits until there is room for its shards. No shard may be larger. Trimmed shards also take their size in
+	// memory. Default: 1 GiB.
 	CacheBytes int64
-	// CacheDir is a folder for fetched shards, which are mapped from there. They stay when the Set is closed, and are
-	// checked and used again when another Set is opened with the folder. A folder belongs to one open Set; everything
-	// else of its kind that is in it is removed. It is created if it does not exist. Default: memory.
+	// CacheDir is a folder for fetched shards, which are mapped from there. They stay when the Set is closed; the next
+	// Set with this folder checks and uses them. Only one open Set may use a folder. Open creates the folder if it does
+	// not exist, and removes cache files of other sets. Default: memory.
 	CacheDir string
 	// Blocks makes queries read only the block of a key, by a request for that range, instead of fetching its shard. It
 	// needs family blocked or blockpartitioned and a bucket with versions of objects. The header of a shard is read and
 	// checked once. A request names the version that the object had when the Set was opened, and an answer of another
-	// length is an error. No checksum in the file covers a block: until Verify has read the set once, and kept checksums,
-	// an answer depends on the service sending what it stores.
+	// length is an error. No checksum in the file covers a block: until Verify has read the set once and kept
+	// checksums, damage during the transfer is not detected.
 	Blocks bool
 	// BlockCacheBytes limits the memory of the cache of blocks. Default: 16 MiB.
 	BlockCacheBytes int64

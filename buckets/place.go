@@ -38,7 +38,7 @@ func (m memory) load(ctx context.Context, key hashSum, bytes int64, f fetcher) (
 	if bytes > math.MaxInt {
 		return nil, fmt.Errorf("%d bytes: %w", bytes, filter.ErrTooLarge)
 	}
-	b := make([]byte, bytes) // the cache has room for it, and the bucket has as many
+	b := make([]byte, bytes) // the cache has reserved this size, and the object has it
 	err := fetch(ctx, m.stats, key, f, func(r io.Reader) error {
 		_, err := io.ReadFull(r, b)
 		return err
@@ -56,12 +56,12 @@ func (m memory) load(ctx context.Context, key hashSum, bytes int64, f fetcher) (
 	return set, nil
 }
 
-// unusable is the error of a shard that has the SHA-256 in the manifest and is no filter of the set all the same.
+// unusable is the error of a shard that has the SHA-256 in the manifest but is not a filter of the set.
 type unusable struct{ error }
 
 func (e *unusable) Unwrap() error { return e.error }
 
-// useless returns err as unusable, unless it is one of the operating system, such as too many open files.
+// useless returns err as unusable, unless it is an error of the operating system, such as too many open files.
 func useless(err error) error {
 	var number syscall.Errno
 	var path *fs.PathError
@@ -71,7 +71,7 @@ func useless(err error) error {
 	return &unusable{err}
 }
 
-// mismatch is the error of a shard whose bytes have another SHA-256. It wraps shard.ErrChanged.
+// mismatch is the error of a shard whose bytes have the wrong SHA-256. It wraps shard.ErrChanged.
 type mismatch struct{ got, want hashSum }
 
 func (e *mismatch) Error() string {
@@ -121,12 +121,12 @@ func (c *counted) Read(p []byte) (int, error) {
 type cacheFolder struct {
 	dir    string
 	files  Store        // of the same folder
-	unlock func() error // of the folder, which an open Set locks
+	unlock func() error // unlocks the folder, which an open Set locks
 	stats  *counters
 }
 
-// Files are named by the key and cacheSuffix. Those that are being fetched have a dot before and temporary and digits
-// behind that.
+// The name of a file is its key and cacheSuffix. During the fetch the name begins with a dot and ends with temporary
+// and digits.
 const (
 	cacheSuffix = ".bloom"
 	temporary   = ".tmp-"
@@ -152,8 +152,8 @@ func (d *cacheFolder) path(key hashSum) string {
 	return filepath.Join(d.dir, hex.EncodeToString(key[:])+cacheSuffix)
 }
 
-// adopt adds the files of an earlier Set to the cache, those that were fetched last first. It removes files that are
-// incomplete, do not belong to a shard of sizes, or have no room. Files with other names it leaves alone.
+// adopt adds the files of an earlier Set to the cache, beginning with the most recently fetched. It removes files that
+// are incomplete, do not belong to a shard in sizes, or do not fit. It leaves files with other names alone.
 func (d *cacheFolder) adopt(c *cache, sizes map[hashSum]int64) error {
 	all, err := os.ReadDir(d.dir)
 	if err != nil {
@@ -221,7 +221,7 @@ func (d *cacheFolder) load(ctx context.Context, key hashSum, bytes int64, f fetc
 	return set, nil
 }
 
-// fetch writes the file of a shard by rename. It does not sync: the file is compared with its key whenever it is
+// fetch writes the file of a shard by rename. It does not sync, since the file is compared with its key whenever it is
 // opened.
 func (d *cacheFolder) fetch(ctx context.Context, key hashSum, bytes int64, f fetcher) error {
 	path := d.path(key)

@@ -11,8 +11,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Contains reports whether key may be in the set. If it is false, the key is absent. It may fetch a shard. If that
-// fails, it is true, and Err returns an error.
+// Contains reports whether key may be in the set. If it is false, the key is absent. It may fetch a shard. If the fetch
+// fails, Contains returns true, and Err returns an error.
 func (s *Set) Contains(key []byte) bool { return s.ContainsHash(s.Hasher().Sum(key)) }
 
 // ContainsString is Contains for a string.
@@ -27,7 +27,8 @@ func (s *Set) ContainsHash(h filter.Hash) bool {
 	return present
 }
 
-// ContainsContext is Contains that ends with ctx and also returns the error. If the answer cannot be known, it is true.
+// ContainsContext is Contains that ends with ctx and also returns the error. If a shard cannot be read, the answer is
+// true.
 func (s *Set) ContainsContext(ctx context.Context, key []byte) (bool, error) {
 	return s.ContainsHashContext(ctx, s.Hasher().Sum(key))
 }
@@ -63,7 +64,7 @@ func (s *Set) hasSlowly(ctx context.Context, g *generation, h filter.Hash) (bool
 func (s *Set) ask(ctx context.Context, g *generation, i int, dst []bool, hs []filter.Hash) error {
 	err := g.damaged(i)
 	switch {
-	case s.cache.base.Err() != nil: // blocks in the cache, too
+	case s.cache.base.Err() != nil: // even if the blocks are in the cache
 		err = ErrClosed
 	case err != nil:
 	case s.blocks != nil:
@@ -114,8 +115,8 @@ func (s *Set) ContainsManyStrings(dst []bool, keys []string) {
 	s.ContainsHashes(dst, hs)
 }
 
-// ContainsManyContext is ContainsMany that ends with ctx and also returns an error, of the first shard that has one.
-// Answers that cannot be known are true, the others are right.
+// ContainsManyContext is ContainsMany that ends with ctx and also returns the error of the first shard that could not
+// be read. The answers for keys of such shards are true; all others are right.
 func (s *Set) ContainsManyContext(ctx context.Context, dst []bool, keys [][]byte) error {
 	h, hs := s.Hasher(), make([]filter.Hash, len(keys))
 	for i, k := range keys {
@@ -155,7 +156,7 @@ func (s *Set) ContainsHashesContext(ctx context.Context, dst []bool, hs []filter
 		err := p.err
 		switch {
 		case err == nil:
-		case s.now.Load() != g: // a Refresh came in between: key by key
+		case s.now.Load() != g: // Refresh has replaced the set meanwhile: ask key by key
 			err = s.askAgain(ctx, b.answers[p.from:p.to], b.hashes[p.from:p.to])
 		default:
 			s.failed(ctx, err)
@@ -173,7 +174,7 @@ func (s *Set) ContainsHashesContext(ctx context.Context, dst []bool, hs []filter
 	return first
 }
 
-// askAgain asks for keys one by one, in the newest generation.
+// askAgain queries keys one by one, in the newest generation.
 func (s *Set) askAgain(ctx context.Context, dst []bool, hs []filter.Hash) (first error) {
 	for i, h := range hs {
 		var err error
@@ -187,12 +188,12 @@ func (s *Set) askAgain(ctx context.Context, dst []bool, hs []filter.Hash) (first
 // batch is a list of keys grouped by shard.
 type batch struct {
 	groups  []group
-	order   []int // the place of a key in the caller's list
+	order   []int // the index of each key in the caller's list
 	hashes  []filter.Hash
 	answers []bool
 }
 
-// group is the keys from from to to, which belong to a shard.
+// group is the range of keys of a batch that belong to one shard.
 type group struct {
 	shard, from, to int
 	err             error

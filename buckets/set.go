@@ -5,7 +5,7 @@
 //	s3://bucket/prefix?region=eu-west-1     S3 and its imitations; import buckets/s3
 //	gs://bucket/prefix                      Google Cloud Storage; import buckets/gcs
 //
-// This package imports no client of a cloud. A program imports the kinds of buckets that it uses for their side effect:
+// This package imports no client of a cloud. A program imports the packages of its clouds for their side effect:
 // buckets/s3, buckets/gcs, or both with buckets/all. Package buckets/cloud makes a Store of every other bucket of
 // gocloud.dev/blob.
 package buckets
@@ -26,8 +26,8 @@ import (
 )
 
 // Set is a sharded set in a bucket. It fetches the shards that queries need, whole, into a cache, or with
-// Options.Blocks single blocks of them. Every shard is read in the version that its object had when the Set was opened,
-// and whole shards are compared with the SHA-256 in the manifest. All methods are safe for concurrent use.
+// Options.Blocks single blocks of them. It reads every shard in the version that its object had when the Set was
+// opened, and compares whole shards with the SHA-256 in the manifest. All methods are safe for concurrent use.
 //
 //	Set.Contains ──► Hasher.Sum ──► shard.Route ──► cache ──► bloomery.Set of the shard
 //	                                  │               └ absent: Store.OpenVersion, once for all who wait
@@ -46,7 +46,7 @@ type Set struct {
 	refresh  sync.Mutex
 }
 
-// generation is a manifest and what the bucket had for it.
+// generation is a manifest and the state of its shards in the bucket.
 type generation struct {
 	manifest *shard.Manifest
 	hasher   filter.Hasher
@@ -57,16 +57,16 @@ type generation struct {
 	sums     []atomic.Pointer[chunks]       // with Options.Blocks; nil until Verify
 }
 
-// fault is why the bytes of a shard could not be used.
+// fault is the reason why the bytes of a shard could not be used.
 type fault struct {
 	wrong *mismatch // of the fetch, or nil
 	err   error
-	final bool // another fetch in this generation brings the same bytes
+	final bool // another fetch in this generation would return the same bytes
 }
 
-// damaged returns the error of a shard that need not be fetched again: one that is no filter of the set, or that two
-// fetches brought with the same wrong bytes. Other errors may pass: a bit that was changed on the way, a full disk, a
-// service that is busy. Each query tries again then, and the clients of the services make pauses.
+// damaged returns the error of a shard that need not be fetched again, because it is not a filter of the set, or
+// because two fetches returned the same wrong bytes. Other errors may be transient: a bit that flipped in transit, a
+// full disk, a busy service. Then each query tries again, and the clients of the services pause between requests.
 func (g *generation) damaged(i int) error {
 	if f := g.faults[i].Load(); f != nil && f.final {
 		return f.err
@@ -82,7 +82,7 @@ func (g *generation) note(i int, err error) {
 		g.faults[i].Store(&fault{err: err, final: true})
 	} else if errors.As(err, &m) {
 		was := g.faults[i].Load()
-		if was == nil || was.wrong != m && !was.final { // all who waited for a fetch come here with its error
+		if was == nil || was.wrong != m && !was.final { // every query that waited for a fetch calls note with its error
 			same := was != nil && was.wrong != nil && was.wrong.got == m.got
 			g.faults[i].CompareAndSwap(was, &fault{m, err, same})
 		}
@@ -90,8 +90,8 @@ func (g *generation) note(i int, err error) {
 }
 
 // Open opens the sharded set at an address; see OpenStore. It reads the manifest and lists the shards: it checks that
-// all are there and have the right size, and fetches none. The error wraps filter.ErrNoManifest if there is no
-// manifest, shard.ErrManifest, or is a *shard.Error that names a shard. Close the Set when done.
+// all exist and have the right size, and fetches none. The error wraps filter.ErrNoManifest if there is no manifest,
+// shard.ErrManifest, or is a *shard.Error that names a shard. Close the Set when done.
 func Open(ctx context.Context, address string, o Options) (*Set, error) {
 	store, err := OpenStore(ctx, address)
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *Set) Manifest() *shard.Manifest {
 // Hasher returns the hash function of the keys. It stays the same until Close.
 func (s *Set) Hasher() filter.Hasher { return s.now.Load().hasher }
 
-// Spec returns the Spec of each shard, as it was asked for.
+// Spec returns the Spec of each shard that the build was given.
 func (s *Set) Spec() filter.Spec { return s.now.Load().manifest.Spec }
 
 // Len returns the number of keys.
@@ -178,9 +178,9 @@ func (s *Set) Info() filter.Info {
 	return i
 }
 
-// Err returns the first error that made a query answer true without knowing, since Open or the last Refresh that found
-// a new manifest: a *shard.Error that names the shard. The end of the context of a query does not count. It also
-// returns an error if a file in the cache folder was overwritten while it was in use, and ErrClosed after Close.
+// Err returns the first error because of which a query returned true, since Open or the last Refresh that found a new
+// manifest: a *shard.Error that names the shard. The end of the context of a query does not count. It also returns an
+// error if a file in the cache folder was overwritten while it was in use, and ErrClosed after Close.
 func (s *Set) Err() error {
 	if err := s.fault.Load(); err != nil {
 		return *err
@@ -229,16 +229,16 @@ func (r remote) check(set *bloomery.Set) error {
 	return nil
 }
 
-// counters count what a Set has done.
+// counters count the operations of a Set.
 type counters struct {
 	hits, misses, fetches, bytes, evictions, failures atomic.Int64
 	blockHits, blockReads                             atomic.Int64
 }
 
-// Stats says what a Set has done since Open.
+// Stats has counts of the operations of a Set since Open.
 type Stats struct {
 	Hits      int64 // uses of a shard that was in the cache; a batch counts once for each shard
-	Misses    int64 // uses of a shard that was not, or not yet
+	Misses    int64 // uses of a shard that was not in the cache, or not yet
 	Fetches   int64 // shards that were fetched, in part or completely
 	Evictions int64 // shards that left the cache
 	BlockHits int64 // keys whose block was in the cache of blocks
@@ -246,13 +246,13 @@ type Stats struct {
 	BlockReads int64
 	Bytes      int64 // received, of shards and blocks
 	Failures   int64 // shards or blocks that could not be read when a query needed them
-	// CacheBytes is the size of the cache of shards now, with the room of shards that are being fetched. CacheShards is
-	// the number of shards that are loaded now.
+	// CacheBytes is the current size of the cache of shards, including the room for running fetches. CacheShards is the
+	// number of shards that are currently loaded.
 	CacheBytes  int64
 	CacheShards int
 }
 
-// Stats returns what the Set has done since Open.
+// Stats returns the counts of operations since Open.
 func (s *Set) Stats() Stats {
 	c := &s.counters
 	bytes, shards := s.cache.resident()

@@ -78,7 +78,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestFaults asks from many goroutines, with room for three shards, while a third of the reads fail or are damaged.
+// TestFaults queries from many goroutines, with room for three shards, while a third of the reads fail or are damaged.
 func TestFaults(t *testing.T) {
 	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 16})
 	bytes := int64(local.Manifest().Bytes()) / 16 * 3
@@ -167,7 +167,7 @@ func TestExceptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Not by Save, which leaves the files of sharded sets alone. The Set has mapped the file: replace it.
+	// Save does not change files of sharded sets, and the Set has mapped the file, so replace it.
 	if err := errors.Join(os.Remove(path), os.WriteFile(path, file, 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ var (
 	}
 }
 
-// BenchmarkHas asks for keys whose shards or blocks are in the cache, beside the local set.
+// BenchmarkHas queries keys whose shards or blocks are in the cache, and compares with the local set.
 func BenchmarkHas(b *testing.B) {
 	dir, local := storetest.Build(b, 100_000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 16})
 	hs := make([]filter.Hash, 4096)

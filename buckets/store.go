@@ -19,14 +19,14 @@ import (
 // Store is a distribute.Store that can read one version of an object.
 type Store interface {
 	distribute.Store
-	// OpenVersion is Open for the version of the object that Stat or List reported. If the object is another one now,
-	// the error wraps ErrReplaced, or fs.ErrNotExist if it was removed. The empty version means any.
+	// OpenVersion is Open for the version of the object that Stat or List reported. If the object was replaced, the
+	// error wraps ErrReplaced, or fs.ErrNotExist if it was removed. The empty version means any version.
 	OpenVersion(ctx context.Context, name, version string, offset, length int64) (io.ReadCloser, error)
 	// Close releases connections.
 	Close() error
 }
 
-// ErrReplaced means that an object is not the version that was asked for: it was replaced since.
+// ErrReplaced means that an object no longer has the requested version.
 var ErrReplaced = errors.New("the object was replaced since it was listed")
 
 // Opener opens a bucket. The path of the URL is the prefix of all names.
@@ -37,8 +37,8 @@ var openers = struct {
 	byScheme map[string]Opener
 }{byScheme: map[string]Opener{}}
 
-// Register makes OpenStore use open for the URLs of a scheme. The packages of the kinds of buckets call it. It panics
-// if the scheme has an Opener.
+// Register makes OpenStore use open for the URLs of a scheme. Packages such as buckets/s3 call it. It panics if the
+// scheme already has an Opener.
 func Register(scheme string, open Opener) {
 	openers.Lock()
 	defer openers.Unlock()
@@ -49,7 +49,7 @@ func Register(scheme string, open Opener) {
 }
 
 // OpenStore opens the bucket, the prefix of a bucket, or the folder of a URL. Text without a scheme is the path of a
-// folder. The bucket must exist, a folder need not. No request is sent to a bucket.
+// folder. A bucket must exist; a folder need not. OpenStore sends no request to a bucket.
 func OpenStore(ctx context.Context, address string) (Store, error) {
 	scheme, _, ok := strings.Cut(address, "://")
 	if !ok {
@@ -97,10 +97,10 @@ func filePath(u *url.URL) (string, error) {
 	return filepath.FromSlash(path), nil
 }
 
-// Split divides the address of objects into the address of a Store and a pattern for distribute.NewPlan in it: the
-// names from the first part of the path on that has one of *[\. Without one, the pattern is the last part of the path,
-// with the slash at its end if there is one. It is empty for a whole bucket. In URLs ? begins the parameters, so
-// patterns cannot have it there.
+// Split divides the address of objects into the address of a Store and a pattern for distribute.NewPlan. The pattern
+// begins at the first part of the path that contains one of *[\. If there is none, the pattern is the last part of the
+// path, with a slash at its end if the path has one. It is empty for a whole bucket. In URLs, ? begins the parameters,
+// so patterns cannot contain it.
 //
 //	s3://logs/2026/*.gz?region=eu-west-1   s3://logs/2026/?region=eu-west-1, *.gz
 //	/data/a/keys.txt                       /data/a/, keys.txt
@@ -135,14 +135,14 @@ func Split(address string) (store, pattern string) {
 	return store, path[cut:]
 }
 
-// Folder returns the Store of a folder: distribute.Dir, with its Lock and Rename. It is not gocloud.dev/blob/fileblob,
-// whose listing leaves out folders that it may not read, which would lose keys in silence, whose files are not synced,
-// and which takes no names that end with .attrs.
+// Folder returns the Store of a folder: distribute.Dir, with its Lock and Rename. It does not use
+// gocloud.dev/blob/fileblob: its listing silently skips unreadable folders, which would lose keys, it does not sync
+// files, and it refuses names that end with .attrs.
 func Folder(path string) Store { return folder{distribute.Dir(path)} }
 
 type folder struct{ distribute.Store }
 
-// locker and renamer are what the Store of a folder can do, too.
+// locker and renamer are optional methods of a Store that the Store of a folder has.
 type locker interface {
 	Lock(ctx context.Context) (unlock func() error, err error)
 }
@@ -151,7 +151,8 @@ type renamer interface {
 	Rename(ctx context.Context, from, to []string) error
 }
 
-// lockWithin locks a folder, and waits at most that long for another process. ok is false if that still has the lock.
+// lockWithin locks a folder, and waits at most that long for another process. ok is false if the other process still
+// has the lock.
 func lockWithin(ctx context.Context, f locker, wait time.Duration) (unlock func() error, ok bool, err error) {
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -162,8 +163,8 @@ func lockWithin(ctx context.Context, f locker, wait time.Duration) (unlock func(
 	return unlock, err == nil, err
 }
 
-// OpenVersion opens the file first and looks at its version then: if the path has the version afterwards, so has the
-// open file, unless the same version was put back.
+// OpenVersion first opens the file and then checks the version of the path: if it is right, the open file has this
+// version, unless the same version was restored in between.
 func (f folder) OpenVersion(ctx context.Context, name, version string, offset, length int64) (io.ReadCloser, error) {
 	return OpenChecked(ctx, f.Store, name, version, offset, length)
 }

@@ -4,5 +4,5 @@ package buckets_test
 
 import "syscall"
 
-// The folders of tests are such that a follower accepts them, whatever the umask of the user is.
+// Set a umask with which followers accept the folders of tests.
 func init() { syscall.Umask(0o022) }

@@ -34,7 +34,7 @@ func (s *Set) Verify(ctx context.Context, progress func(bytes int64)) error {
 			to, keep = sums, func() {
 				sums.end()
 				r.g.sums[r.shard].Store(sums)
-				s.blocks.forget(r.g, r.shard) // they were not compared
+				s.blocks.forget(r.g, r.shard) // cached blocks were not compared
 			}
 		}
 		err := fetch(ctx, &s.counters, r.entry().SHA256, r, func(in io.Reader) error {
@@ -93,11 +93,10 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// Download makes the set the one in a folder, which bloomery.Open takes: it compares all shards with the manifest, and
-// writes the manifest last. Shards that are there are kept if they have the right contents, and shards that were
-// written stay after an error, so Download can be repeated. The folder must not have the manifest of another set. If
-// another process builds or changes a set there and does not end soon, the error wraps filter.ErrLocked. progress is
-// called as by Verify.
+// Download copies the set to a folder for bloomery.Open. It compares all shards with the manifest, and writes the
+// manifest last. It keeps existing shards with the right contents, and after an error the written shards stay, so
+// Download can be repeated. The folder must not have the manifest of another set. If another process builds or changes
+// a set there and does not end soon, the error wraps filter.ErrLocked. progress is called as in Verify.
 func (s *Set) Download(ctx context.Context, dir string, progress func(bytes int64)) (err error) {
 	to := Folder(dir)
 	unlock, ok, err := lockWithin(ctx, to.(locker), lockWait)
@@ -159,8 +158,9 @@ func manifestIn(ctx context.Context, dir Store) (*shard.Manifest, error) {
 // shardNames matches the file names of shards.
 var shardNames = regexp.MustCompile(`^[0-9]+-of-[0-9]+(\.[0-9a-z]+)?\.bloom$`)
 
-// removeLeftovers removes shards that an interrupted Download of another version of the set has left. A folder without
-// a manifest that has other files is not one of a set: nothing is removed there. What cannot be removed does no harm.
+// removeLeftovers removes shards that an interrupted Download of another version of the set has left. It removes
+// nothing from a folder that has other files and no manifest, since it is not the folder of a set. It ignores errors:
+// leftover files do no harm.
 func removeLeftovers(ctx context.Context, dir Store, m *shard.Manifest, isSet bool) {
 	named := map[string]bool{shard.ManifestName: true}
 	for _, e := range m.Shards {
@@ -183,7 +183,7 @@ func removeLeftovers(ctx context.Context, dir Store, m *shard.Manifest, isSet bo
 	}
 }
 
-// sameText reports whether two manifests are written as the same bytes.
+// sameText reports whether two manifests have the same bytes.
 func sameText(a, b *shard.Manifest) (bool, error) {
 	var one, two bytes.Buffer
 	_, err := a.WriteTo(&one)

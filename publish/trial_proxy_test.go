@@ -26,7 +26,7 @@ import (
 
 // evil is a proxy between a follower and its publisher that attacks the follower without having a key.
 type evil struct {
-	own, other, stranger string   // folders of the list, of another list with the same key, and of a list with another key
+	own, other, stranger string   // folders: the list, another list with the same key, one with another key
 	texts                [][]byte // all release.json of the list
 
 	mu     sync.Mutex

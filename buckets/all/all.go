@@ -1,4 +1,4 @@
-// Package all registers every kind of bucket that this module has with package buckets: S3 and Google Cloud Storage.
+// Package all registers all clouds of this module with package buckets: S3 and Google Cloud Storage.
 package all
 
 import (

@@ -20,32 +20,32 @@ import (
 	"github.com/bloomery/bloomery/distribute"
 )
 
-// cleanTime limits what Driver.Started returns: a canceled write must end soon.
+// cleanTime limits the time of the function that Driver.Started returns: a canceled write must end soon.
 const cleanTime = 3 * time.Second
 
-// Driver is what a kind of bucket adds to gocloud.dev/blob: versions of objects, such as ETags and generations. Every
-// field may be nil.
+// Driver adds support for the versions of objects in one kind of bucket, such as ETags and generations, to
+// gocloud.dev/blob. Every field may be nil.
 type Driver struct {
 	// Listed returns the version of a listed object, Stat the version in its attributes, and Opened the version of an
 	// open object. By default they are the MD5 or the time of modification and the size, the ETag, and none.
 	Listed func(*blob.ListObject) string
 	Stat   func(*blob.Attributes) string
 	Opened func(*blob.Reader) string
-	// Pin changes a request so that it reads this version or fails; see blob.ReaderOptions.BeforeRead. The version is
-	// empty if any will do. By default a pinned read asks for the attributes after it has opened the object.
+	// Pin changes a request so that it reads this version or fails; see blob.ReaderOptions.BeforeRead. An empty version
+	// means any version. By default a pinned read requests the attributes after it has opened the object.
 	Pin func(version string, as func(any) bool) error
 	// If changes a write so that it replaces this version or fails with gcerrors.FailedPrecondition; see
-	// blob.WriterOptions.BeforeWrite. By default WriteIf asks for the attributes before it writes, so that two writers
-	// who replace a version at the same moment do not see each other. Those who create an object always do.
+	// blob.WriterOptions.BeforeWrite. By default WriteIf requests the attributes before it writes, so that two writers
+	// that replace a version at the same moment may both succeed. If two writers create an object, only one succeeds.
 	If func(version string, as func(any) bool) error
-	// Started sees every write before it begins; see blob.WriterOptions.BeforeWrite. It returns a function that removes
-	// what a failed write left behind, or nil. By default nothing is removed.
+	// Started is called before every write; see blob.WriterOptions.BeforeWrite. It returns a function that removes what
+	// a failed write left behind, or nil. By default nothing is removed.
 	Started func(as func(any) bool) (failed func(ctx context.Context, err error))
 	// Lost reports whether the error of a write may come from a request that was repeated because its answer was lost,
-	// after the object was made. If the object then has the bytes that were written, the write has succeeded: it is
-	// read to see that. By default no error is one.
+	// after the object was made. WriteIf then reads the object; if it has the written bytes, the write has succeeded.
+	// By default no error is such an error.
 	Lost func(error) bool
-	// Page is the number of objects that are asked for at once. Default: 1000.
+	// Page is the number of objects per request of a listing. Default: 1000.
 	Page int
 }
 
@@ -61,8 +61,8 @@ func New(b *blob.Bucket, prefix string, d Driver) buckets.Store {
 	return &store{b, prefix, d}
 }
 
-// Prefix returns the prefix of New that the path of a URL means: its text between the first slash and the end, with one
-// slash at the end.
+// Prefix returns the prefix for New from the path of a URL: the path without the first slash, with one slash at the
+// end.
 func Prefix(u *url.URL) string {
 	p := strings.Trim(u.Path, "/")
 	if p != "" {
@@ -136,7 +136,7 @@ func (s *store) List(ctx context.Context, prefix string) iter.Seq2[distribute.Ob
 			for _, o := range page {
 				name, ok := strings.CutPrefix(o.Key, s.prefix)
 				if !ok || !fs.ValidPath(name) || name == "." {
-					continue // no name that Open takes: the mark of a folder, a/
+					continue // the mark of a folder, such as a/, which Open does not accept
 				}
 				if !yield(distribute.Object{Name: name, Size: o.Size, Version: s.driver.Listed(o)}, nil) {
 					return
@@ -170,7 +170,7 @@ func (s *store) WriteIf(ctx context.Context, name, version string, write func(io
 	return err
 }
 
-// replaced returns the error of WriteIf about an object that is not the version that it should be.
+// replaced returns the error of WriteIf about an object that has another version than expected.
 func replaced(op, name string, err error) error {
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, buckets.ErrReplaced) {
 		return &fs.PathError{Op: op, Path: name, Err: fs.ErrExist}

@@ -14,9 +14,8 @@ import (
 	"github.com/bloomery/bloomery/buckets"
 )
 
-// The clients of the clouds repeat requests that fail before an answer begins. An answer that breaks off is an error of
-// Read: the client of GCS resumes by itself and the client of S3 does not, so the reader below does if the Driver has
-// Opened.
+// The clients of the clouds repeat requests that fail before an answer begins. A broken answer is an error of Read: the
+// client of GCS resumes by itself, the client of S3 does not, so the reader below resumes if the Driver has Opened.
 const (
 	resumes   = 5 // without a byte in between
 	firstWait = 100 * time.Millisecond
@@ -42,7 +41,7 @@ func (s *store) OpenVersion(
 	}
 	if err := r.open(); err != nil {
 		if o, e := s.Stat(ctx, name); e == nil && offset >= o.Size && (version == "" || version == o.Version) {
-			return io.NopCloser(strings.NewReader("")), nil // services refuse ranges behind the end
+			return io.NopCloser(strings.NewReader("")), nil // services refuse ranges after the end
 		}
 		return nil, err
 	}
@@ -66,7 +65,7 @@ type reader struct {
 	name    string
 	key     string
 	version string
-	at, end int64 // of the rest; end -1: unknown
+	at, end int64 // range of the rest; end -1: unknown
 	resume  bool
 	from    *blob.Reader
 	failed  int // times in a row
@@ -146,7 +145,7 @@ func (r *reader) fault(err error) error {
 
 func (r *reader) Close() error { return r.from.Close() }
 
-// written is the size and the hash of what was written to an object.
+// written is the size and the hash of the bytes written to an object.
 type written struct {
 	sum  maphash.Hash
 	size int64
@@ -157,7 +156,7 @@ func (w *written) Write(p []byte) (int, error) {
 	return w.sum.Write(p)
 }
 
-// there reports whether an object has the bytes that were written. It reads the whole object.
+// there reports whether an object has the written bytes. It reads the whole object.
 func (s *store) there(ctx context.Context, name string, w *written) bool {
 	o, err := s.Stat(ctx, name)
 	if err != nil || o.Size != w.size {

@@ -24,8 +24,8 @@ import (
 func TestLate(t *testing.T) { storetest.Late(t, open(t, fakes3.New(t), "sets/late")) }
 
 // TestDistribute builds a set from plain and compressed objects of a bucket into the bucket, while some answers break
-// off and some requests are refused: a step that fails is repeated. The files are the same as from Build, byte for
-// byte.
+// off and some requests are refused: a step that fails is repeated. The files must be byte-identical to the files of
+// Build.
 func TestDistribute(t *testing.T) { distributed(t, fakes3.New(t)) }
 
 func distributed(t *testing.T, f server) {

@@ -3,8 +3,8 @@
 // Credentials and region come from the environment, as for every program with the SDK of AWS. The URL takes the
 // parameters of gocloud.dev/blob/s3blob, among them region=, profile=, endpoint=, use_path_style=true and
 // anonymous=true. Versions are ETags. A distributed build needs a service that obeys If-None-Match and If-Match in PUT
-// and in the completion of uploads in parts, as S3 does since 2024: one that ignores them lets a late worker replace a
-// shard.
+// and in the completion of uploads in parts, like S3 since 2024: a service that ignores them lets a late worker replace
+// a shard.
 package s3
 
 import (
@@ -61,7 +61,8 @@ func New(b *blob.Bucket, prefix string) buckets.Store {
 			if version != "" {
 				in.IfMatch = aws.String(version)
 			}
-			// Else the SDK writes a line to the log for every object without a checksum of its own, and every range.
+			// Otherwise the SDK writes a line to the log for every object without its own checksum, and for every
+			// range.
 			*options = append(*options, func(o *api.Options) { o.DisableLogOutputChecksumValidationSkipped = true })
 			return nil
 		},
@@ -81,15 +82,15 @@ func New(b *blob.Bucket, prefix string) buckets.Store {
 			}
 			return func(ctx context.Context, err error) { abort(ctx, client, in, err) }
 		},
-		Lost: func(err error) bool { // the completion of an upload in parts that is completed already
+		Lost: func(err error) bool { // the completion of an upload in parts that is already complete
 			var answer interface{ ErrorCode() string }
 			return errors.As(err, &answer) && answer.ErrorCode() == "NoSuchUpload"
 		},
 	})
 }
 
-// abort removes the parts of an upload that failed, which are stored, and cost money, until somebody removes them. The
-// SDK does so itself unless the context of the upload is done: then it asks with that context.
+// abort removes the parts of a failed upload, which otherwise stay and cost money. The SDK removes them itself, but
+// with the context of the upload, which fails if this context is done.
 func abort(ctx context.Context, client *api.Client, in *transfermanager.UploadObjectInput, err error) {
 	var upload transfermanager.MultipartUploadError
 	if !errors.As(err, &upload) {

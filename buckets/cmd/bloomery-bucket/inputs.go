@@ -17,7 +17,7 @@ import (
 const stdio = "-"
 
 const (
-	// batchKeys is the largest number of keys that are asked for at once: enough to fetch from many shards at a time.
+	// batchKeys is the largest number of keys per query: enough to fetch many shards at a time.
 	batchKeys = 1 << 14
 	// maxLine is the largest length of a line in bytes.
 	maxLine = 1 << 20
@@ -29,7 +29,7 @@ type inputs struct {
 	stdin io.Reader
 }
 
-// inputs returns the inputs with these paths, or standard input without one. It checks that the files exist.
+// inputs returns the inputs with these paths, or standard input if there are none. It checks that the files exist.
 func (a *app) inputs(paths []string) (inputs, error) {
 	in := inputs{paths, a.stdin}
 	if len(paths) == 0 {
@@ -53,8 +53,8 @@ func (a *app) inputs(paths []string) (inputs, error) {
 	return in, nil
 }
 
-// notOutput returns an error if standard output goes to the file of an input: appended lines would be read again,
-// without an end.
+// notOutput returns an error if standard output goes to the file of an input: appended lines would be read again in an
+// endless loop.
 func (in inputs) notOutput(stdout io.Writer) error {
 	out, err := statOf(stdout)
 	if err != nil || !out.Mode().IsRegular() {
@@ -83,7 +83,7 @@ func statOf(file any) (fs.FileInfo, error) {
 	return f.Stat()
 }
 
-// each calls ask with the keys of all inputs, in order. It returns the cause of ctx when that ends, also while it waits
+// each calls ask with the keys of all inputs, in order. It returns the cause of ctx when ctx ends, even while it waits
 // for an input.
 func (in inputs) each(ctx context.Context, ask func(keys [][]byte) error) error {
 	done := make(chan error, 1)
@@ -122,8 +122,8 @@ func (in inputs) read(ctx context.Context, path string, ask func(keys [][]byte) 
 	return nil
 }
 
-// readKeys calls ask with the lines of r, without their ends (LF or CR LF) and without empty ones. It asks as soon as
-// there is nothing more to read at once, so that a program that writes keys to a pipe gets their answers.
+// readKeys calls ask with the lines of r, without line endings (LF or CR LF) and empty lines. It calls ask as soon as a
+// read would block, so that a program that writes keys to a pipe gets their answers.
 func readKeys(ctx context.Context, r io.Reader, ask func(keys [][]byte) error) error {
 	lines := bufio.NewReaderSize(r, maxLine+2)
 	magic, _ := lines.Peek(3)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// TestInputs reads plain and compressed inputs in order, and refuses what is no list of lines.
+// TestInputs reads plain and compressed inputs in order, and checks that other files are refused.
 func TestInputs(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, content []byte) string {

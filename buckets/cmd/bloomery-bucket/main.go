@@ -171,7 +171,7 @@ func (a *app) report(v any, text string, args ...any) error {
 	return err
 }
 
-// progress is a line on the terminal about work of a known number of bytes, from two seconds after its begin on.
+// progress is a line on the terminal about work of a known number of bytes. It appears after two seconds.
 type progress struct {
 	done atomic.Int64
 	stop func()

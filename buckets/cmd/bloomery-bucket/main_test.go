@@ -56,7 +56,7 @@ func TestScripts(t *testing.T) {
 	}})
 }
 
-// TestReadSecret: a file without an end is not read whole, and a folder is an error.
+// TestReadSecret checks that an endless file is not read whole, and that a folder is an error.
 func TestReadSecret(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "secret")

@@ -42,7 +42,8 @@ type upload struct {
 	data        []byte
 }
 
-// store stores an object, and answers, unless it has not the generation match, 0 if it must not exist.
+// store stores an object and answers the request. If match is set, the object must have this generation; 0 means that
+// it must not exist.
 func (s *Server) store(w http.ResponseWriter, name, match string, data []byte) {
 	if match != "" && match != strconv.FormatInt(s.objects[name].generation, 10) {
 		w.WriteHeader(http.StatusPreconditionFailed)

@@ -14,10 +14,10 @@ import (
 	api "github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// A Behaviour is something that S3 does, in words for a reader.
+// A Behaviour describes a behaviour of S3 in words.
 type Behaviour string
 
-// What Measure looks at.
+// The behaviours that Measure tests.
 const (
 	CreatesOnce      Behaviour = "`PUT` obeys `If-None-Match`"
 	Replaces         Behaviour = "`PUT` obeys `If-Match`"
@@ -43,7 +43,8 @@ const (
 	ChecksSignature  Behaviour = "refuses a wrong signature"
 )
 
-// probes are in the order of the table in README.md. A probe returns an error that says what the server does instead.
+// probes are in the order of the table in README.md. A probe returns an error that describes what the server does
+// instead.
 var probes = []struct {
 	Behaviour
 	do func(*prober) error
@@ -119,7 +120,7 @@ type prober struct {
 	there  *string
 }
 
-// Behaviours returns all that Measure looks at, in the order of the table in README.md.
+// Behaviours returns the behaviours that Measure tests, in the order of the table in README.md.
 func Behaviours() (all []Behaviour) {
 	for _, p := range probes {
 		all = append(all, p.Behaviour)
@@ -127,11 +128,11 @@ func Behaviours() (all []Behaviour) {
 	return all
 }
 
-// Races are the behaviours of which Measure may miss that a server lacks them: a second winner is a matter of chance.
+// Races are the behaviours that Measure may report although a server lacks them: a second winner is a matter of chance.
 var Races = []Behaviour{Atomic, AtomicReplace, AtomicParts}
 
-// Measure tries each Behaviour at the server, without the proxy, and returns those that it lacks, each with what it
-// does instead. It removes what it wrote.
+// Measure tests each Behaviour of the server, without the proxy, and returns the missing ones, each with what the
+// server does instead. It removes the objects that it wrote.
 func (s *Server) Measure(t testing.TB) map[Behaviour]error {
 	t.Helper()
 	p := &prober{s, t.Context(), s.Client, &s.Bucket, aws.String("measured")}
@@ -172,7 +173,7 @@ func (p *prober) refuses(err error) error {
 	return p.same()
 }
 
-// same returns nil if the object is as Measure has written it.
+// same returns nil if the object is unchanged since Measure wrote it.
 func (p *prober) same() error {
 	got, err := p.c.GetObject(p.ctx, &api.GetObjectInput{Bucket: p.bucket, Key: p.there})
 	if err != nil {

@@ -200,7 +200,7 @@ func (p *prober) replaceRace() error {
 	return nil
 }
 
-// together calls all at the same moment and returns nil if one of them wins, and the others are refused.
+// together calls all functions at the same moment and returns nil if exactly one succeeds and the others are refused.
 func together(all []func() error) error {
 	var wg sync.WaitGroup
 	errs, begin := make([]error, len(all)), make(chan struct{})

@@ -3,9 +3,10 @@
 // test creates a bucket there and removes it. Without an endpoint the test is skipped. The program eval/s3servers/run
 // starts servers and runs these tests against them.
 //
-// Measure tells what a server does as S3 does. No server throttles requests, breaks answers off or is slow: the proxy
-// in front of them makes the first two, and loses answers. These are not tested: 409 ConditionalRequestConflict, which
-// S3 returns if an object is removed during a conditional write, policies, quotas, several machines, and failures.
+// Measure reports which behaviours of S3 a server has. The servers never throttle requests or break answers off, so a
+// proxy in front of them does, and also loses answers. Not tested are slow answers, 409 ConditionalRequestConflict,
+// which S3 returns if an object is removed during a conditional write, policies, quotas, several machines, and
+// failures.
 package reals3
 
 import (
@@ -39,7 +40,7 @@ var (
 const install = "NOT RUN against a real server of S3. In the folder eval: " +
 	"go run ./s3servers/run -server s3proxy,s3mock go -C ../buckets test ./s3 -run TestReal"
 
-// Server is an empty bucket of a server, behind a proxy that counts requests and makes faults.
+// Server is an empty bucket of a server, behind a proxy that counts requests and injects faults.
 type Server struct {
 	Name   string // -s3-name
 	Bucket string
@@ -145,7 +146,7 @@ func (s *Server) handler(to *url.URL) http.Handler {
 			}
 			w.WriteHeader(http.StatusBadGateway)
 		},
-		FlushInterval: -1, // what comes before a cut arrives
+		FlushInterval: -1, // bytes before a cut must arrive
 		ErrorLog:      log.New(io.Discard, "", 0),
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -244,7 +245,7 @@ func (s *Server) Abort(t testing.TB) {
 	}
 }
 
-// remove removes the bucket of a server that goes on running.
+// remove removes the bucket of a server that continues to run.
 func (s *Server) remove(t testing.TB) {
 	ctx := context.Background()
 	pages := api.NewListObjectsV2Paginator(s.Client, &api.ListObjectsV2Input{Bucket: &s.Bucket})
