@@ -187,8 +187,8 @@ func CheckShards(shards int, keys uint64) error {
 	return nil
 }
 
-// keysPerShard is the largest mean number of keys of a shard that AutoShards chooses: a shard of 8 MiB has 16 bits a
-// key then, and a build of it takes about 100 MiB.
+// keysPerShard is the largest mean number of keys of a shard that AutoShards chooses: at 16 bits per key such a shard
+// has 8 MiB, and its build takes about 100 MiB.
 const keysPerShard = 1 << 22
 
 // AutoShards returns the number of shards of a set of these keys: the smallest with at most keysPerShard keys a shard

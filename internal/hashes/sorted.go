@@ -131,10 +131,9 @@ func (k *Sorted) sort(ctx context.Context) error {
 	return nil
 }
 
-// Finish sorts the hashes and returns their number: that of distinct hashes, or with Copies that of all.
-// Without a file it sorts in place: the peak is 17 bytes a hash, 1 MiB, and 1 MiB for each worker. With a file it
-// writes the last run and, unless Copies is set, reads all of them once. If ctx ends before it is done, it returns
-// ctx.Err().
+// Finish sorts the hashes and returns the number of distinct hashes, or with Copies the number of all hashes. Without a
+// file it sorts in place: the peak is 17 bytes per hash, 1 MiB, and 1 MiB per worker. With a file it writes the last
+// run and, unless Copies is set, reads all of them once. If ctx ends before it is done, it returns ctx.Err().
 func (k *Sorted) Finish(ctx context.Context) (n uint64, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -177,8 +176,8 @@ func (k *Sorted) finish(ctx context.Context) (n uint64, err error) {
 // Each calls f once for each part that has hashes, with the hashes of the part in order. part must be monotonic: it
 // must not decrease from one hash to the next.
 //
-// f must not change the hashes. It may keep them and hand them to other goroutines: hashes from the file, and those
-// that are not in one piece in memory, are a copy made for this call; the others lie in the array itself.
+// f must not change the hashes, but may keep them and pass them to other goroutines. They are a copy made for this call
+// if they come from the file or are not contiguous in memory; otherwise they are a part of the array itself.
 //
 // Each returns the first error of f, or ctx.Err() if ctx ended before a call of f. Several Each may run at once; with a
 // file, each of them takes memory for its own buffers.
@@ -191,9 +190,9 @@ func (k *Sorted) Each(
 	})
 }
 
-// Change replaces each hash h by form(h), which must be another one for each hash, and sorts the hashes again. It may
-// be called after Finish when no other method runs, unless there is a file. If ctx ends first, it returns ctx.Err(),
-// and so does every later method except Close. Parts that were returned before are not valid any more.
+// Change replaces each hash h by form(h), which must be different for each hash, and sorts the hashes again. It may be
+// called after Finish when no other method runs, unless there is a file. If ctx ends first, it returns ctx.Err(), and
+// so does every later method except Close. Earlier Parts become invalid.
 func (k *Sorted) Change(ctx context.Context, form func(filter.Hash) filter.Hash) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -214,8 +213,8 @@ func (k *Sorted) Change(ctx context.Context, form func(filter.Hash) filter.Hash)
 	return k.err
 }
 
-// Blocks calls f with all hashes in order, as Each gives them, in blocks of at most 64 KiB, for a family that takes
-// them one by one. f must neither change a block nor keep it. Errors are those of Each.
+// Blocks calls f with all hashes in order, in blocks of at most 64 KiB, for a family that takes them one by one. f must
+// neither change a block nor keep it. It returns the errors of Each.
 func (k *Sorted) Blocks(ctx context.Context, f func(hs []filter.Hash) error) error {
 	a, r, err := k.content()
 	if err != nil {
@@ -266,7 +265,7 @@ func (k *Sorted) Close() error {
 	return k.runs.close()
 }
 
-// Part is the hashes of a part. It is safe for concurrent use and stays valid, also after Close.
+// Part has the hashes of a part. It is safe for concurrent use and stays valid, also after Close.
 type Part struct {
 	Number uint64 // what the function of Parts returned for the hashes
 	array  *array
@@ -303,7 +302,7 @@ func (k *Sorted) Parts(ctx context.Context, part func(filter.Hash) uint64, f fun
 		for ; last+step < a.n && part(*a.at(last + step)) == p; step *= 2 {
 			last += step
 		}
-		// The part ends behind last, and before last+step if that is another one.
+		// The part ends after last, and before last+step if that hash is in another part.
 		more := min(last+step, a.n) - last - 1
 		hi = last + 1 + sort.Search(more, func(i int) bool { return part(*a.at(last + 1 + i)) != p })
 		if err := give(Part{p, &a, lo, hi}); err != nil {
@@ -313,7 +312,7 @@ func (k *Sorted) Parts(ctx context.Context, part func(filter.Hash) uint64, f fun
 	return nil
 }
 
-// Intake is the part of a builder that takes keys. A Builder that embeds it is a family.Gatherer.
+// Intake is the part of a builder that gathers keys. A Builder that embeds it is a family.Gatherer.
 type Intake struct {
 	family.BuildOptions
 	Keys   *Sorted

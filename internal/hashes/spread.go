@@ -26,7 +26,7 @@ const (
 type spreader struct {
 	ctx   context.Context
 	equal atomic.Bool // some hashes are equal
-	// table is the pages of the sorted array. The worker of a bucket sets the pages that begin in the range of the
+	// table has the pages of the sorted array. The worker of a bucket sets the pages that begin in the range of the
 	// bucket. A page with hashes of two buckets is set before any of them is sorted.
 	table []*page
 
@@ -43,7 +43,7 @@ type spreadWorker struct {
 	piles  piles // of the first step
 }
 
-// pile is n hashes in no order. All pages but the last one are full.
+// pile has n hashes in no order. All pages except the last one are full.
 type pile struct {
 	pages []*page
 	last  *page
@@ -65,8 +65,8 @@ func hashesOf(ps []pile) iter.Seq[[]filter.Hash] {
 	}
 }
 
-// sortPages is sort for an array with pages. Besides the room of each worker it takes these further pages: one for each
-// bucket and worker, together at most a sixteenth of the memory of the hashes, and one for each bucket.
+// sortPages is sort for an array with pages. Besides the room of each worker it takes one page per bucket and worker,
+// together at most a sixteenth of the memory of the hashes, and one page per bucket.
 func (a *array) sortPages(ctx context.Context, workers int) (equal bool, err error) {
 	used := (a.n + pageLen - 1) / pageLen
 	s := &spreader{ctx: ctx, table: make([]*page, used), free: append([]*page(nil), a.pages[used:]...)}
@@ -127,7 +127,7 @@ func (w *spreadWorker) take() *page {
 	return p
 }
 
-// spread moves the first n hashes of a page to the piles of their digits. The page is free then.
+// spread moves the first n hashes of a page to the piles of their digits and frees the page.
 func (w *spreadWorker) spread(d digit, to *piles, from *page, n int) {
 	for i := range from[:n] {
 		h := &from[i]
@@ -143,8 +143,8 @@ func (w *spreadWorker) spread(d digit, to *piles, from *page, n int) {
 	w.own = append(w.own, from)
 }
 
-// place returns where each bucket begins, the first one at a place of the sorted array, and sets the pages with hashes
-// of two buckets.
+// place returns the positions in the sorted array at which the buckets begin, the first one at at, and sets the pages
+// with hashes of two buckets.
 func (w *spreadWorker) place(at int, buckets [][]pile) (begins []int) {
 	for _, bucket := range buckets {
 		if at%pageLen != 0 && at/pageLen < len(w.table) && w.table[at/pageLen] == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// DefaultMemory is the memory limit in bytes of a ByShard or Raw that is made with none.
+// DefaultMemory is the default memory limit in bytes of a ByShard or Raw.
 const DefaultMemory = 64 << 20
 
 // hashSize is the number of bytes of a hash, in memory and in files: Hi before Lo, little endian.
@@ -19,7 +19,7 @@ const hashSize = 16
 
 var errClosed = fmt.Errorf("the list of keys is %w", filter.ErrClosed)
 
-// file is what a temp needs of an *os.File.
+// file has the methods of *os.File that a temp needs.
 type file interface {
 	io.ReaderAt
 	io.WriterAt
@@ -30,7 +30,7 @@ type file interface {
 func createTemp(dir string) (file, error) { return os.CreateTemp(dir, "bloomery-keys-*") }
 
 // temp is the temporary file of a store. The first Write creates it. Only this user can read it. close removes it; on
-// Unix it also vanishes whenever the process ends.
+// Unix the system also removes it when the process ends for any reason.
 type temp struct {
 	dir     string
 	create  func(dir string) (file, error)

@@ -28,9 +28,9 @@ func ValuesOf(hs []filter.Hash) []uint64 {
 	return values
 }
 
-// AddValues calls add with the keys, in parts, first as they are and then with their values. It keeps no reference to
-// them. The error wraps filter.ErrConfig if the filter is to have no values, since bits is 0, the two slices differ in
-// length, or a value has more bits; add is not called then. Else it is that of add.
+// AddValues calls add with the keys, in parts. valued has the same keys with their values. It keeps no reference to
+// them. The error wraps filter.ErrConfig, and add is not called, if bits is 0 because the filter has no values, if the
+// two slices differ in length, or if a value has more bits. Otherwise AddValues returns the error of add.
 func AddValues(hs []filter.Hash, values []uint64, bits int, add func(keys, valued []filter.Hash) error) error {
 	switch {
 	case bits == 0:
@@ -63,8 +63,8 @@ type OneValue struct {
 	some bool
 }
 
-// Check takes the next keys and returns a *family.ValueError if two of all keys differ only in their values. Hi of a
-// key times back is that of its hash.
+// Check takes the next keys and returns a *family.ValueError if two of all keys differ only in their values. The
+// product of a key's Hi and back is the Hi of its hash.
 func (o *OneValue) Check(hs []filter.Hash, back uint64) error {
 	for _, h := range hs {
 		if o.some && SameKey(o.last, h) {
@@ -78,5 +78,5 @@ func (o *OneValue) Check(hs []filter.Hash, back uint64) error {
 	return nil
 }
 
-// SameKey reports whether two hashes, of which one may have a value, are of one key.
+// SameKey reports whether two hashes, with or without values, belong to the same key.
 func SameKey(a, b filter.Hash) bool { return a.Hi == b.Hi && a.Lo>>32 == b.Lo>>32 }

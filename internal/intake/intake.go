@@ -1,5 +1,5 @@
-// Package intake takes keys from any number of goroutines to the place where a build needs their hashes. A source hands
-// in keys, a Sink takes the hashes. Every source works with every Sink.
+// Package intake passes keys from any number of goroutines to the consumer of their hashes. A source adds keys, and a
+// Sink takes the hashes. Every source works with every Sink.
 //
 //	source                                   Sink
 //	Add, AddString, AddValue              ┌► Family   the builder of a family
@@ -8,8 +8,8 @@
 //	AddHashes, AddValueHashes             │  Counted  a spool until the keys are counted; Start passes them to another
 //	                                      └► To       any function
 //
-// Keys that come one by one wait in one of 16 stripes, so that goroutines seldom wait for each other; a full stripe
-// goes to the Sink as one batch. Other sources hand their batches to the Sink at once.
+// Single keys wait in one of 16 stripes, so that goroutines seldom wait for each other; a full stripe goes to the Sink
+// as one batch. Other sources pass their batches to the Sink at once.
 package intake
 
 import (
@@ -51,8 +51,8 @@ func New(h filter.Hasher, s Sink) *Intake {
 	return in
 }
 
-// Counted returns an Intake that keeps the hashes until Start, those beyond about memory bytes in a temporary file in
-// dir; see hashes.NewByShard. Keys with values get the error noValues.
+// Counted returns an Intake that keeps the hashes until Start. Hashes beyond about memory bytes go to a temporary file
+// in dir; see hashes.NewByShard. Keys with values get the error noValues.
 func Counted(h filter.Hasher, memory int64, dir string, noValues error) *Intake {
 	s := hashes.NewByShard(1, memory, dir)
 	in := New(h, To(s.Add, s.Close, noValues))
@@ -60,10 +60,10 @@ func Counted(h filter.Hasher, memory int64, dir string, noValues error) *Intake 
 	return in
 }
 
-// Counting reports whether the keys are still counted.
+// Counting reports whether the Intake still counts the keys, because Start was not called.
 func (in *Intake) Counting() bool { return in.counted != nil }
 
-// Start passes the counted keys to a Sink, which takes all further keys too. Those do not reach Members.
+// Start passes the counted keys to a Sink, which also takes all further keys. Members does not get the further keys.
 func (in *Intake) Start(ctx context.Context, s Sink) error {
 	counted := in.counted
 	in.sink, in.counted = s, nil
@@ -101,11 +101,11 @@ func (in *Intake) Hasher() filter.Hasher { return in.hasher }
 // Len returns the number of keys that were added.
 func (in *Intake) Len() uint64 { return in.added.Load() }
 
-// Valued returns how many of them came with values.
+// Valued returns the number of keys that were added with values.
 func (in *Intake) Valued() uint64 { return in.valued.Load() }
 
-// Check returns an error if the number of keys is not the announced one, unless that is 0, or if all keys need values
-// and some came without.
+// Check returns an error if announced is not 0 and differs from the number of keys, or if all keys need values and some
+// came without.
 func (in *Intake) Check(announced uint64, values bool) error {
 	n, v := in.Len(), in.Valued()
 	if announced != 0 && n != announced {
@@ -228,7 +228,7 @@ func CheckPairs[K any](keys []K, values []uint64) {
 	}
 }
 
-// KeysError means that a Builder got another number of keys than announced, which must be exact or 0. It wraps
+// KeysError means that the number of added keys differs from the announced number, which must be exact or 0. It wraps
 // filter.ErrKeys.
 type KeysError struct {
 	Announced, Added uint64

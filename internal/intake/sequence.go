@@ -105,7 +105,8 @@ func FeedValues[K filter.Key](ctx context.Context, in *Intake, keys iter.Seq2[K,
 	return errors.Join(in.AddValueHashes(hs, values), ctx.Err())
 }
 
-// NameConflict names the key of a *family.ValueError in err, which is returned. It ranges over keys until it finds it.
+// NameConflict adds the name of the key to a *family.ValueError in err, and returns err. It ranges over keys until it
+// finds it.
 func NameConflict[K filter.Key](err error, h filter.Hasher, keys iter.Seq2[K, uint64]) error {
 	var both *family.ValueError
 	if errors.As(err, &both) {
@@ -160,7 +161,7 @@ func each[K filter.Key](ctx context.Context, keys iter.Seq[K], f func(K) error) 
 	return ctx.Err()
 }
 
-// textOf returns a copy of the bytes of a key that is no hash; the bytes of an integer are little endian.
+// textOf returns a copy of the bytes of a key that is not a hash; the bytes of an integer are little endian.
 func textOf[K filter.Key](k K) []byte {
 	switch reflect.TypeFor[K]().Kind() {
 	case reflect.String:
@@ -171,7 +172,7 @@ func textOf[K filter.Key](k K) []byte {
 	return binary.LittleEndian.AppendUint64(nil, bitvec.As[uint64](k))
 }
 
-// nameOf returns a key for an error: an integer in decimal digits, a hash in hexadecimal ones, other keys as they are.
+// nameOf returns a key for an error: an integer in decimal, a hash in hexadecimal, other keys as they are.
 func nameOf[K filter.Key](k K) string {
 	switch reflect.TypeFor[K]().Kind() {
 	case reflect.Uint64:

@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/internal/hashes"
 )
 
-// Shards is a Sink that keeps the hashes by shard; see hashes.ByShard. Either all keys have values or none.
+// Shards is a Sink that keeps the hashes by shard; see hashes.ByShard. Either all keys have values or none have.
 type Shards struct {
 	*hashes.ByShard
 	bits     int  // of the values
@@ -91,8 +91,8 @@ func (p *pairs) add(hs []filter.Hash) error {
 	return p.to.AddValueHashes(p.hs, p.values)
 }
 
-// Progress adds up the progress of the builds of all shards, each by its share of the keys, and reports the sum to a
-// function. The result gives the Config.Progress of a shard, nil if to is nil.
+// Progress adds up the progress of the builds of all shards, weighted by their keys, and reports the sum to a function.
+// The result returns the Config.Progress of a shard; it is nil if to is nil.
 func (t *Shards) Progress(shards int, keys uint64, to func(filter.Progress)) func(s int) func(filter.Progress) {
 	var mu sync.Mutex
 	done, sum := make([]float64, shards), 0.0
@@ -127,7 +127,7 @@ func NewList(ctx context.Context, keys iter.Seq[[]byte], h filter.Hasher, spill 
 	return l, Hashes(ctx, h, keys, spill.Add)
 }
 
-// Both notes keys that are members, with a text for each.
+// Both records keys that are also members, with a text for each.
 func (l *List) Both(keys map[filter.Hash]string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,20 +17,20 @@ type Sink interface {
 	AddMany(hs []filter.Hash) error
 	// AddValues takes values of at most ValueBits bits.
 	AddValues(hs []filter.Hash, values []uint64) error
-	// ValueBits returns how many bits a value may have, or an error if the Sink takes none.
+	// ValueBits returns the largest number of bits of a value, or an error if the Sink takes no values.
 	ValueBits() (int, error)
 	// Close drops the keys and removes their temporary files.
 	Close() error
 }
 
 var (
-	// ErrSpent is the error of builders that were built or closed. It wraps filter.ErrClosed.
+	// ErrSpent is the error of builders after Build or Close. It wraps filter.ErrClosed.
 	ErrSpent  = fmt.Errorf("bloomery: the Builder was built or %w, and takes no more keys", filter.ErrClosed)
 	errNoSpec = errors.New(
 		"bloomery: values at the build need a Spec or Needs with values, such as ribbon(value_bits=8)")
 )
 
-// To returns a Sink of two functions. Keys with values get the error noValues.
+// To returns a Sink that calls two functions. Keys with values get the error noValues.
 func To(add func(hs []filter.Hash) error, end func() error, noValues error) Sink {
 	return &to{add, end, noValues}
 }
@@ -46,7 +46,8 @@ func (t *to) AddValues(_ []filter.Hash, _ []uint64) error { return t.noValues }
 func (t *to) ValueBits() (int, error)                     { return 0, t.noValues }
 func (t *to) Close() error                                { return t.end() }
 
-// tee is a Sink with a function that gets all hashes first; it gets hashes of keys with values only if values is true.
+// tee is a Sink with a function that gets all hashes first. It gets the hashes of keys with values only if values is
+// true.
 type tee struct {
 	Sink
 	first  func(hs []filter.Hash) error
@@ -69,7 +70,7 @@ func (t *tee) AddValues(hs []filter.Hash, values []uint64) error {
 	return t.Sink.AddValues(hs, values)
 }
 
-// NoValues returns the error for values that come with the keys of a filter of that Spec, which may be zero.
+// NoValues returns the error for keys with values if filters of that Spec, which may be zero, take none.
 func NoValues(s filter.Spec) error {
 	if s.Family() == "" {
 		return errNoSpec
@@ -91,8 +92,7 @@ type ofFamily struct {
 	noValues       error
 }
 
-// Family returns the Target of a builder. If the Spec and its family are unknown, they are zero, and the Target takes
-// no values.
+// Family returns the Target of a builder. With a zero Spec and family, which means unknown, the Target takes no values.
 func Family(b family.Builder, f families.Family, s filter.Spec, o family.BuildOptions) Target {
 	if g, ok := b.(family.Gatherer); ok {
 		g.SetOptions(o)
@@ -104,7 +104,7 @@ func Family(b family.Builder, f families.Family, s filter.Spec, o family.BuildOp
 	return t
 }
 
-// Gathers reports whether a builder keeps its keys until Build, and so need not know their number before.
+// Gathers reports whether a builder keeps its keys until Build, and so does not need their number before.
 func Gathers(b family.Builder) bool {
 	_, ok := b.(family.Gatherer)
 	return ok
@@ -129,7 +129,7 @@ func (t *ofFamily) Close() error {
 	return nil
 }
 
-// Texts is the Target of a family that takes raw keys. If their number is needed and unknown, it spools them.
+// Texts is the Target of a family that takes raw keys. It spools the keys if their number is needed but unknown.
 type Texts struct {
 	Sink  // takes no hashes
 	make  func(keys uint64) (family.Filter, error)
@@ -141,8 +141,8 @@ type Texts struct {
 	closed bool
 }
 
-// NewTexts returns the Target of a filter that make returns for a number of keys. make is called before the first key
-// if that number is known: it is not 0, or the Spec has the size.
+// NewTexts returns the Target of a filter that make returns for a number of keys. It calls make before the first key if
+// keys is not 0 or the Spec has the size; otherwise it first counts the keys.
 func NewTexts(make func(keys uint64) (family.Filter, error), s filter.Spec, keys uint64, o family.BuildOptions) *Texts {
 	t := &Texts{make: make, known: keys}
 	noHashes := families.Lacks(s, family.CanAdd)

@@ -32,7 +32,7 @@ func ShardSpec(f families.Family, s filter.Spec, shards int) (filter.Spec, error
 	return s, nil
 }
 
-// fixesSize reports whether s has a parameter of the geometry that is the same for any number of keys.
+// fixesSize reports whether s has a parameter that fixes the geometry for any number of keys.
 func fixesSize(f families.Family, s filter.Spec) bool {
 	if !family.GivenAny(s, f.Sizes) {
 		return false
@@ -42,10 +42,10 @@ func fixesSize(f families.Family, s filter.Spec) bool {
 	return err == nil && err2 == nil && few == many
 }
 
-// Room returns the number of keys for which an empty filter of Spec s is made: keys, or if that is 0, as many as fill
-// the size of the Spec at the default rate of the family, or with which one that grows begins. It is 0 if the Spec says
-// how many. The error is NoKeys if there would be room for one key only: the filter would be full, or say yes to
-// everything.
+// Room returns the number of keys for which an empty filter of Spec s is made. If keys is not 0, that is keys.
+// Otherwise it is the number of keys that fill the size of the Spec at the default rate of the family, or the initial
+// capacity of a filter that grows. Room is 0 if the Spec has a capacity. The error is NoKeys if there would be room for
+// one key only: the filter would soon be full, or every key would look present.
 func Room(f families.Family, s filter.Spec, keys uint64) (uint64, error) {
 	switch {
 	case keys > 0:
@@ -65,7 +65,7 @@ func Room(f families.Family, s filter.Spec, keys uint64) (uint64, error) {
 }
 
 // filling returns the number of keys that fill a filter whose Spec has a size at the default rate of its family. The
-// number of probes follows from it, unless the Spec has one.
+// number of probes follows from this number, unless the Spec has one.
 func filling(f families.Family, s filter.Spec) (uint64, error) {
 	const many = 1_000_000
 	size, _, err := f.Forecast(s, many)
@@ -83,14 +83,14 @@ func filling(f families.Family, s filter.Spec) (uint64, error) {
 	return uint64(max(1, many*float64(size)/float64(bits))), nil
 }
 
-// NoKeys is the error for an empty filter of no size.
+// NoKeys returns the error for an empty filter without a size.
 func NoKeys() error {
 	return family.Invalid("keys", 0, "an empty Set has no room for keys: set Keys or Capacity, or give the spec "+
 		"capacity= or bytes=, or take one that grows, such as rankindexed(capacity=1000,growth=10)")
 }
 
-// PerShard returns the number of keys for which each shard has room if the set has keys: the mean plus six standard
-// deviations. One shard in 10^9 has more.
+// PerShard returns the capacity of each shard for a set of that many keys: the mean plus six standard deviations. One
+// shard in 10^9 gets more keys.
 func PerShard(keys uint64, shards int) uint64 {
 	if keys == 0 || shards == 1 {
 		return keys
@@ -102,17 +102,18 @@ func PerShard(keys uint64, shards int) uint64 {
 // Divided returns the size of a shard in bytes, at least 1 unless the size of the set is 0.
 func Divided(bytes uint64, shards int) uint64 { return min(bytes, max(1, bytes/uint64(shards))) }
 
-// smallBuild limits the memory for key hashes of a build that the planner chooses, unless another limit is set.
+// smallBuild is the default limit of the memory for key hashes of a build that the planner chooses.
 const smallBuild = 1 << 30
 
-// BuildMemory returns the most bytes in addition to the filter that a build takes whose filter the planner chooses:
-// memory, else the memory of the needs, else 1 GiB, or what the family needs if that is more and no limit is set: see
-// plan.Choice.BytesBuild. What the garbage collector has not yet freed is not counted; see debug.SetMemoryLimit.
+// BuildMemory returns the largest number of bytes, besides the filter, of a build whose filter the planner chooses:
+// memory, else the memory of the needs, else 1 GiB. Without a limit, a family that needs more takes more: see
+// plan.Choice.BytesBuild. Garbage that is not yet collected does not count; see debug.SetMemoryLimit.
 func BuildMemory(memory int64, needs uint64) int64 {
 	return cmp.Or(max(memory, 0), int64(min(needs, 1<<60)), smallBuild)
 }
 
-// CheckShards returns an error unless a set can have so many shards, in the form for many writers if that is set.
+// CheckShards returns an error unless a set, in the form for many writers if concurrent is true, can have that many
+// shards.
 func CheckShards(shards int, concurrent bool) error {
 	switch {
 	case shards < 1 || shards > shard.Max:

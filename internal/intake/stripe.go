@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	stripes   = 16   // and so goroutines that can add single keys without waiting for each other
+	stripes   = 16   // also the number of goroutines that can add single keys without waiting for each other
 	stripeLen = 4096 // hashes of a full stripe: 64 KiB
 )
 
@@ -18,7 +18,7 @@ type stripe struct {
 	hs     []filter.Hash
 	valued []filter.Hash // of keys with values
 	values []uint64      // and these
-	err    error         // why it takes no keys, or nil
+	err    error         // the reason that it takes no keys, or nil
 	_      [32]byte      // so that two locks do not share a cache line
 }
 
@@ -35,7 +35,7 @@ func (in *Intake) AddHash(h filter.Hash) error {
 	return in.addLast(s, h)
 }
 
-// addLast adds a hashed key to a stripe that is full with it, is new, or takes no keys.
+// addLast adds a hashed key to a stripe that becomes full, is new, or takes no keys.
 func (in *Intake) addLast(s *stripe, h filter.Hash) error {
 	if s.err != nil {
 		return s.err

@@ -4,18 +4,18 @@
 //
 // Each kernel has a specification in plain Go, a faster form in Go, and on amd64 a form in assembly, AVX2 where it
 // helps; Ribbon has one for AVX2 and one for AVX-512. Tests hold all forms to the specification. The tag purego leaves
-// out the assembly. gen, a module of its own so that users do not download avo, writes vector_amd64.s: run go generate
-// ./internal/kernel after a change, and CI checks that nothing differs.
+// out the assembly. gen writes vector_amd64.s; it is a separate module so that users do not download avo. Run go
+// generate ./internal/kernel after a change; CI checks that the output is up to date.
 //
 // A query is one call of an assembly function that gets the whole filter by one pointer, and the Go methods around it
-// are small enough to be inlined. In a filter larger than the caches the number of instructions per query decides how
-// many keys a core works on at once, above all of instructions that write general registers. With 20 million keys at
-// 10 bits per key on Zen 5, a query of the line layout took 58 ns in Go, 47 with assembly that gets the address of
-// the block and a row of a table for k, 46 if the assembly looks these up, and 39 in the present form; 512-bit
-// registers, which save eight instructions, made it no faster.
+// are small enough to be inlined. In a filter larger than the caches, the number of keys that a core works on at once
+// depends on the number of instructions per query, above all of instructions that write general registers. With 20
+// million keys at 10 bits per key on Zen 5, a query of the line layout took 58 ns in Go, 47 with assembly that gets the
+// address of the block and a row of a table for k, 46 if the assembly looks these up, and 39 in the present form;
+// 512-bit registers, which save eight instructions, did not make it faster.
 //
-// Kernels load without bounds checks: they keep the words that they are given, which must fit the stated layout.
-// Queries are safe from any number of goroutines while no goroutine writes to the words.
+// Kernels load without bounds checks. They keep the caller's words, which must have the stated layout. Queries are safe
+// from any number of goroutines while no goroutine writes to the words.
 package kernel
 
 import (
@@ -52,8 +52,8 @@ type Blocks struct {
 	how    uint64 // the code that answers
 	k      uint64 // probes per key in the line layout, 0 in the split one
 
-	// last and full find the last probes of the line layout, at most seven, and seven further ones: for each lane the
-	// bytes of the hash, then the shift. In the split layout last holds the multipliers, then ones.
+	// last and full select the last probes of the line layout, at most seven, and a full round of seven probes: for
+	// each lane the bytes of the hash, then the shift. In the split layout last holds the multipliers, then ones.
 	last [2][8]uint32
 	ones [8]uint32
 	full [2][8]uint32

@@ -8,8 +8,8 @@ import (
 )
 
 // Chains follows the chains of a table of buckets, each an index of bits followed by cells. Package rankindexed
-// describes the layout; hasGo and followGo are the specification. In Go, every count of bits first checks whether the
-// machine has the instruction and keeps registers free for the case that it has not; the assembly checks once.
+// describes the layout; hasGo and followGo are the specification. In Go, every count of bits checks whether the machine
+// has the instruction and keeps registers free for the slow path; the assembly checks once.
 type Chains struct {
 	// The assembly depends on the order of these fields.
 	words   []uint64
@@ -87,19 +87,19 @@ func (c *Chains) Locate(hi, lo uint64) (bucket, chain, remainder uint64) {
 	return bucket, chain, top>>1>>(c.fromHi%64)<<(c.low%64) | rest>>(c.fromLo%64)
 }
 
-// Results of Has and Follow: why they stopped.
+// Results of Has and Follow: the reason that they stopped.
 const (
 	chainEnd    = iota // the chain ended
 	ChainCell          // at a cell: Has, with the key's remainder; Follow, the first one whose remainder is not smaller
 	ChainBeyond        // the chain continues beyond the bucket's own cells
 )
 
-// Tears reports whether Has may run while another goroutine changes the bucket. Its answer is then of no use, but it
-// ends and reads nothing beyond the bucket. The code in Go may not: there it would be a data race.
+// Tears reports whether Has may run while another goroutine changes the bucket. Its answer is then undefined, but it
+// ends and reads nothing beyond the bucket. The code in Go may not run, because that would be a data race.
 func (c *Chains) Tears() bool { return c.how != byGo }
 
-// hasGo is the specification of Has. A chain that does not go to a higher place of the index, as in any valid bucket,
-// continues beyond the bucket.
+// hasGo is the specification of Has. The index position of a valid chain always increases; if it does not, hasGo treats
+// the chain as one that continues beyond the bucket.
 func (c *Chains) hasGo(hi, lo uint64) uint64 {
 	b, at, remainder := c.Locate(hi, lo)
 	base := b * (c.stride / 8)
@@ -195,7 +195,7 @@ var windows = [16]uint64{
 }
 
 // rank4 returns the number of set bits among the first at bits, at < 256, of words i to i+3, without a bounds check:
-// i+4 is at most len(words). It always counts all four words: a loop that ends at at would be mispredicted, which
+// i+4 is at most len(words). It always counts all four words: the end of a shorter loop would be mispredicted, which
 // costs more.
 func rank4(words []uint64, i, at uint64) uint64 {
 	k := at / 64 % 4

@@ -40,7 +40,7 @@ func bestLanesGo(cells []byte, at []uint32, start, keep *[4]uint64) uint32 {
 	}
 
 	if (a|b|c|d)&highBits != 0 {
-		// Halved sums compare as the sums do, except for the last bit, which is compared among the best.
+		// Halved sums have the same order as the sums, except for the last bit, which is compared among the best lanes.
 		const halves = ^uint64(0) / 255 * 127
 		best := topLanes(a>>1&halves, b>>1&halves, c>>1&halves, d>>1&halves)
 		if odd := best & (lowBits(a) | lowBits(b)<<8 | lowBits(c)<<16 | lowBits(d)<<24); odd != 0 {

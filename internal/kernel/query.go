@@ -11,8 +11,8 @@ import (
 )
 
 // Query answers whether a key may be in a set. For short keys and the most used filters, the assembly hashes the key
-// and probes the filter in one call, which the methods are small enough to be inlined for. askGo answers for everything
-// else and is the specification. The zero Query is of a set without keys.
+// and probes the filter in one call, and the methods are small enough to be inlined. askGo answers for everything else
+// and is the specification. The zero Query is of a set without keys.
 //
 // A Query is as safe for concurrent use as its filter. It keeps no key.
 type Query struct {
@@ -38,7 +38,7 @@ type Engine interface {
 // Prober is a Filter that the assembly can probe.
 type Prober interface{ Probe() Probe }
 
-// Probe is how the assembly probes a filter. The zero Probe says that it cannot.
+// Probe tells the assembly how to probe a filter. With the zero Probe it cannot.
 type Probe struct {
 	how uint64
 	at  unsafe.Pointer // *Blocks, *Fuse, *Bits, *Chains, *Ribbon, *Slots or *Shards
@@ -64,7 +64,7 @@ const (
 	hashXXH64 = 2
 )
 
-// Hashed, instead of the length of a key, says that the key is a filter.Hash.
+// Hashed takes the place of the length of a key if the key is a filter.Hash.
 const Hashed = -1
 
 // NewQuery returns a Query of a filter in memory, or of an engine if f is nil.
@@ -116,7 +116,7 @@ func (q *Query) Uint64(key uint64) bool {
 	return q.Ask(unsafe.Pointer(&key), 8)
 }
 
-// ToLittleEndian turns the bytes of an integer, on big-endian machines.
+// ToLittleEndian reverses the bytes of an integer; big-endian machines need it.
 func ToLittleEndian(key *uint64) { *key = bits.ReverseBytes64(*key) }
 
 // Hash reports whether a key with that hash may be in the set.
@@ -159,7 +159,7 @@ func (b *Blocks) Probe() Probe {
 	return Probe{}
 }
 
-// Probe returns the Probe of c, for a filter with a Has of its own for ChainBeyond.
+// Probe returns the Probe of c, for a filter whose own Has handles ChainBeyond.
 func (c *Chains) Probe() Probe { return Probe{howChains, unsafe.Pointer(c)} }
 
 // Probe returns the Probe of r.
@@ -169,7 +169,7 @@ func (r *Ribbon) Probe() Probe { return Probe{howRibbon, unsafe.Pointer(r)} }
 func (s *Slots) Probe() Probe { return Probe{howSlots, unsafe.Pointer(s)} }
 
 // Shards finds the shard of a key, as shard.Route does, in slots of ShardSize bytes. The first byte of a slot is 1 if
-// the shard is loaded. The slot then has the address of its Probe at ProbeOffset, or nil if the shard is asked in Go.
+// the shard is loaded. The slot then has the address of its Probe at ProbeOffset, or nil if the shard is queried in Go.
 type Shards struct {
 	// The assembly depends on the order of these fields.
 	Slots unsafe.Pointer
@@ -192,7 +192,7 @@ func ProbeInShard(f Filter) *Probe {
 		return nil
 	}
 	probe := p.Probe()
-	if probe.how == 0 || probe.how == howChains { // howChains goes on in the filter of the Query
+	if probe.how == 0 || probe.how == howChains { // howChains needs the filter of the Query
 		return nil
 	}
 	return &probe
@@ -207,14 +207,14 @@ func Sums[K filter.Key](dst []filter.Hash, h filter.Hasher, keys []K) {
 		copy(dst, bitvec.As[[]filter.Hash](keys))
 		return
 	case kind == reflect.Uint64 && (h.ID() == filter.XXH3 || h.ID() == filter.XXH64):
-		h.SumUint64s(dst, bitvec.As[[]uint64](keys)) // which takes less time than the assembly
+		h.SumUint64s(dst, bitvec.As[[]uint64](keys)) // which is faster than the assembly
 		return
 	}
 
 	q := NewQuery(h, nil, nil)
 	for i := 0; i < len(keys); i++ {
 		i += q.sumKeys(dst[i:], unsafe.Pointer(&keys[i]), unsafe.Sizeof(keys[i]))
-		if i < len(keys) { // the assembly leaves out keys of some lengths
+		if i < len(keys) { // the assembly stops at keys of some lengths
 			dst[i] = filter.SumOf(h, keys[i])
 		}
 	}

@@ -10,11 +10,11 @@ import (
 )
 
 // Ribbon answers queries of one layer of a bumped ribbon filter. Package ribbon describes the layout; has is the
-// specification. All positions that follow from the fields must lie in Words and Classes: they are not checked.
+// specification. All positions that follow from the fields must be within Words and Classes; they are not checked.
 type Ribbon struct {
 	// The assembly depends on the order of these fields.
 	Words   []uint64  // of the layer, from the first column of its first block that the kernel reads
-	Classes []uint64  // two bits a bucket
+	Classes []uint64  // two bits per bucket
 	Bucket  uint64    // the first one of the layer in Classes
 	Low     uint64    // the bits of Lo that belong to a key
 	Turn    uint64    // bits by which coefficients are rotated, below 64
@@ -38,7 +38,7 @@ type Ribbon struct {
 	Rest func(hi, lo uint64) bool // answers if Next is nil
 }
 
-// The values of Ribbon.how besides byGo. Those of the other instruction set are three higher.
+// The values of Ribbon.how besides byGo. The values of the other instruction set are three higher.
 const (
 	byFew    = 1 // width 64, at most eight columns, no wide blocks
 	byNarrow = 2 // width 64

@@ -24,7 +24,7 @@ type Slots struct {
 
 	salts  [8]uint32 // one lane of 32 bits per slot: multipliers
 	size   [8]uint32 // bits that slots lead to
-	first  [8]uint32 // 32-bit word of a block at which these start
+	first  [8]uint32 // 32-bit word of a block at which these bits start
 	shift0 [4]uint64 // bits at which the shifts of slots 0, 1, 4 and 5 start
 	shift1 [4]uint64 // and the shifts of slots 2, 3, 6 and 7
 	mask   [8]uint32 // the bits of a shift

@@ -97,8 +97,8 @@ func (b *Blocks) AddMany(hs []filter.Hash) bool {
 	return true
 }
 
-// rounds returns how many of left keys the next call of a loop in assembly takes, and the distance in bytes from a key
-// to the one whose block it prefetches, which must be among the keys.
+// rounds returns the number of keys, of left, for the next call of a loop in assembly, and the distance in bytes from a
+// key to the key whose block the loop prefetches, which must be among the keys.
 func rounds(left int) (n, further uint64) {
 	const (
 		ahead = 32   // prefetch distance in keys
@@ -226,8 +226,8 @@ const peelStep = 8192
 
 func (p *Peel) fields() *[21]uint64 { return (*[21]uint64)(unsafe.Pointer(p)) }
 
-// Partition adds the number of mixed keys of each part to starts if it counts, and else moves them to Mixed, where
-// starts has the next place of each part. The part of a mixed key are its bits above shift.
+// Partition adds the number of mixed keys of each part to starts if counts is true. Otherwise it moves the keys to
+// Mixed, where starts has the next position of each part. The part of a mixed key is its bits above shift.
 func (p *Peel) Partition(starts, keys []uint64, shift int, counts bool) bool {
 	to := unsafe.SliceData(p.Mixed)
 	if counts {
@@ -285,7 +285,7 @@ func hasGo(q *[14]uint64, hi, lo uint64) bool {
 }
 
 // sumKeys sets dst to the hashes of keys that lie stride bytes apart, until a key that the assembly cannot hash. It
-// returns how many it has hashed.
+// returns the number of hashed keys.
 func (q *Query) sumKeys(dst []filter.Hash, keys unsafe.Pointer, stride uintptr) (done int) {
 	const (
 		ahead = 16   // prefetch distance in keys
@@ -349,7 +349,7 @@ var ribbonParities = [8]uint32{
 }
 
 // Has reports whether the columns of a key with hash hi, lo give its fingerprint. For a key that does not belong to the
-// layer it reports what HasFurther does.
+// layer it returns HasFurther.
 func (r *Ribbon) Has(hi, lo uint64) bool {
 	return ribbonHas((*[37]uint64)(unsafe.Pointer(r)), hi, lo)
 }
@@ -379,9 +379,9 @@ func ribbonRestGo(r *[37]uint64, hi, lo uint64) bool {
 	return (*Ribbon)(unsafe.Pointer(r)).Rest(hi, lo)
 }
 
-// HasMany sets dst[i] to Has of hs[i] for the keys that belong to the layer, and writes the numbers of the others to
-// bumped, of which it returns the first ones; their dst is undefined. With cold it prefetches the blocks of later keys.
-// It panics if dst or bumped is shorter than hs, or hs has more than 65,535 keys.
+// HasMany sets dst[i] to Has of hs[i] for the keys that belong to the layer, and returns the used part of bumped, to
+// which it writes the numbers of the other keys; their dst is undefined. With cold it prefetches the blocks of later
+// keys. It panics if dst or bumped is shorter than hs, or hs has more than 65,535 keys.
 func (r *Ribbon) HasMany(dst []bool, hs []filter.Hash, bumped []uint16, cold bool) []uint16 {
 	if r.how == byGo {
 		return r.hasManyGo(dst, hs, bumped, cold)

@@ -18,7 +18,7 @@ func (s *Slots) Has(hi, lo uint64) bool { return s.hasGo(hi, lo) }
 // Has reports whether all bits of a key are set: hi selects the block, lo the bits.
 func (b *Blocks) Has(hi, lo uint64) bool { return b.hasGo(hi, lo) }
 
-// hasInVector has code only where how is not byGo, which is nowhere here.
+// hasInVector is never called: how is always byGo here.
 func (s *Slots) hasInVector([]byte, uint64, uint64) bool { panic("kernel: no vector code") }
 func (b *Blocks) hasInVector([]byte, uint64) bool        { panic("kernel: no vector code") }
 
@@ -77,7 +77,7 @@ func (b *Bits) AddMany([]filter.Hash) bool { return false }
 // sumKeys hashes no key.
 func (q *Query) sumKeys([]filter.Hash, unsafe.Pointer, uintptr) int { return 0 }
 
-// Without probes, no Query has a Fuse.
+// fuseIntegers is never called: without probes, no Query has a Fuse.
 func (q *Query) fuseIntegers([]bool, []uint64) { panic("kernel: no assembly") }
 
 // probes reports whether ask has code for filters on this machine.
@@ -87,7 +87,7 @@ const probes = false
 const Vector = false
 
 // Has reports whether the columns of a key with hash hi, lo give its fingerprint. For a key that does not belong to the
-// layer it reports what HasFurther does.
+// layer it returns HasFurther.
 func (r *Ribbon) Has(hi, lo uint64) bool { return r.has(hi, lo) }
 
 // Get returns the columns of a key, the first one lowest, and their number, at most 64; or RibbonBumped as the number
@@ -100,9 +100,9 @@ const (
 	hasRibbon256 = false
 )
 
-// HasMany sets dst[i] to Has of hs[i] for the keys that belong to the layer, and writes the numbers of the others to
-// bumped, of which it returns the first ones; their dst is undefined. With cold it prefetches the blocks of later keys.
-// It panics if dst or bumped is shorter than hs, or hs has more than 65,535 keys.
+// HasMany sets dst[i] to Has of hs[i] for the keys that belong to the layer, and returns the used part of bumped, to
+// which it writes the numbers of the other keys; their dst is undefined. With cold it prefetches the blocks of later
+// keys. It panics if dst or bumped is shorter than hs, or hs has more than 65,535 keys.
 func (r *Ribbon) HasMany(dst []bool, hs []filter.Hash, bumped []uint16, cold bool) []uint16 {
 	return r.hasManyGo(dst, hs, bumped, cold)
 }

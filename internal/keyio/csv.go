@@ -29,7 +29,7 @@ func (r *reader) readCSV(st *stream) error {
 	rows.Comma = set.Delimiter
 	rows.FieldsPerRecord = -1 // rows may differ in length; the column is checked below
 	rows.ReuseRecord = true
-	// next returns a row. whole reports whether the one after it can be read, if it is bad.
+	// next returns a row. If the row is bad, whole reports whether the next row can be read.
 	next := func() (row []string, whole bool, err error) {
 		start := rows.InputOffset()
 		limited.left = set.MaxKey + recordSlack
@@ -130,8 +130,8 @@ type header struct {
 	names []string
 }
 
-// useHeader returns the columns to read in an input whose header row has these names, nil if the input is empty. raw is
-// the whole row. With Options.Rows the first one goes to b, and the others must be equal to it.
+// useHeader returns the columns to read in an input whose header row has these names; names is nil if the input is
+// empty. raw is the whole row. With Options.Rows the first header row goes to b, and the others must be equal to it.
 func (r *reader) useHeader(b *block, raw []byte, names []string) (at columns, err error) {
 	set := &r.in.set
 	switch {
@@ -180,9 +180,8 @@ func quoteNames(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// csvError returns the error for a row that could not be read, which begins at byte start, and whether the row is known
-// to end in the line in which it begins. An error of the stream, readErr, takes precedence over the error of the parser
-// that follows from it.
+// csvError returns the error for an unreadable row that begins at byte start, and whether the row is known to end in
+// its first line. An error of the stream, readErr, takes precedence over the error of the parser that follows from it.
 func csvError(st *stream, readErr, err error, start int64) (whole bool, _ error) {
 	var parse *csv.ParseError
 	switch {
@@ -215,7 +214,7 @@ type recordReader struct {
 	taken int64  // bytes read before those
 	begun bool
 
-	takeNUL bool // whether to go on at a NUL byte
+	takeNUL bool // whether to continue at a NUL byte
 	nul     bool // whether there was one
 }
 
@@ -256,8 +255,8 @@ func (l *recordReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// row returns the bytes up to offset end that were not returned before, as one row: without blank lines before it, and
-// with a line end. It returns nil unless keep is set. The row is valid until the next Read.
+// row returns the bytes from the end of the last row up to offset end as one row: without leading blank lines, and with
+// a line end. It returns nil unless keep is set. The row is valid until the next Read.
 func (l *recordReader) row(end int64) []byte {
 	if !l.keep {
 		return nil

@@ -12,22 +12,22 @@
 //	                   ▲                                            │
 //	                   └──────────── 2n+2 blocks, reused ◄──────────┘
 //
-// The blocks are all the memory that a pass takes. A block holds 256 KiB of input, or one key if that is longer, and a
-// slice header of 24 bytes per key, or two with Options.Rows. A slow emit or work slows the reader down.
+// A pass takes no memory besides its blocks. A block holds 256 KiB of input, or one key if that is longer, and a slice
+// header of 24 bytes per key, or two with Options.Rows. A slow emit or work slows the reader down.
 //
 // # What a key is
 //
 //   - Compression: an input that begins with the magic bytes of gzip, zstd or bzip2 is decompressed, once. Its name
 //     does not matter. If it ends too early, also within the magic bytes, the pass fails. Zeros behind gzip data are
 //     ignored.
-//   - A UTF-8 byte-order mark at the start of an input, or of what it decompresses to, is dropped.
+//   - A UTF-8 byte-order mark at the start of an input, or of its decompressed data, is dropped.
 //   - Other formats: an input that begins with the magic bytes of xz, lz4, zip, Parquet, SQLite, UTF-16 and others,
 //     or a filter of Bloomery, is an UnsupportedError. A row with a NUL byte is bad, except in the format Null.
 //   - Lines: a key is a line without its line end, LF or CRLF. The last line needs no line end. One CR before LF is
 //     dropped; all other bytes belong to the key: more CRs, invalid UTF-8.
 //   - Null: a key ends in a NUL byte, which the last one does not need. All other bytes belong to the key.
 //   - CSV: a key is a field as encoding/csv reads it, without its quotes, which follow RFC 4180.
-//   - Hex: a key is the bytes that the hexadecimal digits of a line stand for, two digits a byte, of either case.
+//   - Hex: a key is the bytes of the hexadecimal digits of a line, two digits per byte, in upper or lower case.
 //   - TSV: a key is the bytes between two tabs or line ends. There are no quotes and no escapes. For fields in quotes
 //     that are separated by tabs, use CSV with a tab as Options.Delimiter.
 //   - Empty keys are skipped unless Options.KeepEmpty is set.
@@ -35,8 +35,8 @@
 //
 // # Bad rows
 //
-// Options.BadRows says whether a bad row stops the pass, is left out, or is a key with its NUL bytes. If it stops the
-// pass, work and emit get all keys before it, then Process returns its error. That also holds for an input that cannot
+// Options.BadRows selects whether a bad row stops the pass, is skipped, or is a key with its NUL bytes. If it stops the
+// pass, work and emit get all keys before it, then Process returns its error. The same holds for an input that cannot
 // be read to its end.
 //
 // # Hostile input

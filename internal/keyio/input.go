@@ -59,7 +59,7 @@ func Open(paths []string, o Options) (*Input, error) {
 }
 
 // OpenReader returns an Input of one pass over r, which is called name in errors and batches. It reads r in one
-// goroutine, and not after the pass has returned. Unlike standard input, r need not pass on keys as soon as they
+// goroutine, and never after the pass has returned. Unlike standard input, r need not pass on keys as soon as they
 // arrive.
 func OpenReader(name string, r io.Reader, o Options) (*Input, error) {
 	s, err := o.check()
@@ -85,11 +85,11 @@ func (in *Input) Size() int64 {
 	return sum
 }
 
-// Bad returns the number of bad rows that the last pass left out or, with Pass, took for keys, and what was wrong with
-// the first.
+// Bad returns the number of bad rows that the last pass skipped or, with Pass, accepted as keys, and the error of the
+// first one.
 func (in *Input) Bad() (rows int64, first error) { return in.bad.rows, in.bad.first }
 
-// badRows counts rows that Options.BadRows concerns.
+// badRows counts bad rows; see Options.BadRows.
 type badRows struct {
 	rows  int64
 	first error // of the first row
@@ -102,7 +102,7 @@ func (b *badRows) add(rows int64, first error) {
 	b.rows += rows
 }
 
-// skip returns err, the error of a bad row or nil, as a *BadRowError, or nil if the row is left out.
+// skip returns err, the error of a bad row or nil, as a *BadRowError, or nil if the row is skipped.
 func (b *badRows) skip(s *settings, err error) error {
 	switch {
 	case err == nil:

@@ -22,7 +22,7 @@ func (r *reader) readLines(st *stream) error {
 		b.Line, b.first = line, line == 1
 		b.data = append(b.data, r.carry...)
 		var cut int
-		var readErr error // comes after the lines before it
+		var readErr error // reported after the lines before it
 		cut, eof, readErr = r.fill(b, st)
 		r.carry = append(r.carry[:0], b.data[cut:]...)
 		b.data = b.data[:cut]
@@ -46,8 +46,8 @@ func (r *reader) readLines(st *stream) error {
 // stream, and, in a live stream, after a Read that completes a line. It returns the length of the whole lines in
 // b.data, which is 0 only at the end of an empty stream and with an error.
 //
-// The buffer of a block grows only while it holds an incomplete single line, up to the longest line allowed. Of a line
-// that is longer and left out, it holds the beginning.
+// The buffer of a block grows only while it holds an incomplete single line, up to the longest line allowed. For a
+// longer line that is skipped, it holds only the beginning.
 func (r *reader) fill(b *block, st *stream) (cut int, eof bool, err error) {
 	maxLine := r.in.set.MaxKey + len("\r\n")
 	switch r.in.set.Format {
@@ -82,7 +82,7 @@ func (r *reader) fill(b *block, st *stream) (cut int, eof bool, err error) {
 		case r.ctx.Err() != nil: // a line may be endless
 			return 0, false, context.Cause(r.ctx)
 		case cut == 0 && len(buf) >= maxLine && r.in.set.BadRows == Skip:
-			buf = buf[:maxLine] // split sees that it is too long, without the rest
+			buf = buf[:maxLine] // split needs no more bytes to see that the line is too long
 		case cut == 0 && len(buf) >= maxLine && r.in.set.Format == TSV:
 			return 0, false, &BadRowError{b.rowTooLong(&r.in.set, b.Line)}
 		case cut == 0 && len(buf) >= maxLine:
@@ -172,7 +172,7 @@ func (b *block) splitRows(s *settings) error {
 	return nil
 }
 
-// add adds a key, and of its row what s asks for.
+// add adds a key, and the parts of its row that s selects.
 func (b *block) add(s *settings, line int64, key, second, row []byte, value uint64) {
 	if len(b.Keys) == 0 {
 		b.Line = line
@@ -192,7 +192,7 @@ func (b *block) add(s *settings, line int64, key, second, row []byte, value uint
 	}
 }
 
-// decode decodes hexadecimal digits in place: b.data then has no lines any more.
+// decode decodes hexadecimal digits in place, so b.data no longer has lines.
 func (b *block) decode(s *settings, line int64, digits []byte) ([]byte, error) {
 	if len(digits) > 2*s.MaxKey {
 		return nil, &KeyTooLongError{Input: b.Input, Line: line, MaxKey: s.MaxKey}
@@ -220,7 +220,7 @@ func (b *block) check(s *settings, line int64, row, key []byte) error {
 	return err
 }
 
-// otherFormat returns an error if b is the start of an input that is no list of keys, although it has lines.
+// otherFormat returns an error if b is the start of an input that has lines but is not a list of keys.
 func (b *block) otherFormat() error {
 	if !b.first {
 		return nil
@@ -262,8 +262,8 @@ func (r *reader) headerOf(b *block, eof bool) (at columns, missing bool, err err
 	return at, true, err
 }
 
-// fields returns the key of a row and, with Options.Second, that field and what Options.Parse makes of it. It returns
-// an error if the row is bad.
+// fields returns the key of a row and, with Options.Second, that field and its value by Options.Parse. It returns an
+// error if the row is bad.
 func (b *block) fields(s *settings, line int64, row []byte) (key, second []byte, value uint64, err error) {
 	if len(row) > s.MaxKey+recordSlack {
 		return nil, nil, 0, b.rowTooLong(s, line)
@@ -296,7 +296,7 @@ func (b *block) field(line int64, row []byte, column int) ([]byte, error) {
 	return left[:len(left):len(left)], nil
 }
 
-// parse returns the value that Options.Parse, if set, makes of a field, or an error that names the line.
+// parse returns the value of a field by Options.Parse, if set, or an error that names the line.
 func (b *block) parse(s *settings, line int64, second []byte) (value uint64, err error) {
 	if s.Parse == nil {
 		return 0, nil

@@ -19,26 +19,26 @@ type Format string
 const (
 	Lines Format = "lines" // one key a line
 	Null  Format = "null"  // each key ends in a NUL byte and may contain line ends, as find -print0 writes them
-	CSV   Format = "csv"   // one key a row, in one column; quoted as in RFC 4180
-	TSV   Format = "tsv"   // one key a row, in one column; fields end at tabs, and quotes are part of them
-	Hex   Format = "hex"   // one key a line, in hexadecimal digits: keys of any bytes
+	CSV   Format = "csv"   // one key per row, in one column; quoted as in RFC 4180
+	TSV   Format = "tsv"   // one key per row, in one column; fields end at tabs, and quotes are part of them
+	Hex   Format = "hex"   // one key per line, in hexadecimal digits: keys of any bytes
 )
 
-// BadRows says what a pass does with a bad row: one that has a NUL byte, a key longer than Options.MaxKey, no such
-// column, wrong quotes, digits that are not hexadecimal, or a field that Options.Parse does not take.
+// BadRows selects what a pass does with a bad row. A row is bad if it has a NUL byte, a key longer than Options.MaxKey,
+// too few columns, wrong quotes, digits that are not hexadecimal, or a field that Options.Parse rejects.
 //
-// An input that cannot be read further, is damaged or is no list of keys, and a row of CSV whose end is unknown, are
-// errors with every BadRows.
+// With every BadRows, an input that is unreadable, damaged or not a list of keys is an error, and so is a row of CSV
+// whose end is unknown.
 type BadRows string
 
 // The ways to treat bad rows.
 const (
-	Stop BadRows = "stop" // is an error, after the keys of all rows before
-	Skip BadRows = "skip" // is left out and counted
-	Pass BadRows = "pass" // of Lines and TSV: a NUL byte is a part of its row, and the row is counted; others stop
+	Stop BadRows = "stop" // the row is an error, after the keys of all rows before it
+	Skip BadRows = "skip" // the row is skipped and counted
+	Pass BadRows = "pass" // for Lines and TSV: a NUL byte is part of its row, and the row is counted; other bad rows stop
 )
 
-// BadRowError is an error that Skip would leave out.
+// BadRowError is an error that Skip would skip.
 type BadRowError struct{ Err error }
 
 func (e *BadRowError) Error() string { return e.Err.Error() }
@@ -63,26 +63,26 @@ type Options struct {
 	Second string
 	// Header makes the first row of every CSV or TSV input a header row. It is implied if Column or Second is a name.
 	Header bool
-	// Delimiter is the character between the fields of CSV. Default: a comma. Not allowed are quotes and line ends.
+	// Delimiter is the character between the fields of CSV. Default: a comma. Quotes and line ends are not allowed.
 	Delimiter rune
 	// Rows keeps the whole rows of CSV and TSV, for Batch.Rows and Batch.Header. The header rows of all inputs must
 	// then be equal.
 	Rows bool
-	// Plain takes the inputs as they are: they are not decompressed, a byte-order mark at the start is part of the
-	// first key, and other formats are not recognised. A part of a file may begin with such bytes by chance.
+	// Plain reads the inputs unchanged: they are not decompressed, a byte-order mark at the start is part of the first
+	// key, and other formats are not detected. It is for parts of files, which may begin with such bytes by chance.
 	Plain bool
 	// KeepEmpty keeps empty lines and empty fields as keys. Blank lines of CSV and TSV are still skipped.
 	KeepEmpty bool
-	// BadRows says what becomes of bad rows. Default: Stop.
+	// BadRows selects what happens to bad rows. Default: Stop.
 	BadRows BadRows
-	// Parse, if not nil, makes the field of Second the value of a key, in Batch.Values. If it returns an error, the row
-	// is bad. Several goroutines call it. It needs Second and LineNumbers.
+	// Parse, if not nil, converts the field of Second to the value of a key, for Batch.Values. If it returns an error,
+	// the row is bad. Several goroutines call it. It needs Second and LineNumbers.
 	Parse func(second []byte) (uint64, error)
 	// LineNumbers fills Batch.LineNumbers.
 	LineNumbers bool
 	// MaxKey is the length limit of a key in bytes, without the line end. Range: 1 to 1 GiB. Default: DefaultMaxKey.
 	MaxKey int
-	// BlockSize is the number of bytes of input in a block, if no key is longer: see the package comment. Blocks of
+	// BlockSize is the number of bytes of input in a block, unless a key is longer: see the package comment. Blocks of
 	// 64 KiB take a quarter of the memory and a tenth more time. Default: 256 KiB.
 	BlockSize int
 	// Stdin is read for the path "-" and if there are no paths. Default: os.Stdin. An *os.File that is a regular file
@@ -165,7 +165,7 @@ func (o Options) check() (settings, error) {
 	return s, s.checkDelimiter()
 }
 
-// checkDelimiter fills in the delimiter of CSV. It refuses those that encoding/csv does not take.
+// checkDelimiter fills in the delimiter of CSV. It rejects delimiters that encoding/csv does not accept.
 func (s *settings) checkDelimiter() error {
 	d := s.Delimiter
 	switch {

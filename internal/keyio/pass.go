@@ -16,11 +16,11 @@ type Batch struct {
 	// Rows are the rows of Keys as they are in the input, if Options.Rows is set. A row that ends the input without a
 	// line end gets one.
 	Rows [][]byte
-	// Second has the fields of the column Options.Second in the rows of Keys, if that is set. They are valid as long as
-	// Keys.
+	// Second has the fields of the column Options.Second in the rows of Keys, if Options.Second is set. They are valid
+	// as long as Keys.
 	Second [][]byte
-	// Header is the header row that stands before Rows, in the first batch of a pass if Options.Rows is set and the
-	// inputs have one. Work and emit get such a batch even if it has no keys.
+	// Header is the header row before Rows. Only the first batch of a pass has it, if Options.Rows is set and the
+	// inputs have a header row. Work and emit get this batch even if it has no keys.
 	Header []byte
 	// Out, Hashes and Values are scratch space in which work passes results to emit. They are empty at first; their
 	// memory is reused. Options.Parse or Values.Read sets Values, to the value of each key.
@@ -38,14 +38,14 @@ type Batch struct {
 // block is a Batch and its buffers, on the way from the reader to emit.
 type block struct {
 	Batch
-	// data is lines, each with its end. For CSV it is the key of each row, then with Options.Rows the row, then with
+	// data has lines, each with its end. For CSV it is the key of each row, then with Options.Rows the row, then with
 	// Options.Second its field.
 	data    []byte
 	lines   int        // line ends in data, unless it is CSV
 	first   bool       // whether data is the start of an input, unless it is CSV
 	ended   bool       // whether the last line end was added
 	nul     bool       // whether a NUL byte in data makes a row bad, unless it is CSV
-	bad     badRows    // that were left out, or with Pass are keys
+	bad     badRows    // skipped rows, or with Pass, accepted ones
 	stop    error      // of the bad row that comes after Keys, or nil
 	columns columns    // for TSV
 	ends    []int      // for CSV: the end of each part of data
@@ -72,14 +72,14 @@ func (in *Input) Count(ctx context.Context) (uint64, error) {
 //   - emit is then called with the batches in input order, from one goroutine.
 //
 // work and emit may be nil. An error of the input, work or emit stops the pass. Process returns the error that comes
-// first in input order, after emit was called for all batches before it; so it returns the same error on every run.
-// A batch ends before a bad row, so that emit gets all rows before. work may have been called for later batches.
+// first in input order, after emit was called for all batches before it; so it returns the same error on every run. A
+// batch ends before a bad row, so that emit gets all rows before it. work may have been called for later batches.
 //
 // If a file was changed or replaced since the first pass of the Input, the error wraps ErrChanged: the size and the
 // time of modification are compared at the begin and at the end of each further pass.
 //
-// When ctx is done, Process drops the batches that are under way and returns the cause. It waits until running
-// callbacks return. It leaves no goroutine behind, except one that is blocked in a Read of a pipe until that Read
+// When ctx is done, Process drops the batches in progress and returns the cause. It waits until running callbacks
+// return. It leaves no goroutine behind, except a goroutine that is blocked in a Read of a pipe until that Read
 // returns.
 func (in *Input) Process(ctx context.Context, workers int,
 	work func(worker int, b *Batch) error, emit func(b *Batch) error) error {

@@ -80,8 +80,8 @@ func (s *source) open(ctx context.Context, raw *int64, isPlain bool) (*stream, e
 	return st, nil
 }
 
-// compare notes what the system says about a regular file in its first pass. In further passes it returns an error
-// wrapping ErrChanged if that is different.
+// compare records the size and modification time of a regular file in its first pass. In later passes it returns an
+// error wrapping ErrChanged if they differ.
 func (s *source) compare(st *stream, f *os.File) error {
 	if s.size < 0 {
 		return nil
@@ -101,8 +101,8 @@ func (s *source) compare(st *stream, f *os.File) error {
 	return st.unchanged()
 }
 
-// A list of keys does not shrink to a part in mostRatio of its size: gzip cannot do it, and bzip2 and zstd only do it
-// to bytes that repeat. So a larger ratio is an error, beyond the first freeBytes of an input. Both bound the time that
+// A list of keys does not compress by a factor of mostRatio: gzip cannot reach it, and bzip2 and zstd reach it only for
+// repeated bytes. So a larger ratio is an error beyond the first freeBytes of an input. Both limits bound the time that
 // a small file can take.
 const (
 	mostRatio = 2000
@@ -110,8 +110,8 @@ const (
 )
 
 // readText makes st read the text in r: it decompresses, drops a byte-order mark and refuses other formats. The
-// decompressor works in the goroutine that calls Read. One compression inside another is refused: a few nested layers
-// make any number of bytes of a small file.
+// decompressor works in the goroutine that calls Read. Nested compression is an error: a few layers can turn a small
+// file into any number of bytes.
 func (st *stream) readText(r io.Reader) error {
 	z := &unpacked{}
 	sign, err := st.peek(&countingReader{r, &z.packed})
@@ -143,7 +143,7 @@ func (st *stream) readText(r io.Reader) error {
 	return e
 }
 
-// peek makes st read r, and returns the signature with which the data begins, or nil if it has none.
+// peek makes st read r, and returns the signature at the start of the data, or nil if it has none.
 func (st *stream) peek(r io.Reader) (*signature, error) {
 	st.Reader = bufio.NewReaderSize(r, 64<<10) // large reads of plain data bypass its buffer
 	sign, cut := peekSignature(st.Reader)
@@ -177,8 +177,8 @@ func (st *stream) decoder() (io.Reader, error) {
 	return z, nil
 }
 
-// gzipMembers reads the members of a gzip file. Like gunzip, it ignores zeros behind the last one, as tapes and disk
-// images have them.
+// gzipMembers reads the members of a gzip file. Like gunzip, it ignores zeros after the last one, such as on tapes and
+// in disk images.
 type gzipMembers struct {
 	z  *gzip.Reader // of one member
 	br *bufio.Reader
@@ -275,12 +275,13 @@ const pumpSize = 64 << 10
 
 // newPump returns a reader of r that returns data as soon as there is some, and the cause of ctx when ctx is done. It
 // reads r in its own goroutine, so that a pass can end while a Read is blocked. Go cannot cancel a blocked Read of an
-// arbitrary io.Reader: the goroutine stays until Read returns. It touches only its own buffer and drops the data.
+// arbitrary io.Reader: the goroutine stays until Read returns. Until then it uses only its own buffer and drops the
+// data.
 func newPump(ctx context.Context, r io.Reader) io.Reader {
 	out, in := io.Pipe()
 	context.AfterFunc(ctx, func() { in.CloseWithError(context.Cause(ctx)) })
 	go func() {
-		_, err := io.CopyBuffer(in, struct{ io.Reader }{r}, make([]byte, pumpSize)) // not by WriterTo of r
+		_, err := io.CopyBuffer(in, struct{ io.Reader }{r}, make([]byte, pumpSize)) // hides WriterTo of r
 		in.CloseWithError(err)
 	}()
 	return out

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// UnsupportedError is returned for an input that is no list of keys, such as an archive or UTF-16 text.
+// UnsupportedError is returned for an input that is not a list of keys, such as an archive or UTF-16 text.
 type UnsupportedError struct {
 	Input  string // path, or "standard input"
 	Line   int64  // counted from 1; 0 if it is not about a line
@@ -23,7 +23,8 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("%s: %s, not a list of keys; %s", e.Input, e.Found, e.Advice)
 }
 
-// signature is how the data of a format begins: with control bytes, or so long that no list of keys begins with it.
+// signature is the start of the data of a format. It has control bytes or is so long that no list of keys begins with
+// it.
 type signature struct {
 	magic string
 	codec string // name of a compression that is read, else ""
@@ -31,7 +32,7 @@ type signature struct {
 	do    string // what the user can do
 }
 
-// signatures are the formats that are recognised. Most other files that are no text are caught by their NUL bytes.
+// signatures has the formats that are detected. NUL bytes reveal most other files that are not text.
 var signatures = []signature{
 	{magic: "\x1f\x8b\x08", codec: "gzip"},                                  // RFC 1952, method deflate
 	{magic: "\x28\xb5\x2f\xfd", codec: "zstd"},                              // RFC 8878
@@ -76,9 +77,9 @@ var signatures = []signature{
 const (
 	// bom is the byte-order mark in UTF-8, which editors and spreadsheets write at the start of a file.
 	bom = "\xef\xbb\xbf"
-	// anyDigit stands for one of the digits 1 to 9 in a signature. As a byte of its own it is in none.
+	// anyDigit stands for one of the digits 1 to 9 in a signature. No signature has it as a literal byte.
 	anyDigit = "\xf0"
-	// anySkip, at the start, stands for the bytes 0x50 to 0x5f, with which a skippable frame of zstd may begin.
+	// anySkip, at the start, stands for the bytes 0x50 to 0x5f, the possible first bytes of a skippable frame of zstd.
 	anySkip = "\xf1"
 )
 
@@ -88,7 +89,7 @@ func convertText(from string) string {
 	return "convert it first: iconv -f " + from + " -t UTF-8 FILE | bloomery ..."
 }
 
-// begins reports whether the first bytes of data and magic agree, as far as both go.
+// begins reports whether data and magic agree up to the end of the shorter one.
 func (s *signature) begins(data []byte) bool {
 	for i := range min(len(data), len(s.magic)) {
 		c, want := data[i], s.magic[i]
@@ -129,8 +130,8 @@ func peekSignature(br *bufio.Reader) (found *signature, cutOf string) {
 	}
 }
 
-// cut returns the codec of compressed data of which only head is left, a part of its signature, or "". Shorter parts
-// cannot be told from text.
+// cut returns the codec if head is a truncated signature of compressed data, or "". Shorter parts cannot be
+// distinguished from text.
 func cut(head []byte) (codec string) {
 	least := map[string]int{"gzip": 2, "zstd": 2, "bzip2": 4}
 	for i := range signatures {
@@ -143,8 +144,8 @@ func cut(head []byte) (codec string) {
 	return ""
 }
 
-// Compressed reports whether data that begins with head, or is head if that has less than HeadSize bytes, is compressed
-// in a way that Open decompresses.
+// Compressed reports whether data that begins with head has a compression that Open decompresses. If head has less than
+// HeadSize bytes, it must be all of the data.
 func Compressed(head []byte) bool {
 	sign, _ := peekSignature(bufio.NewReader(bytes.NewReader(head)))
 	return sign != nil && sign.codec != ""
@@ -153,7 +154,7 @@ func Compressed(head []byte) bool {
 // HeadSize is the number of bytes that Compressed needs: more than the longest signature.
 const HeadSize = 64
 
-// otherFormat returns an error if an input with a NUL byte, of which start is the start, is no list of keys.
+// otherFormat returns an error if an input with a NUL byte that begins with start is not a list of keys.
 func otherFormat(input string, start []byte) error {
 	const tarMagic = 257 // offset
 	if order := utf16Order(start); order != "" {
@@ -175,8 +176,8 @@ func nulError(input string, line int64, format Format) error {
 	return e
 }
 
-// utf16Order returns "LE" or "BE" if data is the start of UTF-16 text without a byte-order mark, else "". It is if
-// there are line feeds and three or more NUL bytes, all where UTF-16 has them. data may end in half a character.
+// utf16Order returns "LE" or "BE" if data is the start of UTF-16 text without a byte-order mark, else "". It looks for
+// line feeds and at least three NUL bytes, all at positions where UTF-16 has them. data may end in half a character.
 func utf16Order(data []byte) string {
 	for nul, order := range []string{"BE", "LE"} { // the upper half of an ASCII character comes first, or second
 		feeds, nuls, fits := 0, 0, true

@@ -12,15 +12,15 @@ import (
 // DefaultSeparator is the byte between the key and the value of a line if Values.Separator is 0.
 const DefaultSeparator = '\t'
 
-// Values says where the inputs have a value for each key: a whole number, in decimal digits. Lines and keys that end in
-// NUL bytes have it behind their last separator; open them with Options.KeepEmpty, so that line numbers in errors are
-// right. CSV and TSV have it in the column Options.Second.
+// Values describes how the inputs give a value for each key: a whole number in decimal digits. In Lines and Null the
+// value follows the last separator; open them with Options.KeepEmpty, so that line numbers in errors are right. In CSV
+// and TSV it is the column Options.Second.
 type Values struct {
 	// Bits is the largest number of bits of a value. Range: 1 to 64.
 	Bits int
 	// Separator is the byte between a key and its value in a line. Default: DefaultSeparator.
 	Separator byte
-	// Column says that the values are the fields of Batch.Second.
+	// Column is true if the values are the fields of Batch.Second.
 	Column bool
 	// Optional allows batches without values: no line has a Separator, or all fields of Batch.Second are empty.
 	// Batch.Values is then empty, and a line is a key.
@@ -29,7 +29,7 @@ type Values struct {
 	KeepEmpty bool
 }
 
-// Read sets b.Values. Of lines it cuts off the values, and it drops empty ones. The error is a *BadValueError.
+// Read sets b.Values. It cuts the values off lines and drops empty lines. The error is a *BadValueError.
 func (v Values) Read(b *Batch) error {
 	b.Values, v.Separator = b.Values[:0], cmp.Or(v.Separator, DefaultSeparator)
 	if v.Optional && v.none(b) {
@@ -76,7 +76,7 @@ func (v Values) none(b *Batch) bool {
 	return true
 }
 
-// splitValue splits a line at its last separator, or says why it cannot.
+// splitValue splits a line at its last separator, or returns the reason that it cannot.
 func splitValue(line []byte, separator byte, largest uint64) (key []byte, value uint64, reason string) {
 	at := bytes.LastIndexByte(line, separator)
 	if at < 0 {
@@ -86,7 +86,7 @@ func splitValue(line []byte, separator byte, largest uint64) (key []byte, value 
 	return line[:at], value, reason
 }
 
-// parseValue returns a value, or says why text is none.
+// parseValue returns the value of text, or the reason that text has none.
 func parseValue(text []byte, largest uint64) (value uint64, reason string) {
 	value, err := strconv.ParseUint(string(text), 10, 64)
 	switch {

@@ -1,8 +1,9 @@
 // Package live follows a file that is replaced: it opens the new file, swaps its value in, and releases the old value
-// after the last use. Live of the root and of package exact stand on it.
+// after the last use. The Live types of the root package and of package exact are based on it.
 //
-// Passing says which errors of opening a file are worth another attempt, and a Failure when to make it. Followed files,
-// shards and exact sets use the same rule: an error of the system passes, damage stays until the file is replaced.
+// Passing reports whether an error of opening a file is transient, and a Failure has the time of the next attempt.
+// Followed files, shards and exact sets use the same rule: errors of the system are transient, damage stays until the
+// file is replaced.
 //
 //	follow, Reload ──► check: same file? pause over? ──► Open ──► current ──► old value: Release after the last use
 package live
@@ -19,10 +20,10 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Value is what a file holds. Err returns why it cannot answer, or nil.
+// Value is the content of a file. Err returns the reason that it cannot answer, or nil.
 type Value interface{ Err() error }
 
-// Config says what a File follows.
+// Config has the options of a File.
 type Config[T Value] struct {
 	Path     func() string                    // returns the path of the file to check, which may change
 	Open     func(context.Context) (T, error) // opens the value in the file

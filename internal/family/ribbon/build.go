@@ -19,8 +19,8 @@ import (
 // errHashes is wrapped by build errors that occur only if the hashes are not random.
 var errHashes = errors.New("the hashes of the keys are not random; hash the keys with another seed")
 
-// Builder gathers keys and solves for the slots at the end. Besides the filter, or two of them if it tries several
-// variants, Build takes 17 bytes per key for the keys, or at most twice the limit of memory, and 16 MiB a worker.
+// Builder gathers keys and solves for the slots at the end. Besides the filter, or two filters if it tries several
+// variants, Build takes 17 bytes per key, or at most twice the limit of memory, and 16 MiB per worker.
 type Builder struct {
 	hashes.Intake
 	c    Config

@@ -123,7 +123,7 @@ func (g *geometry) spec() filter.Spec {
 	return s.With("starts", strings.Join(starts, "-"))
 }
 
-// Encode returns three sections, which share the memory of the filter: the solution of the layers, two bits a bucket,
+// Encode returns three sections, which share the memory of the filter: the solution of the layers, two bits per bucket,
 // and the tail. docs/format/ribbon.md describes them.
 func (f *Filter) Encode() family.Encoded {
 	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words, f.classes, f.tail}}

@@ -15,7 +15,7 @@ import (
 type Filter struct {
 	geometry
 	words   []uint64 // section 0: the solution of the layers, see layer.begin
-	classes []uint64 // section 1: two bits a bucket
+	classes []uint64 // section 1: two bits per bucket
 	tail    []uint64 // section 2: columns of geometry.slots bits
 	keys    uint64
 	kernels []kernel.Ribbon // of the layers, for the fingerprints

@@ -36,9 +36,9 @@ type Hashing string
 
 // The two hashings of the paper. Double takes two hash values per group instead of k. It repeats whole groups: an
 // absent key has all or most positions of a present one with a probability of about 12·c·n/m², at any fill. That is
-// negligible at 8 bits a key, and 100 times the rate after a search at n = 10,000, 32 bits per key and c = 3. The rates
-// of this package include it; see FPRDouble. m must be a multiple of 64, because otherwise some steps return to their
-// first position within k positions.
+// negligible at 8 bits per key, and 100 times the rate after a search at n = 10,000, 32 bits per key and c = 3. The
+// rates of this package include it; see FPRDouble. m must be a multiple of 64, because otherwise some steps return to
+// their first position within k positions.
 const (
 	Independent Hashing = "independent"
 	Double      Hashing = "double"

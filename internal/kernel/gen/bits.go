@@ -16,13 +16,13 @@ func (b bits) k() Mem     { return Mem{Base: b.at, Disp: 32} }
 const (
 	bitsType = "b *[5]uint64" // see unsafe.Sizeof
 
-	// together is the number of keys that are probed step by step beside each other. Each probe needs the product of
-	// the one before it. A core looks ahead as far as about one key, so that one key after the other would wait for
+	// together is the number of keys that are probed in parallel, one probe of each at a time. Each probe needs the
+	// product of the previous one. A core looks ahead about one key, so probing one key after the other would wait for
 	// products.
 	together = 4
 )
 
-// place turns RDX, a state of the probes, into the number of its bit and the number of the word.
+// place converts RDX, a state of the probes, into the number of its bit and the number of the word.
 func (b bits) place() (place, word GPVirtual) {
 	place, word = GP64(), GP64()
 	MULXQ(b.m(), word, place)
@@ -31,7 +31,7 @@ func (b bits) place() (place, word GPVirtual) {
 	return place, word
 }
 
-// next turns a state of the probes into the next one: probe.Next. hi is Hi of the key.
+// next computes the next state of the probes: probe.Next. hi is Hi of the key.
 func next(hi Op, state Register) {
 	LEAQ(Mem{Base: state, Index: state, Scale: 8}, state)
 	ROLQ(Imm(25), state)
@@ -80,8 +80,8 @@ func bitsAddMany() {
 	RET()
 }
 
-// bitsHasMany is a Has of n keys, at least one. It tests firstProbes probes of all keys, then the
-// others of those keys that may be present, as many at once as together says. room has 2·(n+together) words.
+// bitsHasMany is a Has of n keys, at least one. It tests firstProbes probes of all keys, then the other probes of the
+// keys that may be present, together keys at a time. room has 2·(n+together) words.
 func bitsHasMany() {
 	function("bitsHasMany", "func("+bitsType+", dst *bool, hs *uint64, n uint64, room *uint64)")
 	rest := AllocLocal(8)

@@ -47,7 +47,8 @@ const (
 
 const blocksType = "b *[26]uint64" // see unsafe.Sizeof
 
-// blocksHas uses as few instructions outside the vector unit as possible. So all its constants are fields of Blocks.
+// blocksHas uses as few instructions outside the vector unit as possible. For this reason all its constants are fields
+// of Blocks.
 func blocksHas() {
 	function("blocksHas", "func("+blocksType+", hi, lo uint64) bool")
 	b := blocks{param("b")}
@@ -182,8 +183,8 @@ func blocksHasMany() {
 	loop("split", 5, split)
 }
 
-// layouts goes on at split for the split layout. It returns what tests the key at h in a block of each layout, and sets
-// the carry flag if the block has it.
+// layouts jumps to split for the split layout. It returns two functions, for the two layouts, that test the key at h in
+// a block and set the carry flag if the block has it.
 func layouts(b blocks, h Register) (line, split func(block Mem)) {
 	v0, v1, ones := YMM(), YMM(), YMM()
 	VMOVDQU(b.last(0), v0)

@@ -126,8 +126,8 @@ func dispatch(c chains) {
 }
 
 // chainsHas ends at the first cell whose remainder is not smaller. In a bucket that another goroutine is changing it
-// may read anything, but no word beyond the bucket, and ends: it goes to higher places of the index only, as it does in
-// any valid bucket.
+// may read any values, but no word beyond the bucket. It always ends, because it only goes to higher positions of the
+// index.
 func chainsHas() {
 	function("chainsHas", "func("+chainsType+", hi, lo uint64) uint64")
 	found := answer()
@@ -147,7 +147,7 @@ func chainsHas() {
 	goOn("chainsHasGo")
 }
 
-// chainsAsk is chainsHas for the filter of a *kernel.Query. It goes on in Go for what only that knows.
+// chainsAsk is chainsHas for the filter of a *kernel.Query. It calls the Go code for cases that need the filter itself.
 func chainsAsk() {
 	function("chainsAsk", "func("+queryType+", hi, lo uint64) bool")
 	q := query{param("q")}
@@ -162,9 +162,9 @@ func chainsAsk() {
 	goOn("hasGo")
 }
 
-// chainsWalk calls equal when the zero flag says whether the remainder was found, or ends at one of the labels no,
-// beyond and go. Whether a chain is empty or its first remainder is larger cannot be predicted, so one branch decides
-// both: the cell of an empty chain counts as one with the largest remainder.
+// chainsWalk calls equal with the zero flag set if the remainder was found, or ends at one of the labels no, beyond and
+// go. Whether a chain is empty or its first remainder is larger cannot be predicted, so one branch decides both: the
+// cell of an empty chain counts as one with the largest remainder.
 func chainsWalk(c chains, equal func()) {
 	CMPQ(c.how(), Imm(byFour))
 	JCS(LabelRef("go"))
@@ -287,7 +287,7 @@ func chainsUsed() {
 	goOn("chainsUsedGo")
 }
 
-// half is one half of a bucket of eight words: registers with its content, the mask of the index and the mask of the
+// half has registers for one half of a bucket of eight words: its content, the mask of the index and the mask of the
 // cells.
 type half struct{ x, index, cells VecVirtual }
 
@@ -399,9 +399,9 @@ func chainsShift(name string, up bool) {
 	leaveVector()
 }
 
-// place XORs a field, of which a register holds four copies, into a line at a bit: shifted left in the word where it
-// begins, and if it is wider than 1 bit, shifted right in the next word. Shift counts of 64 or more give 0; negative
-// ones count as such.
+// place XORs a field, given as four copies in a register, into a line at a bit: shifted left in the word where it
+// begins, and if it is wider than 1 bit, shifted right in the next word. Shift counts of 64 or more, and negative ones,
+// give 0.
 func place(c chains, field VecVirtual, bit Op, low, high *half, wide bool) {
 	at := YMM()
 	VPBROADCASTQ(bit, at)

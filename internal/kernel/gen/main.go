@@ -126,13 +126,13 @@ func answer() Mem {
 	return to.Addr
 }
 
-// function begins a function that keeps none of its pointers.
+// function begins a function whose pointer arguments do not escape.
 func function(name, signature string) {
 	TEXT(name, NOSPLIT, signature)
 	Pragma("noescape")
 }
 
-// goOn jumps to a function in Go with the same signature.
+// goOn jumps to a Go function with the same signature.
 func goOn(name string) {
 	to := NewDataAddr(Symbol{Name: "·" + name}, 0)
 	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{to}, IsTerminal: true})

@@ -196,7 +196,7 @@ func peelFill() {
 		CMPL(place.As32(), Imm(1))
 		CMOVQEQ(h[1], slot)
 		CMOVQHI(h[2], slot)
-		xorSlots(words, h[:], print, width) // the slot is 0 yet
+		xorSlots(words, h[:], print, width) // the slot itself is still 0
 		set(print, slot)
 		DECQ(n)
 		JNE(LabelRef(name))

@@ -102,8 +102,8 @@ func ask() {
 	goOn("askGo")
 }
 
-// hashes hashes a key of n bytes and goes on at done, or at none if it has no code for this size and hash function.
-// Unless whole is true, it goes on at fuse, without hi, for a filter that needs only lo.
+// hashes hashes a key of n bytes and jumps to done, or to none if it has no code for this size and hash function.
+// Unless whole is true, it jumps to fuse, without hi, for a filter that needs only lo.
 func hashes(q query, key, n, hi, lo GPVirtual, whole bool, done, none string) {
 	fuse := func() {
 		if !whole {
@@ -296,8 +296,8 @@ func sumXXH64(key GPVirtual, n int, hi, lo GPVirtual) {
 	SHLQ(Imm(32), hi)
 }
 
-// probes answers for a hash. For kernels that are large it goes on in their functions, which have the same frame: the
-// arguments of ask become theirs.
+// probes answers for a hash. For large kernels it jumps to their functions, which have the same frame: the arguments of
+// ask become their arguments.
 func probes(q query, hi, lo GPVirtual) {
 	how, at := copied(q.how()), copied(q.probe())
 	Label("dispatch")
@@ -337,7 +337,7 @@ func probes(q query, hi, lo GPVirtual) {
 	JMP(LabelRef("dispatch"))
 }
 
-// probeShard returns the address of the Probe of the shard that holds a key, or goes on at go if there is none.
+// probeShard returns the address of the Probe of the shard that holds a key, or jumps to go if there is none.
 func probeShard(at, hi, lo GPVirtual) (probe GPVirtual) {
 	by, x, high, of := constant(0xA54FF53A5F1D36F1), GP64(), GP64(), GP64() // see shard.Route
 	MOVQ(hi, x)
@@ -362,7 +362,7 @@ func probeShard(at, hi, lo GPVirtual) (probe GPVirtual) {
 	return probe
 }
 
-// probeVector answers for howSplit and howLine, and goes on at more for others.
+// probeVector answers for howSplit and howLine, and jumps to more for other kernels.
 func probeVector(how, at, hi, lo GPVirtual, found Mem) {
 	x := YMM()
 	b := blocks{at}
@@ -387,7 +387,7 @@ func probeVector(how, at, hi, lo GPVirtual, found Mem) {
 	leaveCarry(found)
 }
 
-// probeFuse answers for howFuse8 and howFuse16 and the low half of a hash. suffix tells its label from others.
+// probeFuse answers for howFuse8 and howFuse16 and the low half of a hash. suffix makes its label unique.
 func probeFuse(how, at, lo GPVirtual, found Mem, suffix string) {
 	words := GP64()
 	f := fuse{at}
@@ -404,9 +404,9 @@ func probeFuse(how, at, lo GPVirtual, found Mem, suffix string) {
 	RET()
 }
 
-// sums hashes keys until end or one that it cannot hash, and returns where it stopped. Keys are integers if stride is
-// 8, otherwise their addresses and sizes are stride bytes apart. It prefetches the bytes of the key ahead bytes
-// further, which must be among the keys.
+// sums hashes keys until end or the first key that it cannot hash, and returns the position where it stopped. Keys are
+// integers if stride is 8, otherwise their addresses and sizes are stride bytes apart. It prefetches the bytes of the
+// key ahead bytes further, which must be among the keys.
 func sums() {
 	function("sums", "func("+queryType+", dst *uint64, keys *uint64, stride, end, ahead uint64) uint64")
 	q, dst, at := query{param("q")}, param("dst"), param("keys")

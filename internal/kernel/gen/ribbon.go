@@ -36,7 +36,7 @@ const (
 	ribbonSegment = 18
 )
 
-// ribbonForm is a value of Ribbon.how but byGo.
+// ribbonForm is a value of Ribbon.how other than byGo.
 type ribbonForm struct {
 	how    int
 	suffix string // of labels
@@ -126,9 +126,9 @@ func ribbonGet() {
 	})
 }
 
-// ribbonHasMany answers for n keys. It writes how many keys were left, that key included, to *bumped for each key that
-// is bumped, and returns the number of these. If ahead is not 0, it is the distance in bytes from a key to the one
-// whose blocks are prefetched.
+// ribbonHasMany answers for n keys. For each bumped key it writes the number of remaining keys, including that key, to
+// *bumped, and it returns the number of bumped keys. If ahead is not 0, it is the distance in bytes from a key to the
+// key whose blocks are prefetched.
 func ribbonHasMany() {
 	function("ribbonHasMany", "func("+ribbonType+", dst *bool, hs *uint64, n, ahead uint64, bumped *uint16) uint64")
 	r := ribbon{param("r")}
@@ -161,7 +161,7 @@ func ribbonHasMany() {
 	})
 }
 
-// ribbonPrefetch prefetches what a query of a key reads: the first 128 bytes of each block, or all of them.
+// ribbonPrefetch prefetches the bytes that a query of a key reads: the first 128 bytes of each block, or all of them.
 func ribbonPrefetch(r ribbon, f ribbonForm, hi Mem) {
 	start, x := GP64(), GP64()
 	MOVQ(r.factor(), RDX)
@@ -220,14 +220,14 @@ func ribbonBlock(f ribbonForm, start GPVirtual) GPVirtual {
 	return start
 }
 
-// ribbonKey is where the columns of a key are, in two or three blocks.
+// ribbonKey is the location of the columns of a key, in two or three blocks.
 type ribbonKey struct {
 	at      []Mem
 	columns GPVirtual // their number, nil if few
 	print   GPVirtual // the fingerprint, nil without
 }
 
-// ribbonLocate finds the columns of a key, with its fingerprint or without, and hands its coefficients to f.
+// ribbonLocate finds the columns of a key, with or without its fingerprint, and passes its coefficients to f.
 func ribbonLocate(r ribbon, f ribbonForm, hi, lo Mem, start GPVirtual, withPrint bool) (k ribbonKey) {
 	c, low := GP64(), GP64()
 	MOVQ(lo, RDX)
@@ -298,7 +298,7 @@ func ribbonLocate(r ribbon, f ribbonForm, hi, lo Mem, start GPVirtual, withPrint
 	return k
 }
 
-// ribbonCompare sets the zero flag if the fingerprint of the key is what its columns give, else clears it.
+// ribbonCompare sets the zero flag if the columns give the fingerprint of the key, else clears it.
 func ribbonCompare(r ribbon, f ribbonForm, k ribbonKey) {
 	if f.few {
 		sums := f.sums.sums(r, k.at)

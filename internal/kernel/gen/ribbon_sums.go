@@ -21,7 +21,7 @@ type ribbonSums interface {
 	// sums returns a register with the sums in its lowest bits. at has the first column of each block.
 	sums(r ribbon, at []Mem) GPVirtual
 
-	// clear ends the use of vector registers.
+	// clear emits the instruction, if any, that must follow the use of vector registers.
 	clear()
 }
 

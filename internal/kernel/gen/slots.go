@@ -35,7 +35,7 @@ func slotsHas() {
 	goOn("slotsHasGo")
 }
 
-// slotsHasIn is slotsHas for the bytes of one block, at any address, and what MULQ leaves of hi times the number of
+// slotsHasIn is slotsHas for the bytes of one block, at any address. rest is the low half of hi times the number of
 // blocks.
 func slotsHasIn() {
 	function("slotsHasIn", "func("+slotsType+", block *byte, rest, lo uint64) bool")
@@ -75,8 +75,8 @@ func slotsRounds(s blocks, line, bit GPVirtual) {
 	leaveVector()
 }
 
-// slotsSet returns the bit set of the slots, of eight, that are set. The two registers of shifts are for slots 0, 1, 4,
-// 5 and for 2, 3, 6, 7; VSHUFPS sorts them.
+// slotsSet returns a mask of the eight slots: a bit is set if the slot is set. The two registers of shifts are for
+// slots 0, 1, 4, 5 and for 2, 3, 6, 7; VSHUFPS sorts them.
 func slotsSet(s blocks, u VecVirtual, line, bit GPVirtual) GPVirtual {
 	field := func(i int) Mem { return s.field(80 + 32*i) }
 	shifts := copied(bit)
