@@ -80,8 +80,8 @@ func newCache(
 // storing is the key of the context value that holds the file name for the answer to a request.
 type storing struct{}
 
-// ServeHTTP answers from a file if there is one, and else passes the request on. It tells the doorkeeper of misses
-// only: the directory already records what is stored.
+// ServeHTTP answers from a file if there is one, and otherwise passes the request on. Only misses go to the doorkeeper:
+// the directory already records the stored objects.
 func (c *cache) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if personal(r) {
 		c.proxy.ServeHTTP(w, r)
@@ -137,7 +137,7 @@ func (c *cache) tee(r *http.Response) error {
 	}
 	f, err := os.CreateTemp(c.dir, unfinished+"*")
 	if err != nil {
-		return nil // the client gets its answer all the same
+		return nil // the client still gets its answer
 	}
 	header := r.Header.Clone()
 	header.Del("Content-Length") // follows from the size of the file

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// These are the rules of RFC 9111 for what a shared cache may store, and for how long. This cache never revalidates.
+// These are the rules of RFC 9111 for the answers that a shared cache may store, and for how long. This cache never
+// revalidates.
 
 // personal reports whether a request bypasses the cache: it identifies its client, has a body, forbids storing, or is
 // neither GET nor HEAD.
@@ -18,8 +19,8 @@ func personal(r *http.Request) bool {
 		len(r.Header.Values("Authorization"))+len(r.Header.Values("Cookie"))+len(r.Header.Values("Upgrade")) > 0
 }
 
-// storable reports whether an answer may be stored for all clients. An answer that ends with its connection may not,
-// because nobody can tell whether it is complete.
+// storable reports whether an answer may be stored for all clients. An answer that ends with its connection may not be
+// stored, because it may be incomplete.
 func storable(r *http.Response) bool {
 	h := r.Header
 	ends := r.ContentLength < 0 && len(r.TransferEncoding) == 0 && r.ProtoMajor < 2 // with its connection
@@ -29,7 +30,7 @@ func storable(r *http.Response) bool {
 	for _, vary := range h.Values("Vary") {
 		for name := range strings.SplitSeq(vary, ",") {
 			name = strings.TrimSpace(name)
-			if name != "" && !strings.EqualFold(name, "Accept-Encoding") { // which is the same in all requests to the origin
+			if name != "" && !strings.EqualFold(name, "Accept-Encoding") { // it is the same in all requests to the origin
 				return false
 			}
 		}
@@ -66,7 +67,7 @@ func lifetime(h http.Header, came time.Time) time.Duration {
 // earlier returns the age of an answer when it was received: it may come from another cache.
 func earlier(h http.Header) time.Duration { return seconds(h.Get("Age")) }
 
-// seconds parses a number of seconds. It returns 0 if s is no number, and at most 68 years.
+// seconds parses a number of seconds. It returns 0 if s is not a number, and at most 68 years.
 func seconds(s string) time.Duration {
 	n, _ := strconv.ParseUint(strings.Trim(s, `"`), 10, 31) // on errors n is 0 or the maximum
 	return time.Duration(n) * time.Second

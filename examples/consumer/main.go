@@ -1,10 +1,10 @@
-// Command consumer is a small program in another module than Bloomery's, as a user would write it. It builds a set of
+// Command consumer is a small program outside of Bloomery's module, as a user would write it. It builds a set of
 // domains and reports which of its arguments may be in the set.
 //
 //	go -C examples run ./consumer yopmail.com example.org
 //
-// Its tests call every name of the public API from outside, assert what it does, and limit how many
-// packages of other modules the API brings along.
+// Its tests call every name of the public API from outside, check its behavior, and limit the number of packages of
+// other modules that the API imports.
 package main
 
 import (

@@ -1,6 +1,6 @@
 // Command idempotency is an example of package window: a receiver of webhooks that handles each delivery once, although
-// senders repeat it until they get an answer of 2xx. A middleware remembers for a time the keys of what was handled, in
-// fixed memory and across restarts.
+// senders repeat it until they get an answer of 2xx. A middleware remembers the keys of handled deliveries for a time,
+// in fixed memory and across restarts.
 //
 //	go -C examples run ./idempotency -file /tmp/seen.window
 //	curl -si localhost:8080/events -H 'Idempotency-Key: evt_1' -d paid       # 202
@@ -8,8 +8,8 @@
 //	curl -si localhost:8080/events -H 'Idempotency-Key: evt_2' -d fail       # 500: the sender has to come again
 //	curl -s localhost:8080/-/seen                                            # counts of the middleware
 //
-// The file is written every -save, and at the end. What was handled after the last time is handled again if the process
-// is killed and the sender repeats it. See once.go for what else a handler has to bear.
+// The file is written every -save, and at the end. If the process is killed, deliveries since the last save are handled
+// again when the sender repeats them. once.go lists the other cases that a handler must tolerate.
 package main
 
 import (
@@ -42,7 +42,7 @@ func main() {
 	}
 }
 
-// run serves until ctx is done, and then saves what is remembered. It prints the address, and each event, to w.
+// run serves until ctx is done, and then saves the remembered keys. It prints the address, and each event, to w.
 func run(ctx context.Context, args []string, w io.Writer) error {
 	flags := flag.NewFlagSet("idempotency", flag.ContinueOnError)
 	flags.SetOutput(w)
@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	if flags.NArg() > 0 || *every <= 0 {
 		return errors.New("usage: idempotency [-file FILE] [-keys N] [-ttl TIME] [-save TIME] [-listen ADDRESS]")
 	}
-	// At 1e-9 one delivery of 1,000 million is lost. A key takes 42 bits; 14 at a rate of 1%.
+	// At a rate of 1e-9, one of 1,000 million deliveries is lost. A key takes 42 bits, against 14 bits at a rate of 1%.
 	c := window.Config{Keys: *keys, TTL: *ttl, FPR: 1e-9}
 	if *secret != "" {
 		var err error

@@ -16,23 +16,24 @@ import (
 // maxKey is the largest length of a key in bytes.
 const maxKey = 255
 
-// once is a middleware: of the requests with the same key, it passes on the first one, and those that follow a failure.
+// once is a middleware that passes on the first request with each key, and further requests with the key after a
+// failure.
 //
-// A request succeeds if its handler returns with a status of 2xx. Its key is remembered then, not before: a request
-// that fails, panics or dies with the process is handled again when the sender repeats it. Repeated requests get 200
-// and the header Idempotent-Replayed. They do not get the first answer, which is not stored.
+// A request succeeds if its handler returns with a status of 2xx. Only then is its key remembered: a request that
+// fails, panics or dies with the process is handled again when the sender repeats it. Repeated requests get 200 and the
+// header Idempotent-Replayed. They do not get the first answer, which is not stored.
 //
-// A request that comes while another one with its key is being handled waits for that: for its success, or for its turn
-// after a failure. If that takes longer than patience it gets 409 and has to come again.
+// A request that arrives while another one with its key is being handled waits for the result, and for its turn after a
+// failure. If that takes longer than patience, it gets 409 and the sender must repeat it.
 //
-// Two things can go wrong, and the handler has to bear them:
+// The handler must tolerate two cases:
 //
 //   - A key that looks like a remembered one is taken for it, at the false-positive rate of seen: a request is answered
 //     as handled and never was. Choose a rate such as 1e-9, and a secret if strangers choose keys.
 //   - If the process is killed between the success of a handler and the next Save, or if seen is full, the request is
 //     handled again when it is repeated.
 //
-// Put it behind the check of the sender's signature: otherwise anybody can have keys remembered.
+// Put it after the check of the sender's signature: otherwise anybody can add keys.
 type once struct {
 	seen     *window.Filter[string]
 	id       func(*http.Request) string // the key of a request, or "" for one that is always passed on
@@ -51,7 +52,8 @@ func newOnce(
 	return &once{seen: seen, id: id, next: next, patience: patience, running: map[string]chan struct{}{}}
 }
 
-// headerKey returns the header Idempotency-Key with the method and the path of the request, for which it counts.
+// headerKey returns the header Idempotency-Key with the method and the path of the request, since the key is only valid
+// for these.
 func headerKey(r *http.Request) string {
 	key := r.Header.Get("Idempotency-Key")
 	if key == "" {
@@ -78,7 +80,7 @@ func (o *once) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer release()
-	if o.seen.Contains(key) { // only now: the request before this one may just have ended
+	if o.seen.Contains(key) { // only now, because the previous request may just have ended
 		o.replayed.Add(1)
 		w.Header().Set("Idempotent-Replayed", "true")
 		fmt.Fprintln(w, "handled before")
@@ -122,7 +124,7 @@ func (o *once) acquire(ctx context.Context, key string) (release func()) {
 	}
 }
 
-// status reports what is remembered, for monitoring.
+// status reports the state of the filter, for monitoring.
 func (o *once) status(w http.ResponseWriter, _ *http.Request) {
 	i := o.seen.Info()
 	w.Header().Set("Content-Type", "application/json")
@@ -139,7 +141,7 @@ type statusWriter struct {
 }
 
 func (w *statusWriter) WriteHeader(status int) {
-	if w.status == 0 && status >= 200 { // others are not final
+	if w.status == 0 && status >= 200 { // smaller ones are not final
 		w.status = status
 	}
 	w.ResponseWriter.WriteHeader(status)
@@ -152,7 +154,7 @@ func (w *statusWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// FlushError sends what was written, and with it the status 200 if there is none yet.
+// FlushError sends the written data, with the status 200 if there is none yet.
 func (w *statusWriter) FlushError() error {
 	if w.status == 0 {
 		w.status = http.StatusOK

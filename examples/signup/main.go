@@ -1,5 +1,5 @@
-// Command signup is an example of package publish: a web server that takes no registrations from disposable mail
-// addresses. A middleware asks a blocklist that follows a publisher and is current without a restart.
+// Command signup is an example of package publish: a web server that rejects registrations from disposable mail
+// addresses. A middleware queries a blocklist that follows a publisher and stays current without a restart.
 //
 //	go run ./cmd/bloomery build -o list.bloom --fpr 0.1% --family standard cmd/bloomery/domains/disposable.txt.gz
 //	go run ./cmd/bloomery publish /tmp/list list.bloom --name disposable
@@ -111,7 +111,7 @@ func site(list *bloomery.Live) http.Handler {
 }
 
 // blocking is a middleware: it answers 422 to requests whose key is in the list, and passes on all others. A request
-// without a key is passed on. A blocklist has false positives: the answer says what to do about one.
+// without a key is passed on. A blocklist has false positives, so the answer tells the user what to do.
 func blocking(list *bloomery.Live, key func(*http.Request) string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -142,7 +142,7 @@ func signUp(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, "Welcome. We have sent you a mail.")
 }
 
-// status reports what the list is now, for monitoring.
+// status reports the present list, for monitoring.
 func status(list *bloomery.Live) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		var info filter.Info

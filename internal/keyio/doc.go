@@ -18,14 +18,14 @@
 // # What a key is
 //
 //   - Compression: an input that begins with the magic bytes of gzip, zstd or bzip2 is decompressed, once. Its name
-//     does not matter. If it ends too early, also within the magic bytes, the pass fails. Zeros behind gzip data are
+//     does not matter. If it ends too early, even within the magic bytes, the pass fails. Zeros behind gzip data are
 //     ignored.
 //   - A UTF-8 byte-order mark at the start of an input, or of its decompressed data, is dropped.
 //   - Other formats: an input that begins with the magic bytes of xz, lz4, zip, Parquet, SQLite, UTF-16 and others,
 //     or a filter of Bloomery, is an UnsupportedError. A row with a NUL byte is bad, except in the format Null.
 //   - Lines: a key is a line without its line end, LF or CRLF. The last line needs no line end. One CR before LF is
 //     dropped; all other bytes belong to the key: more CRs, invalid UTF-8.
-//   - Null: a key ends in a NUL byte, which the last one does not need. All other bytes belong to the key.
+//   - Null: a key ends in a NUL byte, which is optional after the last key. All other bytes belong to the key.
 //   - CSV: a key is a field as encoding/csv reads it, without its quotes, which follow RFC 4180.
 //   - Hex: a key is the bytes of the hexadecimal digits of a line, two digits per byte, in upper or lower case.
 //   - TSV: a key is the bytes between two tabs or line ends. There are no quotes and no escapes. For fields in quotes

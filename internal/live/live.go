@@ -30,14 +30,14 @@ type Config[T Value] struct {
 	Release  func(T)                          // frees a value after its last use; may be nil
 	Closed   T                                // the value after Close; its Err is the error of Reload and Err
 	Interval time.Duration                    // between two checks, more than 0
-	Update   func(context.Context)            // if not nil, runs until its context ends, at Close
+	Update   func(context.Context)            // if not nil, runs until its context ends; Close ends it
 }
 
 // File is the value of a file that may be replaced by rename. Start it before use. All methods are safe for concurrent
 // use.
 //
-// If the new file cannot be opened, the current value stays. After a transient error, another attempt follows when
-// its Failure says so; after damage, when the file changes.
+// If the new file cannot be opened, the current value stays. After a transient error, the next attempt follows at the
+// time in its Failure; after damage, when the file changes.
 type File[T Value] struct {
 	config  Config[T]
 	current atomic.Pointer[Generation[T]]
@@ -52,7 +52,7 @@ type File[T Value] struct {
 	done   sync.WaitGroup
 }
 
-// Start opens the file, unless ctx ends first, and follows it until Close. After an error nothing is followed.
+// Start opens the file, unless ctx ends first, and follows it until Close. After an error it follows nothing.
 func (f *File[T]) Start(ctx context.Context, c Config[T]) error {
 	f.config = c
 	if err := f.Reload(ctx); err != nil {
@@ -70,7 +70,7 @@ func (f *File[T]) Start(ctx context.Context, c Config[T]) error {
 // Started reports whether Start or StartClosed has returned without an error.
 func (f *File[T]) Started() bool { return f.current.Load() != nil }
 
-// StartClosed makes a File that was not started a closed one with that value.
+// StartClosed turns a File that was not started into a closed one with that value.
 func (f *File[T]) StartClosed(closed T) {
 	f.reload.Lock()
 	defer f.reload.Unlock()
@@ -95,8 +95,8 @@ func (f *File[T]) follow(ctx context.Context) {
 }
 
 // Reload checks the file now and swaps its value in if the file has changed, or if the last attempt failed with a
-// transient error. If the file cannot be opened, Reload returns the error, as Err does until a Reload succeeds. If
-// ctx ends first, it returns its cause and nothing has changed.
+// transient error. If the file cannot be opened, Reload returns the error, as Err does until a Reload succeeds. If ctx
+// ends first, Reload returns its cause and changes nothing.
 func (f *File[T]) Reload(ctx context.Context) error { return f.check(ctx, true) }
 
 // check is Reload. If now is false, it does not open an unchanged file before the pause after a failure is over.
@@ -158,8 +158,8 @@ func (f *File[T]) Err() (err error) {
 	return nil
 }
 
-// Close stops following the file, waits for Update and all uses, and releases the value. It returns the error that the
-// value had; a second Close returns nil.
+// Close stops following the file, waits for Update and all uses, and releases the value. It returns the error of the
+// value; a second Close returns nil.
 func (f *File[T]) Close() error {
 	f.stop()
 	f.done.Wait()
@@ -183,7 +183,7 @@ type Generation[T Value] struct {
 	uses
 }
 
-// uses counts the uses of a generation that run. It is not generic so that the compiler inlines Release.
+// uses counts the running uses of a generation. It is not generic, because the compiler inlines Release only then.
 type uses struct {
 	counters [stripes]Use
 	free     func()        // releases the value, or nil
@@ -201,7 +201,7 @@ type Use struct {
 	_ [56]byte // so that two counters do not share a cache line
 }
 
-// swap makes value the current one and returns the generation before, or nil.
+// swap makes value the current one and returns the previous generation, or nil.
 func (f *File[T]) swap(value T) (old *Generation[T]) {
 	g := &Generation[T]{Value: value, uses: uses{gone: make(chan struct{})}}
 	if release := f.config.Release; release != nil {
@@ -213,7 +213,7 @@ func (f *File[T]) swap(value T) (old *Generation[T]) {
 // Current returns the value without a use: it may be released at any time, unless Config.Release is nil.
 func (f *File[T]) Current() T { return f.current.Load().Value }
 
-// Acquire returns the current generation, whose value is not released until the generation gets the Use back by
+// Acquire returns the current generation and a Use. The value is not released until the caller passes the Use to
 // Release.
 func (f *File[T]) Acquire() (*Generation[T], *Use) {
 	for {
@@ -234,7 +234,7 @@ func (f *File[T]) View(do func(value T)) {
 	do(g.Value)
 }
 
-// Release ends a use. The last one of a generation that was replaced releases its value.
+// Release ends a use. The last use of a replaced generation releases the value.
 func (s *uses) Release(u *Use) {
 	u.n.Add(-1)
 	if s.old.Load() {
@@ -248,9 +248,9 @@ func (s *uses) retire() {
 	s.settle()
 }
 
-// settle releases the value if it has no use. It is called after old is set, by retire and by every Release from then
-// on; the last of these finds all counters at 0. A use that is counted later sees that the generation was replaced,
-// before it touches the value.
+// settle releases the value if it has no use. retire calls it after it has set old, and so does every later Release;
+// the last of these calls finds all counters at 0. A use that begins later sees that the generation was replaced before
+// it uses the value.
 func (s *uses) settle() {
 	for i := range s.counters {
 		if s.counters[i].n.Load() != 0 {
@@ -265,24 +265,24 @@ func (s *uses) settle() {
 	})
 }
 
-// ExactOptions say how package exact opens the file of a set, and how an exact.Live follows it. exact has functions for
-// what users may set. Package publish also sets Described and Update, so the type cannot be private to exact. The zero
-// value has the defaults.
+// ExactOptions are the options of package exact for opening and following the file of a set. exact has functions for
+// the options of users. Package publish also sets Described and Update, so the type cannot be private to exact. The
+// zero value has the defaults.
 type ExactOptions struct {
 	Secret   *filter.Secret // of a set with a keyed hash
 	MaxBytes uint64         // limit of the file; 0: the limit of the function
 	Interval time.Duration  // between two checks of the file; 0: exact.DefaultInterval
 
-	// Described means that only the Info of the set is used: a set with a keyed hash then needs no secret. The answers
-	// of such a set mean nothing.
+	// Described is true if the caller needs only the Info of the set: a set with a keyed hash then needs no secret, and
+	// its answers are undefined.
 	Described bool
-	// Update, if not nil, runs in a goroutine of its own. It replaces the file from time to time, for example by a
-	// download, calls Reload, and passes its errors to Report. It must return soon after its context ends, which Close
-	// ends and waits for.
+	// Update, if not nil, runs in its own goroutine. It replaces the file from time to time, for example by a download,
+	// calls Reload, and passes its errors to Report. Close ends its context and waits for it, so it must return soon
+	// after its context ends.
 	Update func(ctx context.Context, f Follower)
 }
 
-// Follower is a File as the code sees it that replaces the file.
+// Follower is the part of a File that the code that replaces the file needs.
 type Follower interface {
 	Reload(ctx context.Context) error // checks the file now and swaps it in if it has changed
 	Report(error)                     // makes Err return an error, unless the file itself has one; nil clears it

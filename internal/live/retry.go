@@ -13,8 +13,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// damage are the errors that the content of a file, the options or this program cause. Another attempt with the same
-// file returns the same error.
+// damage lists errors caused by the content of a file, the options or this program. Another attempt with the same file
+// returns the same error.
 var damage = []error{
 	filter.ErrMagic, filter.ErrVersion, filter.ErrHash, filter.ErrChecksum, filter.ErrCorrupt,
 	filter.ErrSecret, io.ErrUnexpectedEOF,
@@ -22,9 +22,9 @@ var damage = []error{
 	shard.ErrManifest, shard.ErrForeign, shard.ErrChanged,
 }
 
-// Passing reports whether another attempt may succeed although the file stays the same: if err comes from the operating
-// system, such as too many open files, no memory, a missing file or an error of a disk, and for every other error that
-// is not known as damage. It is false for damage, such as a wrong checksum, secret or size, and for nil.
+// Passing reports whether err is transient: another attempt may succeed although the file stays the same. It is true
+// for errors of the operating system, such as too many open files, no memory, a missing file or an I/O error, and for
+// unknown errors. It is false for damage, such as a wrong checksum, secret or size, and for nil.
 func Passing(err error) bool {
 	if err == nil {
 		return false
@@ -45,15 +45,15 @@ const (
 )
 
 // Failure is the error of the last attempt and the time of the next one. It does not change, so goroutines may share
-// it. The methods take a nil Failure as no failure.
+// it. A nil Failure means no failure.
 type Failure struct {
 	Err   error
 	again time.Time // zero: never
 	pause time.Duration
 }
 
-// After returns the Failure of an attempt that returned err at the time now. before is the Failure of the attempt
-// before, or nil if that succeeded or concerned another file.
+// After returns the Failure of an attempt that returned err at the time now. before is the Failure of the previous
+// attempt, or nil if that succeeded or was for another file.
 func After(before *Failure, err error, now time.Time) *Failure {
 	f := &Failure{Err: err}
 	if Passing(err) {

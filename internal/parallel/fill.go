@@ -11,8 +11,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// SmallFilter is the largest filter, in 64-bit words, for which families let a Filler make copies: 2 MiB, which the
-// second-level caches of recent server cores hold.
+// SmallFilter is the largest filter, in 64-bit words, for which families let a Filler make copies: 2 MiB, the
+// second-level cache of a recent server core.
 const SmallFilter = 1 << 18
 
 // maxCopies limits the memory of copies: 32 MiB.
@@ -41,9 +41,9 @@ type FillConfig[F Fillable] struct {
 }
 
 // Filler is a family.Builder that adds keys to one filter. Any number of goroutines may call AddMany at once. If only
-// one goroutine adds keys, it takes no more time than the filter's Add.
+// one goroutine adds keys, it is as fast as the filter's Add.
 //
-// A goroutine that finds no other one at work locks the filter and uses plain writes. The others, meanwhile,
+// A goroutine that finds no other goroutine adding keys locks the filter and uses plain writes. Meanwhile the others
 //
 //	small filter   write to empty copies, which Build merges: at most 16 copies, made when needed, each for one
 //	               goroutine at a time. When there are no more copies, they wait for the lock of the filter
@@ -122,7 +122,7 @@ func (b *Filler[F]) take() (f F, ok bool) {
 		return f, false
 	}
 	f, err := b.c.Empty()
-	if err != nil { // no memory: do without
+	if err != nil { // no memory: use the filter itself
 		return f, false
 	}
 	b.copies = append(b.copies, f)
@@ -137,7 +137,7 @@ func (b *Filler[F]) Build(ctx context.Context) (family.Filter, error) {
 	}
 	for _, c := range b.copies {
 		if err := b.filter.Merge(c, nil); err != nil {
-			return nil, err // copies of another geometry: a fault of the family
+			return nil, err // copies of another geometry: a bug of the family
 		}
 	}
 	b.copies, b.free = nil, nil

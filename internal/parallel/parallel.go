@@ -1,6 +1,6 @@
-// Package parallel has what many goroutines share. Each, Do and Feed divide work among them: a range of numbers, or
-// values that one goroutine produces. A Filler adds the keys of all of them to one filter, and Stripes are the locks of
-// the filters that many goroutines change.
+// Package parallel has helpers for many goroutines. Each, Do and Feed divide work among goroutines: a range of numbers,
+// or values that one goroutine produces. A Filler adds keys from many goroutines to one filter, and Stripes are the
+// locks of the filters that many goroutines change.
 package parallel
 
 import (
@@ -18,8 +18,8 @@ func Workers(n int) int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// Each calls f for all i below n, in at most that many goroutines, which it numbers from 0 on. Worker 0 is that of the
-// caller.
+// Each calls f for all i below n, in at most that many goroutines, which it numbers from 0 on. Worker 0 is the
+// goroutine of the caller.
 func Each(workers, n int, f func(worker, i int)) {
 	var next atomic.Int64
 	work := func(worker int) {
@@ -35,8 +35,8 @@ func Each(workers, n int, f func(worker, i int)) {
 	wg.Wait()
 }
 
-// Do calls f(ctx, i) for all i below n, workers at a time. After an error it starts no more, cancels ctx and returns
-// the error with the lowest i among those that ended by themselves.
+// Do calls f(ctx, i) for all i below n, workers at a time. After an error it starts no more calls and cancels ctx. It
+// returns the error with the lowest i among the errors that the cancellation did not cause.
 func Do(ctx context.Context, n, workers int, f func(ctx context.Context, i int) error) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -65,9 +65,9 @@ func Do(ctx context.Context, n, workers int, f func(ctx context.Context, i int) 
 	return first
 }
 
-// Feed calls produce once, and a function for each value that it sends, in that many goroutines: each of them calls
-// worker once, with its number, to get its function. ahead is how many values may wait for a goroutine. After an error
-// of a function send fails, and Feed returns the first such error; else it returns that of produce.
+// Feed calls produce once. Each value that produce sends goes to a function in one of that many goroutines; each
+// goroutine calls worker once, with its number, to get its function. Up to ahead values may wait for a goroutine. After
+// an error of a function send fails, and Feed returns the first such error; otherwise it returns the error of produce.
 func Feed[T any](
 	workers, ahead int, worker func(i int) func(T) error, produce func(send func(T) error) error,
 ) error {
@@ -104,7 +104,7 @@ func Feed[T any](
 	return err
 }
 
-// Memo keeps results of a function that takes long, for as many keys as memoSize. It is safe for concurrent use.
+// Memo caches results of a slow function for up to memoSize keys. It is safe for concurrent use.
 type Memo[K comparable, V any] struct {
 	mu      sync.Mutex
 	results map[K]V
@@ -113,7 +113,7 @@ type Memo[K comparable, V any] struct {
 // memoSize is the largest number of results of a Memo. Beyond it, a Memo forgets all of them.
 const memoSize = 512
 
-// Get returns the result for a key: the one that it keeps, or a new one from compute.
+// Get returns the cached result for a key, or a new one from compute.
 func (m *Memo[K, V]) Get(key K, compute func() V) V {
 	m.mu.Lock()
 	v, known := m.results[key]

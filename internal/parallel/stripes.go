@@ -25,8 +25,8 @@ func (s *Stripe) Added() { s.added.Add(1) }
 // Removed decrements the count of keys. It does not need the lock.
 func (s *Stripe) Removed() { s.removed.Add(1) }
 
-// Stripes holds what the concurrent forms of the families share: 256 locks, each of which stands for some of the keys
-// and some of the places of a filter, and a count of keys that is kept in as many parts. The zero Stripes is ready.
+// Stripes is the common part of the concurrent forms of the families: 256 locks, each for some of the keys and some of
+// the positions of a filter, and a count of keys that is divided among them. The zero Stripes is ready.
 //
 // A goroutine that needs several locks collects them in a StripeSet and takes all of them with one call of Lock, in
 // ascending order. No goroutine takes a lock while it holds one of a higher or equal number, so no circle of waiting
@@ -35,8 +35,7 @@ type Stripes [StripeCount]Stripe
 
 // StripeOf returns the number of the stripe of a key: the lowest byte of Lo^Hi. Any function of the Hash would do: the
 // choice is never stored and changes no answer, so it may use bits that also choose positions without any effect on the
-// false-positive rate. It decides only how often two goroutines meet at a lock, which for well-mixed hashes is one time
-// in 256.
+// false-positive rate. It only affects how often two goroutines meet at a lock: for well-mixed hashes, one time in 256.
 func StripeOf(h filter.Hash) uint8 { return uint8(h.Lo ^ h.Hi) }
 
 // Of returns the stripe of a key.
@@ -56,7 +55,7 @@ func (s *Stripes) Once(h filter.Hash, set func(filter.Hash) bool) (added bool) {
 // Start sets the number of keys. Call it before any other goroutine uses the stripes.
 func (s *Stripes) Start(keys uint64) { s[0].added.Store(keys) }
 
-// Keys returns the number of added keys minus that of removed keys, never below 0. It reads the removals first:
+// Keys returns the number of added keys minus the number of removed keys, never below 0. It reads the removals first:
 // while others count, the result is at least the true number at some moment during the call, provided that each key is
 // counted as added before it is counted as removed.
 func (s *Stripes) Keys() uint64 {

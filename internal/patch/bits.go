@@ -101,10 +101,10 @@ func (w *bitWriter) below(v, n uint64) {
 	}
 }
 
-// maxNumber bounds all numbers, so that they are exact as float64 also.
+// maxNumber bounds all numbers, so that they are also exact as float64.
 const maxNumber = 1 << 53
 
-// bitReader reads what a bitWriter wrote. After an error it returns zeros; callers that loop must check err.
+// bitReader reads the output of a bitWriter. After an error it returns zeros; callers that loop must check err.
 type bitReader struct {
 	b   []byte
 	at  uint64 // next bit
@@ -231,7 +231,7 @@ func (r *bitReader) text(most uint64) string {
 	return string(b)
 }
 
-// end returns an error unless all bits were read. The bits that fill the last byte may be left, and must be clear.
+// end returns an error unless all bits were read. Only the padding of the last byte may remain, and it must be clear.
 func (r *bitReader) end() error {
 	if r.err == nil && (r.left() >= 8 || r.field(uint(r.left())) != 0) {
 		r.fail(errBehind)

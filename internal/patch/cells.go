@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// Cells have 1, 2, 4 or 8 bits; the logarithm of that takes cellBits bits.
+// Cells have 1, 2, 4 or 8 bits; the logarithm of their size takes cellBits bits.
 const (
 	cellBits  = 2
 	cellSizes = 1 << cellBits
@@ -41,7 +41,7 @@ func (g grid) set(i, v uint64) {
 	g.b[bit/8] = g.b[bit/8]&^byte(g.top()<<(bit%8)) | byte(v<<(bit%8))
 }
 
-// mask returns the word with number i as a set bit for each cell that counts in a list: its lowest one.
+// mask returns word number i as a mask: the lowest bit of each cell that counts in a list is set.
 func (g grid) mask(kind int, i uint64) uint64 {
 	w := binary.LittleEndian.Uint64(g.b[8*i:])
 	switch kind {
@@ -64,7 +64,7 @@ func (g grid) count(kind int) (n uint64) {
 	return n
 }
 
-// ranks finds the cells that count in a list by their number among them, and the converse, in ascending order.
+// ranks converts between the cells that count in a list and their ranks among these cells, in ascending order.
 type ranks struct {
 	grid
 	kind int
@@ -106,7 +106,7 @@ func kind(old, new uint64) int {
 	return others
 }
 
-// putCells appends mode cells, unless it is not likely to be the smallest.
+// putCells appends mode cells, unless another mode is likely to be smaller.
 func (p *pair) putCells(log uint, w *bitWriter, most uint64) bool {
 	old, new := grid{p.old, log}, grid{p.new, log}
 	var changed [kinds]uint64

@@ -150,8 +150,8 @@ func choices(r *bitReader, keep []uint64, had, records uint64) ([]uint64, error)
 	return keep, r.err
 }
 
-// freeNumbers is a set of numbers below a limit. It finds and removes numbers by their rank, in time logarithmic in the
-// limit: a delta decides how many are removed.
+// freeNumbers is a set of numbers below a limit. It finds and removes numbers by their rank in logarithmic time,
+// because an untrusted delta determines how many are removed.
 type freeNumbers struct {
 	left uint64
 	// tree is a Fenwick tree: element i, from 1 on, counts the free numbers of the i & -i numbers that end at i-1.
@@ -173,7 +173,7 @@ func freeOf(kept []bool) *freeNumbers {
 	return f
 }
 
-// rank returns how many free numbers are below a number.
+// rank returns the number of free numbers below a number.
 func (f *freeNumbers) rank(number uint64) (n uint64) {
 	for i := number; i > 0; i &= i - 1 {
 		n += f.tree[i]

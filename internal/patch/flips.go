@@ -55,9 +55,9 @@ const (
 
 // putBlocks appends mode blocks with blocks of 2^log bits, for a pair with a list: log - leastBlock, whether bits that
 // are set are listed apart, the center of the numbers of bits in 6 bits and their Rice parameter in 3, and the list of
-// the blocks that differ. After each of them follow the number of its bits that differ, and the list of these; or how
-// many of them are set in the base, the list of their ranks among the set bits of the block, and the list of the others
-// among the others.
+// the blocks that differ. Each of these blocks is followed by the number of its bits that differ and the list of these
+// bits. If set bits are listed apart, it is the number of differing bits that are set in the base, the list of their
+// ranks among the set bits of the block, and the list of the ranks of the others among the clear bits.
 func (p *pair) putBlocks(log uint, apart bool, w *bitWriter, most uint64) bool {
 	c := p.counts(log)
 	w.field(uint64(log-leastBlock), blockBits)
@@ -79,7 +79,7 @@ func (p *pair) putBlocks(log uint, apart bool, w *bitWriter, most uint64) bool {
 	return w.bits() < most
 }
 
-// putBlock appends the bits that differ of a block with that first bit.
+// putBlock appends the differing bits of the block that begins at bit first.
 func putBlock(w *bitWriter, old grid, bits []uint64, first uint64, apart bool) {
 	n, fallen := uint64(len(bits)), uint64(0)
 	ones := old.count(falls)
@@ -102,7 +102,7 @@ func putBlock(w *bitWriter, old grid, bits []uint64, first uint64, apart bool) {
 	}
 }
 
-// listsOf returns the lists of n bits of a block, of which a number falls, given how many are set.
+// listsOf returns the lists of the n differing bits of a block, of which fallen fall, if ones of its bits are set.
 func listsOf(old grid, n, ones, fallen uint64, apart bool) (l [kinds]list) {
 	room := 8 * uint64(len(old.b))
 	if apart {
@@ -146,8 +146,8 @@ func blockAt(b []byte, block uint64, log uint) []byte {
 	return b[first:min(first+1<<log/8, uint64(len(b)))]
 }
 
-// fold maps a number from 1 on to one from 0 on, those next to the center first: center, center-1, center+1,
-// center-2, ...; without those below 1.
+// fold maps the numbers from 1 on to numbers from 0 on in the order center, center-1, center+1, center-2, ..., without
+// the values below 1.
 func fold(n, center uint64) uint64 {
 	switch {
 	case n >= 2*center:
@@ -169,7 +169,7 @@ func unfold(z, center uint64) uint64 {
 	return center - (z+1)/2
 }
 
-// numbers are the numbers of bits that differ in blocks.
+// numbers has the numbers of differing bits per block.
 type numbers struct {
 	blocks uint64 // those with such a bit
 	center uint64

@@ -48,7 +48,7 @@ func compare(from, to *container.Image) (header, bool) {
 	return h, true
 }
 
-// write appends the fields that the flags stand for.
+// write appends the fields whose flags are set.
 func (h *header) write(w *bitWriter) {
 	if h.flags&flagKeys != 0 {
 		w.signed(h.keys)
@@ -65,7 +65,7 @@ func (h *header) write(w *bitWriter) {
 	}
 }
 
-// readHeader reads what write wrote.
+// readHeader reads the output of write.
 func readHeader(r *bitReader, from *container.Image, flags byte) header {
 	h := header{head: bytes.Clone(from.Bytes[:container.HeadSize]), spec: from.Spec, sections: len(from.Sections)}
 	if flags&flagKeys != 0 {

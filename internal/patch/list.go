@@ -3,8 +3,8 @@ package patch
 import "iter"
 
 // list codes count numbers in ascending order, without repetition, each below a bound. Each number is coded as the gap
-// to the one before, by a Golomb code whose parameter follows from the numbers that are left and their room, so that it
-// needs no parameter and about 0.03 bits more than the logarithm of the number of choices.
+// to the previous one. The parameter of the Golomb code follows from the count and the range of the remaining numbers,
+// so it is not stored. A number takes about 0.03 bits more than the optimum.
 type list struct {
 	next  uint64 // least value of the next number
 	bound uint64
@@ -14,7 +14,7 @@ type list struct {
 // maxBound is the largest bound of a list: products with 9 are exact as float64.
 const maxBound = 1 << 48
 
-// newList returns a list of count numbers below bound, of which there must be as many.
+// newList returns a list of count numbers below bound; count is at most bound.
 func newList(bound, count uint64) list { return list{bound: bound, left: count} }
 
 // code returns the number of values that the next gap can have, the parameter of its code, which is about ln 2 times
@@ -38,7 +38,7 @@ func (l *list) put(w *bitWriter, v uint64) {
 	l.next, l.left = v+1, l.left-1
 }
 
-// get reads the next number. It is below the bound, whatever the bits are.
+// get reads the next number. The result is below the bound for any bits.
 func (l *list) get(r *bitReader) uint64 {
 	room, m, most := l.code()
 	q := r.unary(most)
@@ -63,7 +63,7 @@ func (l list) all(r *bitReader) iter.Seq[uint64] {
 	}
 }
 
-// begin reads the count of a list of numbers below bound, which follow.
+// begin reads the count of a list of numbers below bound. The numbers follow.
 func begin(r *bitReader, bound uint64) list {
 	if bound > maxBound {
 		r.fail(errNumber)
@@ -77,7 +77,7 @@ func rice(w *bitWriter, v uint64, k uint) {
 	w.field(v, k)
 }
 
-// unrice reads what rice wrote.
+// unrice reads the output of rice.
 func unrice(r *bitReader, k uint) uint64 {
 	q := r.unary(maxNumber)
 	return q<<k | r.field(k)

@@ -1,8 +1,8 @@
-// Package patch makes and applies deltas between filter files, exact sets and sharded sets in memory. Package delta is
-// its face for files; package publish uses it directly. docs/format/delta.md has the format.
+// Package patch makes and applies deltas between filter files, exact sets and sharded sets in memory. Package delta
+// applies it to files; package publish uses it directly. docs/format/delta.md has the format.
 //
-// A delta holds only what its reader cannot compute: checksums, lengths and places follow from the content. Diff tries
-// all methods that fit and takes the smallest.
+// A delta holds only data that its reader cannot compute: checksums, lengths and offsets follow from the content. Diff
+// tries all methods that fit and takes the smallest.
 package patch
 
 import (
@@ -36,7 +36,7 @@ var (
 	errResult = fmt.Errorf("%w, or the file is: the result does not have the SHA-256 in the delta", ErrCorrupt)
 )
 
-// Method says how a delta describes the new file.
+// Method is the way in which a delta describes the new file.
 type Method uint8
 
 // The methods, as stored.
@@ -59,7 +59,7 @@ func (m Method) String() string {
 	return fmt.Sprintf("method %d", uint8(m))
 }
 
-// Info is what a delta says about itself.
+// Info is the content of a delta's prefix.
 type Info struct {
 	Method Method
 	// Base identifies the file or the manifest that the delta is for: see BaseOf.
@@ -71,7 +71,7 @@ type Info struct {
 // HashSize is the number of bytes of the target's SHA-256 in a delta.
 const HashSize = 16
 
-// DefaultMaxBytes is the limit of the new file without another: 1 GiB.
+// DefaultMaxBytes is the default limit of the new file: 1 GiB.
 const DefaultMaxBytes = 1 << 30
 
 // A delta begins with the magic bytes, a byte with the method in its lower and flags in its upper half, the base in 4
@@ -85,8 +85,7 @@ const (
 	flagForm = 1 << 7 // the number of sections or the flags of the file differ
 )
 
-// Read returns what a delta says about itself. It checks no more than its first 24 bytes. The error wraps ErrCorrupt or
-// ErrVersion.
+// Read returns the Info of a delta. It checks only the first 24 bytes. The error wraps ErrCorrupt or ErrVersion.
 func Read(d []byte) (Info, error) {
 	if len(d) < prefix || string(d[:len(magic)]) != magic {
 		return Info{}, fmt.Errorf("not a delta: %w", ErrCorrupt)
@@ -108,17 +107,17 @@ func start(m Method, flags byte, base uint32, target []byte) []byte {
 	return append(d, sum[:HashSize]...)
 }
 
-// Version is a filter file or an exact set; or a sharded set: its manifest, and a function that returns the file of a
-// shard. Shard is called by one goroutine at a time; its result is not changed, and not used after the next call.
+// Version is a filter file, an exact set, or a sharded set: its manifest and a function that returns the file of a
+// shard. One goroutine at a time calls Shard, never changes its result, and does not use it after the next call.
 type Version struct {
 	File  []byte
 	Shard func(i int) ([]byte, error) // nil if this is no sharded set
 }
 
 // Diff returns a delta that turns old into new, which must be of the same kind. Peak memory: 3x both files + 1 MiB; it
-// reads the changed shards of sets, two files at a time. The error is the one of container.ParseImage if a file is no
-// filter file, wraps io.ErrUnexpectedEOF if one is an exact set that was cut, shard.ErrManifest or shard.ErrChanged, or
-// is one of Shard or the cause of ctx. Of exact sets it reads only the first bytes and the trailer.
+// reads the changed shards of sets, two files at a time. Diff returns the error of container.ParseImage if a file is
+// not a filter file, an error of Shard, the cause of ctx, or an error wrapping io.ErrUnexpectedEOF for a truncated
+// exact set, shard.ErrManifest or shard.ErrChanged. For exact sets it checks only the first bytes and the trailer.
 func Diff(ctx context.Context, old, new Version) ([]byte, error) {
 	switch {
 	case (old.Shard == nil) != (new.Shard == nil):
@@ -156,13 +155,13 @@ func diffFile(ctx context.Context, old, new []byte) ([]byte, error) {
 	return append(start(Whole, 0, from.Checksum(), new), new...), nil
 }
 
-// change is what Diff describes.
+// change has the two files of a Diff.
 type change struct {
 	from, to *container.Image
 	header   header
 }
 
-// smallest returns the smaller one of the deltas of methods 1 to 3, or nil if none has at most limit bytes.
+// smallest returns the smallest delta of methods 1 to 3, or nil if all have more than limit bytes.
 func (c *change) smallest(ctx context.Context, limit int) ([]byte, error) {
 	replayed, err := c.replayed(ctx, limit)
 	if err != nil || replayed != nil && c.flips() >= 8*uint64(len(replayed)) {
@@ -178,7 +177,8 @@ func (c *change) smallest(ctx context.Context, limit int) ([]byte, error) {
 	return replayed, nil
 }
 
-// flips returns the number of bits that differ in sections of equal length: method bits takes more than a bit for each.
+// flips returns the number of bits that differ in sections of equal length. Method bits takes more than one bit for
+// each.
 func (c *change) flips() (n uint64) {
 	for i := range min(len(c.from.Sections), len(c.to.Sections)) {
 		if p := (pair{old: c.from.Section(i), new: c.to.Section(i)}); len(p.old) == len(p.new) {
@@ -190,20 +190,20 @@ func (c *change) flips() (n uint64) {
 
 // Patch returns the new file or manifest of a delta, given the old version, which it does not change. The result is
 // byte-identical to the one that Diff was given: it has the SHA-256 in the delta. The new version, a manifest together
-// with its shards, has at most maxBytes; 0: DefaultMaxBytes. A trimmed rankindexed filter must also fit in memory with
-// that limit, where it is larger than its file.
+// with its shards, has at most maxBytes; 0: DefaultMaxBytes. A trimmed rankindexed filter is larger in memory than its
+// file and must also keep the limit there.
 //
-// For a sharded set, Patch first calls write with the name and the content of each file that the new manifest names
-// with another name, length or SHA-256 than the old one; it reads and makes one shard at a time. The manifest is
-// verified last: on error, remove what was written. The new files have other names than the files of the old set if
-// both manifests have names with hashes.
+// For a sharded set, Patch first calls write with the name and the content of each new file: each file whose name,
+// length or SHA-256 differs from the old manifest. It reads and makes one shard at a time. The manifest is verified
+// last: on error, remove what was written. New files never have the name of an old file if both manifests have names
+// with hashes.
 //
 // Peak memory besides its arguments: the new file, and for method replay 3x both files. Patch allocates nothing whose
 // size old and maxBytes do not bound.
 //
 // On error the result is nil. The error wraps ErrBase if the delta is for another version, ErrCorrupt, ErrVersion,
 // filter.ErrTooLarge, shard.ErrChanged if a shard of the old set is not the one in its manifest, an error of package
-// container if old is neither a filter file nor an exact set, or is one of write or Shard or the cause of ctx.
+// container if old is neither a filter file nor an exact set, or it is an error of write or Shard, or the cause of ctx.
 func Patch(
 	ctx context.Context, old Version, d []byte, maxBytes uint64, write func(name string, content []byte) error,
 ) ([]byte, error) {
@@ -248,7 +248,7 @@ func Patch(
 }
 
 // apply returns the new file of a delta for that base, without the check of its SHA-256. what is the byte with method
-// and flags, body what follows the prefix. Method whole needs no base.
+// and flags, and body is the delta after the prefix. Method whole needs no base.
 func apply(ctx context.Context, from *container.Image, what byte, body []byte, limit uint64) ([]byte, error) {
 	method := Method(what & 15)
 	switch {
@@ -276,8 +276,8 @@ func tooLarge(n, limit uint64) error {
 	return fmt.Errorf("a file of %d bytes is over the limit of %d: %w", n, limit, filter.ErrTooLarge)
 }
 
-// isExact reports whether a file begins like an exact set. Of such files only the trailer is read besides: an update
-// replaces the trailer, so that a delta is what the new file has behind the records of the old one.
+// isExact reports whether a file begins like an exact set. Such files are checked only by their trailer: an update
+// replaces the trailer, so the delta is the part of the new file after the records of the old one.
 func isExact(b []byte) bool { return bytes.HasPrefix(b, []byte(container.ExactMagic)) }
 
 // diffExact is Diff for two exact sets.

@@ -17,7 +17,7 @@ import (
 	"github.com/bloomery/bloomery/internal/parallel"
 )
 
-// keys are the places of cells as numbers: the chain, counted over all buckets, then the first bits of the remainder.
+// keys describes the numbers of cells: the chain, counted over all buckets, then the first bits of the remainder.
 type keys struct {
 	family.ChainShape
 	head uint // bits of the remainder in a number
@@ -40,10 +40,10 @@ func newKeys(s family.ChainShape) (k keys, ok bool) {
 // bound returns the bound of all numbers.
 func (k *keys) bound() uint64 { return k.Buckets * k.Chains << k.head }
 
-// tail returns the number of bits of a cell that are not in its number.
+// tail returns the number of bits of a cell that its number does not include.
 func (k *keys) tail() uint { return k.Width - k.head }
 
-// added is a cell that comes.
+// added is an added cell.
 type added struct{ key, tail uint64 }
 
 // table is the content of a rankindexed file.
@@ -53,7 +53,7 @@ type table struct {
 	sections int // of the family
 }
 
-// errTable means that a file is not the base of a replay.
+// errTable means that a file cannot be the base of a replay.
 var errTable = fmt.Errorf("%w: it is for a rankindexed filter; the file is none, or damaged", ErrCorrupt)
 
 // decodeTable returns the content of a file. The error wraps errTable if it belongs to another family or is damaged, or
@@ -130,11 +130,11 @@ func (c *change) replayed(ctx context.Context, limit int) ([]byte, error) {
 	return c.delta(ctx, w, Replay, h.flags, old.sections, limit)
 }
 
-// edit is the cells that go and the cells that come.
+// edit has the removed and the added cells.
 type edit struct {
 	keys
 	removed []uint64 // ranks among the cells of the base, ascending
-	added   []added  // in the order in which they come
+	added   []added  // in the order of their buckets
 	used    [2]uint64
 }
 
@@ -215,7 +215,7 @@ func (e *edit) bucket(b uint64, old, new *family.ChainBucket) {
 	slices.Sort(e.removed[first:])
 }
 
-// group returns how many of the first cells have the same remainder.
+// group returns the number of cells, from the first on, with the same remainder.
 func (e *edit) group(cells []uint64) (n int) {
 	for n < len(cells) && cells[n]>>e.Payload == cells[0]>>e.Payload {
 		n++
@@ -223,8 +223,8 @@ func (e *edit) group(cells []uint64) (n int) {
 	return n
 }
 
-// exchange appends what makes cells of one remainder in a chain, old.Cells[x:end], the new ones. New cells come in
-// front of the others, so that the kept ones are the last of the new ones.
+// exchange appends the edit that turns the cells of one remainder in a chain, old.Cells[x:end], into new. Added cells
+// precede the others, so the kept cells are the last ones of new.
 func (e *edit) exchange(chain uint64, old *family.ChainBucket, x, end int, new []uint64) {
 	kept := len(new)
 	for i := end - 1; i >= x; i-- {
@@ -278,15 +278,15 @@ func (e *edit) read(r *bitReader) {
 	e.used[1] = e.used[0] + come - uint64(len(e.removed))
 }
 
-// upTo returns how many of the removed and of the added cells belong to the buckets up to b. end is the number of cells
-// that the base has in them.
+// upTo returns the numbers of removed and added cells in the buckets up to b. end is the number of cells of the base in
+// these buckets.
 func (e *edit) upTo(b, end uint64) (gone, come int) {
 	gone, _ = slices.BinarySearch(e.removed, end)
 	come = sort.Search(len(e.added), func(i int) bool { return e.added[i].key>>e.head >= (b+1)*e.Chains })
 	return gone, come
 }
 
-// apply returns the new table. The reader is at the numbers of extensions.
+// apply returns the new table. The reader must be at the numbers of extensions.
 func (e *edit) apply(ctx context.Context, r *bitReader, old table) (family.ChainTable, error) {
 	cells := make([]uint16, e.Buckets)
 	gone, come, rank := 0, 0, uint64(0)
@@ -328,8 +328,8 @@ func (e *edit) apply(ctx context.Context, r *bitReader, old table) (family.Chain
 	return new, nil
 }
 
-// merge makes the new content of a bucket from the old one, whose first cell has a rank and whose first chain a number:
-// without the removed cells, by their ranks, and with the ones that come.
+// merge makes the new content of a bucket from the old one: it drops the removed cells, given by their ranks, and
+// inserts the added ones. rank is the rank of the first cell and chain the number of the first chain.
 func (e *edit) merge(out, in *family.ChainBucket, rank uint64, removed []uint64, come []added, chain uint64) {
 	out.Lengths = slices.Grow(out.Lengths[:0], len(in.Lengths))[:len(in.Lengths)]
 	out.Cells = out.Cells[:0]

@@ -24,7 +24,7 @@ const (
 
 const modeBits = 3
 
-// form is how a section is coded.
+// form is the coding of a section.
 type form struct {
 	trial
 	bytes uint64 // length of the section
@@ -104,7 +104,7 @@ func (p *pair) smallest(ctx context.Context, all []trial, best form, least uint6
 	return best, nil
 }
 
-// file reads the sections behind the ones of stored, and returns the new file with all of them.
+// file reads the sections after the stored ones, and returns the new file with all sections.
 func (h *header) file(
 	ctx context.Context, r *bitReader, from *container.Image, stored [][]uint64, limit uint64,
 ) ([]byte, error) {
@@ -223,7 +223,7 @@ type trial struct {
 
 // trials returns the ways to code the section that may be the smallest.
 func (p *pair) trials() []trial {
-	if float64(p.flips) > 0.45*8*float64(len(p.new)) { // about a bit for each bit: no saving
+	if float64(p.flips) > 0.45*8*float64(len(p.new)) { // a delta would take about one bit per bit of the section
 		return nil
 	}
 	all := []trial{{mode: gaps}}
@@ -238,11 +238,12 @@ func (p *pair) trials() []trial {
 	return all
 }
 
-// sample is the number of bits that differ in the part of a section on which the ways to code it are compared, if it
-// has twice as many.
+// sample is the number of differing bits in the part of a section on which the trials are compared, if the section has
+// at least twice as many.
 const sample = 1 << 14
 
-// better returns the trials that are worth trying with all of the section: of many changes the best in a part of it.
+// better returns the trials for the whole section. With many changes, that is only the best trial on a part of the
+// section.
 func (p *pair) better(ctx context.Context) ([]trial, error) {
 	all := p.trials()
 	if len(all) == 0 || len(p.at) < 2*sample {

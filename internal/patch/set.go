@@ -28,9 +28,9 @@ func (v *Version) shard(m *shard.Manifest, i int) ([]byte, error) {
 	return b, nil
 }
 
-// BaseOf returns the Info.Base of deltas for a filter file, of which the first 64 bytes suffice, for an exact set, or
-// for a manifest. For an exact set it is the start of its SHA-256: a CRC-32C would say little of the records, which end
-// with their own CRC-32C, so that the CRC-32C of a record depends on its length only.
+// BaseOf returns the Info.Base of deltas for a filter file (its first 64 bytes suffice), an exact set or a manifest.
+// For an exact set it is the start of its SHA-256. A CRC-32C would not identify the records: each record ends with its
+// own CRC-32C, so the CRC-32C of a record depends only on its length.
 func BaseOf(b []byte) uint32 {
 	if isExact(b) {
 		sum := sha256.Sum256(b)
@@ -42,7 +42,7 @@ func BaseOf(b []byte) uint32 {
 	return sums.CRC(b)
 }
 
-// How a delta of a set names the file of a shard, in 2 bits.
+// The name of a shard's file in a delta of a set, 2 bits.
 const (
 	nameKept   = iota // as in the base
 	namePlain         // without a suffix
@@ -87,7 +87,7 @@ func diffSet(ctx context.Context, old, new Version) ([]byte, error) {
 	return append(start(Shards, 0, BaseOf(old.File), new.File), w.bytes()...), nil
 }
 
-// shardPart returns what a delta of a set has for a changed shard: its delta without magic, base and hash.
+// shardPart returns the part of a set's delta for a changed shard: the delta of the shard without magic, base and hash.
 func shardPart(ctx context.Context, old, new Version, from, to *shard.Manifest, i int) ([]byte, error) {
 	b, err := new.shard(to, i)
 	if err != nil {
@@ -124,7 +124,7 @@ func derives(from, to *shard.Manifest, text []byte) bool {
 	return err == nil && bytes.Equal(b.Bytes(), text)
 }
 
-// putEntry appends what a new entry has besides keys, length and SHA-256 of the file.
+// putEntry appends the fields of a new entry except keys, length and SHA-256 of the file.
 func putEntry(w *bitWriter, old, new shard.Entry, i, shards int) {
 	plain := shardset.Name(i, shards, "")
 	suffix := suffixOf(new.File, plain)
@@ -227,7 +227,7 @@ func (p *setPatch) run() (manifest []byte, err error) {
 // name returns the name of a shard for messages.
 func (p *setPatch) name(i int) string { return shardset.Name(i, max(i+1, len(p.from.Shards)), "") }
 
-// entry reads what putEntry wrote. A name with a hash has no suffix yet but hashed.
+// entry reads the output of putEntry. A name with a hash gets the suffix hashed for now.
 func (p *setPatch) entry(e *shard.Entry, i int) {
 	switch p.field(2) {
 	case namePlain:
@@ -271,8 +271,8 @@ func (p *setPatch) shard(i int) ([]byte, error) {
 	return b, nil
 }
 
-// describe sets what an entry has of its file. The error comes from container.ParseImage, or says that it is a name
-// that no shard may have.
+// describe sets the fields of an entry that follow from its file. It returns the error of container.ParseImage, or an
+// error if no shard may have the name.
 func describe(e *shard.Entry, content []byte, i, shards int) error {
 	m, err := container.ParseImage(content)
 	if err != nil {

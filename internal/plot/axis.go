@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Tick is a mark of an axis. Those with a label have a line of the grid.
+// Tick is a mark of an axis. A tick with a label has a grid line.
 type Tick struct {
 	Value float64
 	Label string

@@ -1,5 +1,5 @@
-// Package plot draws curves over two logarithmic axes as SVG, with a legend below. It knows nothing of filters. It uses
-// no fonts: widths of texts are estimates, so the command bloomery brings no font and no plotting library along.
+// Package plot draws curves over two logarithmic axes as SVG, with a legend below. It is independent of filters. It
+// uses estimated text widths instead of fonts, so the command bloomery needs neither a font nor a plotting library.
 //
 // Package eval/plot draws the pictures of lab and bench, with error bars, labels beside points, dark pages and pixels.
 package plot
@@ -49,8 +49,8 @@ const (
 // emWidth is the width of a letter in parts of its size, a little above the mean of the usual sans-serif fonts.
 const emWidth = 0.58
 
-// colors of curves can be told apart with red-green color blindness, too, and have a contrast of at least 3:1 on white.
-// The first four are from Okabe and Ito (2008), whose others are too bright.
+// colors of curves are distinguishable with red-green color blindness and have a contrast of at least 3:1 on white. The
+// first four are from Okabe and Ito (2008); the other colors of that paper are too bright.
 var colors = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#461e6e", "#644600"}
 
 const (
@@ -62,7 +62,7 @@ const (
 // dashes are the patterns of bounds.
 var dashes = []string{"5 3", "1.5 2"}
 
-// marks are the marks of the curves in order, as paths around 0, so that curves can be told apart without colors.
+// marks are the marks of the curves in order, as paths around 0, so that curves are distinguishable without colors.
 var marks = []string{
 	"M-2.2 0A2.2 2.2 0 1 0 2.2 0A2.2 2.2 0 1 0 -2.2 0Z", // circle
 	"M-1.95 -1.95H1.95V1.95H-1.95Z",                     // square
@@ -71,7 +71,7 @@ var marks = []string{
 	"M0 3.42L2.96 -1.71H-2.96Z",                         // triangle on its tip
 }
 
-// svg is a picture in the making.
+// svg is a picture that is being written.
 type svg struct {
 	bytes.Buffer
 	x, y Axis
@@ -90,7 +90,7 @@ func (s *svg) write(format string, args ...any) {
 	fmt.Fprintf(s, format+"\n", args...)
 }
 
-// text writes a line of text. anchor says which part of it is at the point: start, middle or end.
+// text writes a line of text. anchor is the part of the text at the point: start, middle or end.
 func (s *svg) text(x, y, size float64, anchor, text string) {
 	s.write(`<text x="%s" y="%s" text-anchor="%s" font-size="%s" fill="%s">%s</text>`, x, y, anchor, size, ink, text)
 }

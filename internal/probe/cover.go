@@ -11,13 +11,13 @@ import (
 // m at once.
 type sampler struct {
 	Double
-	wrap    uint64 // 2^Word mod m: how far a sum above 2^Word moves the positions
+	wrap    uint64 // 2^Word mod m: the shift of the positions by a sum above 2^Word
 	stride  uint64 // coprime to m and near its golden section: the order in which steps are tried
 	special []special
 }
 
-// special is a step modulo m with which a key has only a few positions, if it passes 2^Word rarely, always, or at
-// nearly equal intervals. The rate depends on how often it does, so it is sampled more often than other steps.
+// special is a step modulo m with which a key may have only a few positions: if its sums pass 2^Word rarely, always, or
+// at nearly equal intervals. The rate depends on how often they do, so it is sampled more often than other steps.
 type special struct {
 	step    uint64
 	samples int
@@ -56,7 +56,7 @@ func (s *sampler) isSpecial(step uint64) bool {
 	return slices.ContainsFunc(s.special, func(x special) bool { return x.step == step })
 }
 
-// Costs of one step, and of one probe of it, in words read.
+// Costs of one step and of one probe, in words read.
 const tryCost, probeCost = 40, 12
 
 // rate returns the false-positive rate of a filter. It reads about work words of it.
@@ -74,7 +74,7 @@ func (s *sampler) rate(c *cover, r rand.Source, work int) float64 {
 	hit := make(map[uint64]bool)
 	first := work / 4
 	if s.Pairs == 2 {
-		first = work // half of a pair says little about which steps to try more often
+		first = work // the result for half of a pair does not show which steps to try more often
 	}
 
 	mean := s.pass(c, r, c.work+first, nil, func(step uint64) { hit[step] = true })
@@ -86,15 +86,15 @@ func (s *sampler) rate(c *cover, r rand.Source, work int) float64 {
 	return rare/float64(s.Bits) + float64((1-share)*mean)
 }
 
-// plenty is a number of pairs of a start and a step that are present, after which the error is below a percent.
+// plenty is the number of present pairs of a start and a step after which the error is below 1%.
 const plenty = 30_000
 
-// oftenTries is how much more often than other steps pass tries those that are known to be present for some start.
+// oftenTries is the factor by which pass tries steps that are present for some start more often than other steps.
 const oftenTries = 16
 
-// pass returns the mean of the steps that are not special. It tries all of them, the steps of often more than once,
-// again and again until c.work comes near end. The first time it stops if c.work is far above end. It calls hit with
-// the steps that are present for some start.
+// pass returns the mean of the steps that are not special. It tries all of them, the steps in often several times, and
+// repeats this until c.work is close to end. It stops the first round only if c.work is far above end. It calls hit
+// with the steps that are present for some start.
 func (s *sampler) pass(c *cover, r rand.Source, end int, often map[uint64]bool, hit func(step uint64)) float64 {
 	if uint64(len(s.special)) == s.Bits {
 		return 0
@@ -137,8 +137,8 @@ func (s *sampler) pass(c *cover, r rand.Source, end int, often map[uint64]bool, 
 // unit returns a random number in [0, 1).
 func unit(r rand.Source) float64 { return float64(r.Uint64()>>11) / (1 << 53) }
 
-// try returns the share of starts modulo m with which a key is present whose step is that one modulo m, and at times
-// 2^Word before.
+// try returns the share of starts modulo m for which a key is present. The step of the key, divided by 2^Word, is at
+// before it is adjusted to the given value modulo m.
 func (s *sampler) try(c *cover, r rand.Source, step uint64, at float64) float64 {
 	m := s.Bits
 	steps := [2]uint64{step, r.Uint64() >> (64 - s.Word)}

@@ -8,11 +8,13 @@ import (
 	"github.com/bloomery/bloomery/internal/parallel"
 )
 
-// Double is the double hashing of a filter of another system: the probes of a key are start + i·step mod 2^Word for
-// i = 0..K-1, and the positions are those modulo Bits. FPR and Posterior count what independent probes do not have:
+// Double is the double hashing of a filter of another system: the probes of a key are start + i·step mod 2^Word for i =
+// 0..K-1, and the positions are the probes modulo Bits. FPR and Posterior account for effects that independent probes
+// do not have:
 //
 //   - Steps that revisit positions. If step is a multiple of Bits/q, a key has only q positions.
-//   - Keys with the same step, or steps in a small ratio. If the starts fit, one key covers many probes of another.
+//   - Keys with the same step, or steps in a small ratio. With suitable starts, one key covers many probes of
+//     another.
 //   - Sums above 2^Word, which shift the positions that follow by 2^Word mod Bits. They make both rarer, except if
 //     Bits is a power of two.
 //
@@ -23,13 +25,13 @@ type Double struct {
 	K     int    // probes per key, at least 1
 	Word  uint   // bits of a start and of a step, 32 to 64
 	Pairs int    // starts and steps of a key: 1 or 2
-	Falls bool   // some positions fall if the start rises
+	Falls bool   // some positions decrease if the start increases
 	Probe Probe
 	Parts int // filters of a chain, among which the work is divided; default: 1
 }
 
 // Probe returns the position of probe i of a key in a filter of m bits, the index of the start that it depends on, and
-// whether the position falls by one, instead of rising, if that start rises by one.
+// whether the position decreases by one, instead of increasing, if that start increases by one.
 type Probe func(start, step *[2]uint64, i int, m uint64) (at uint64, of int, falls bool)
 
 const (
@@ -39,7 +41,7 @@ const (
 	modelBits = 1 << 13
 	// effort limits the work of a call, in words read: a few milliseconds.
 	effort = 2_000_000
-	// negligible is the part of the rate that may be left out.
+	// negligible is the part of the rate that may be ignored.
 	negligible = 1e-3
 )
 
@@ -70,8 +72,8 @@ func (d Double) FPR(n uint64) float64 {
 func (d Double) work() int { return effort / max(d.Parts, 1) }
 
 // mayIgnore reports whether the excess over the rate of independent probes is negligible. The excess is at most about
-// 2/m·Σ q·f^q: there are at most q steps modulo m with which a key has q positions, and the keys whose probes cover
-// many of another are fewer.
+// 2/m·Σ q·f^q: there are at most q steps modulo m with which a key has q positions, and fewer keys cover many probes of
+// another key.
 func (d Double) mayIgnore(fill, plain float64) bool {
 	var sum float64
 	for q, f := 1, fill; q < d.K && f > 1e-20; q++ {
@@ -119,8 +121,8 @@ func (d Double) excess(n float64) float64 {
 	return (mean - plain) * scale * (n * scale / keys)
 }
 
-// similar returns a number of bits near modelBits whose steps revisit positions as often as the steps of d.Bits: the
-// power of two that divides it, as far as possible, and an odd part that is equal, or at least has the factors 3 and 5.
+// similar returns a number of bits near modelBits whose steps revisit positions as often as the steps of d.Bits. It
+// keeps the power of two that divides d.Bits as far as possible, and the odd part or at least its factors 3 and 5.
 func (d Double) similar() uint64 {
 	odd, two := d.Bits, uint64(1)
 	for odd%2 == 0 {
@@ -154,13 +156,13 @@ func gcd(a, b uint64) uint64 {
 
 const (
 	most   = 1024 // the largest number of filters that a model consists of
-	enough = 100  // the number for rates above 0.1% from ten keys on, which scatter less
+	enough = 100  // enough filters for rates above 0.1% with at least ten keys, which scatter less
 )
 
-// models holds results of model, because a build, its forecast and its report ask for the same ones.
+// models caches results of model, because a build, its forecast and its report need the same ones.
 var models parallel.Memo[modelKey, [2]float64]
 
-// modelKey is what a model follows from: Word, Pairs and Falls determine the Probe.
+// modelKey has all inputs of a model: Word, Pairs and Falls determine the Probe.
 type modelKey struct {
 	bits, keys uint64
 	k, word    int
@@ -169,7 +171,7 @@ type modelKey struct {
 	parts      int
 }
 
-// model returns the mean rate of random filters with n keys, and what it would be with independent probes.
+// model returns the mean rate of random filters with n keys, and the rate with independent probes.
 func (d Double) model(n uint64) (mean, plain float64) {
 	key := modelKey{d.Bits, n, d.K, int(d.Word), d.Pairs, d.Falls, d.Parts}
 	v := models.Get(key, func() [2]float64 {
@@ -219,8 +221,8 @@ const (
 	smallBits     = 1 << 16 // always allowed, 8 KiB
 )
 
-// Fit returns the number of bits, a multiple of unit, with which FPR(n) is at most 1% above p: Bits, if that suffices,
-// else a number that a bisection finds, with a rate of at least 0.97·p unless unit is too large. The error wraps
+// Fit returns the number of bits, a multiple of unit, with which FPR(n) is at most 1% above p: Bits if that suffices,
+// else the result of a bisection, with a rate of at least 0.97·p unless unit is too large. The error wraps
 // filter.ErrConfig if more than MaxBitsPerKey·n bits and 8 KiB, or more than most, are needed; name is the name of the
 // family.
 func (d Double) Fit(name string, n uint64, p float64, unit, most uint64) (uint64, error) {
@@ -266,8 +268,9 @@ func (d Double) Fit(name string, n uint64, p float64, unit, most uint64) (uint64
 	return hi, nil
 }
 
-// tooFew returns the error for n keys at a rate that double hashing does not reach in that many bits. The rate is
-// proportional to n/Bits², so with MaxBitsPerKey it is p for rate/p·Bits²/n/MaxBitsPerKey² keys.
+// tooFew returns the error for n keys at a rate that double hashing does not reach in that many bits. It names the
+// number of keys from which the rate is reached: the rate is proportional to n/Bits², so with MaxBitsPerKey it is p for
+// rate/p·Bits²/n/MaxBitsPerKey² keys.
 func tooFew(name string, n uint64, p float64, bits uint64, rate float64) error {
 	const text = "%s, whose probes follow from one step, has a rate of %.2g for %d keys in %d bytes; " +
 		"make room for %.0f keys with capacity=, or take standard or fuse"

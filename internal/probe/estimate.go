@@ -6,8 +6,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// EstimateKeys returns an estimate of the number of distinct keys of a filter of m places, of which a share fill in [0,
-// 1] is in use, with k probes per key: ln(1-fill) / (k·ln(1-1/m)) (Swamidass and Baldi, 2007). It returns +Inf if every
+// EstimateKeys estimates the number of distinct keys of a filter of m places with k probes per key, if a share fill in
+// [0, 1] of the places is in use: ln(1-fill) / (k·ln(1-1/m)) (Swamidass and Baldi, 2007). It returns +Inf if every
 // place is in use.
 func EstimateKeys(fill float64, m uint64, k int) float64 {
 	switch {
@@ -19,7 +19,7 @@ func EstimateKeys(fill float64, m uint64, k int) float64 {
 	return math.Log1p(-fill) / (float64(k) * math.Log1p(-1/float64(m)))
 }
 
-// Cells describes m cells of which each key probes k, all independently: the occupancy problem with kn throws.
+// Cells describes m cells if each key probes k of them independently: the occupancy problem with kn throws.
 func Cells(m uint64, k int) family.Cells {
 	cells, probes := float64(m), float64(k)
 	free := probes * math.Log1p(-1/cells)
@@ -122,10 +122,10 @@ func vary(c family.Cells, n float64) (v float64) {
 	return v
 }
 
-// farthest returns a number of keys with which no cell is free, except with probability 1e-9.
+// farthest returns a number of keys after which a cell is free with a probability of at most 1e-9.
 func farthest(c family.Cells) float64 { return (-21 - math.Log(float64(c.Number))) / c.Free }
 
-// bisect returns the number in [from, to] up to which is is true. It is to if is is true there, and from if is is false
+// bisect returns the number in [from, to] up to which is returns true: to if is(to) is true, and from if is is false
 // everywhere.
 func bisect(from, to float64, is func(float64) bool) float64 {
 	if !(from < to) || is(to) {

@@ -11,10 +11,10 @@
 // rotl rotates a word to the left; fold is the exclusive or of the two halves of the 128-bit product; "Hi with 1" is
 // Hi with its lowest bit set.
 //
-// The factor 9 is needed. Without it, x_(i+5) has most of the bits of x_i at places 3 bits away: 5·25 = 2·64 - 3.
-// Then three probes 5 steps apart that fall on the same probes of a present key are little rarer than two, so that
-// filters of few keys with many probes have more false positives: twice as many with 2 keys in 64 bits and k = 20.
-// Seven other rotations fail as well. TestRates has such filters, TestIndependent pairs of positions.
+// The factor 9 is needed. Without it, x_(i+5) has most of the bits of x_i moved by 3 places: 5·25 = 2·64 - 3. If two
+// probes that are 5 steps apart then fall on the same probes of a present key, a third one often does, too. Filters of
+// few keys with many probes would have more false positives: twice as many with 2 keys in 64 bits and k = 20. Seven
+// other rotations fail as well. TestRates tests such filters, and TestIndependent tests pairs of positions.
 package probe
 
 import (
@@ -28,7 +28,7 @@ import (
 // for each hi, and of hi for each x.
 func Next(x, hi uint64) uint64 { return bits.RotateLeft64(9*x, 25) + hi }
 
-// Positions sets at to the positions, of m, of the probes of a key of standard or counting from x on.
+// Positions sets at to the positions, below m, of the probes of a key of standard or counting from x on.
 func Positions(at []uint64, x, hi, m uint64) {
 	for i := range at {
 		at[i] = Position(x, m)
@@ -64,8 +64,8 @@ const (
 	// that the lines are still in the first-level cache when they are read.
 	BatchSize = 32
 
-	// InCache is a number of words, 2 MiB. Smaller filters are tested key by key: the caches answer so fast that groups
-	// cost more than they gain.
+	// InCache is a number of words, 2 MiB. Smaller filters are tested key by key: with filters in the caches, groups
+	// cost more time than they save.
 	InCache = 1 << 18
 )
 
@@ -86,8 +86,8 @@ func HasMany(
 	}
 }
 
-// HasEach returns a function that sets dst[i] to f.Has(hs[i]) for every i. It costs a nanosecond per key more than a
-// loop in the family, which fast families have.
+// HasEach returns a function that sets dst[i] to f.Has(hs[i]) for every i. It takes one nanosecond per key more than a
+// loop in the family; fast families have their own loop.
 func HasEach(f family.Filter) func(dst []bool, hs []filter.Hash) {
 	return func(dst []bool, hs []filter.Hash) {
 		for i, h := range hs {

@@ -16,9 +16,9 @@ const MaxK = 64
 // DefaultFPR is the target false-positive rate of a filter without a size.
 const DefaultFPR = 0.01
 
-// FPR returns p_b = (1-(1-1/m)^(kn))^k, the predicted false-positive rate of a filter of m places after n distinct
-// keys with k probes each. It treats the places as independent, which is too low for few keys (Bose et al., 2008): see
-// scatter. The posterior rate does not have this error. m and k must be at least 1.
+// FPR returns p_b = (1-(1-1/m)^(kn))^k, the predicted false-positive rate of a filter of m places after n distinct keys
+// with k probes each. It treats the places as independent, so the result is too low for few keys (Bose et al., 2008):
+// see scatter. The posterior rate does not have this error. m and k must be at least 1.
 func FPR(n, m uint64, k int) float64 {
 	empty := float64(k) * float64(n) * math.Log1p(-1/float64(m))
 	if m == 1 && n > 0 {
@@ -56,10 +56,10 @@ func fewest(n uint64, p float64) (places float64, k int) {
 	return places, k
 }
 
-// scatter returns the mean rate of a filter over the rate of one with the mean number of set places. Few keys set more
-// or fewer places by chance, and the rate is the power k of their share: its mean is above the power of the mean, by 2%
-// at k = n/5 and 5% at k = n/2. To the second order it follows from the variance of the number of places that kn random
-// ones leave empty.
+// scatter returns the ratio of the mean rate of a filter to the rate at the mean number of set places. The number of
+// places that few keys set varies, and the rate is power k of their share, so the mean rate is above the power of the
+// mean: by 2% at k = n/5 and 5% at k = n/2. The second-order formula uses the variance of the number of places that kn
+// random probes leave empty.
 func scatter(n uint64, m float64, k int) float64 {
 	load := float64(k) * float64(n) / m
 	empty := math.Exp(-load)
@@ -67,11 +67,11 @@ func scatter(n uint64, m float64, k int) float64 {
 	return math.Exp(float64(k) * float64(k-1) / 2 * variance / ((1 - empty) * (1 - empty)))
 }
 
-// noScatter is the scatter that sizes do not count, half of what filter.Info.Exceeded ignores.
+// noScatter is the largest scatter that sizes ignore, half of the excess that filter.Info.Exceeded ignores.
 const noScatter = 1.05
 
-// fewKeys returns the fewest places whose mean rate is p, for so few keys that scatter counts, and its k. If k is not
-// 0, it is that one.
+// fewKeys returns the smallest number of places whose mean rate is p, and the best k, for so few keys that scatter
+// matters. If k is not 0, best is k.
 func fewKeys(n uint64, p float64, k int) (places float64, best int) {
 	places = math.Inf(1)
 	for try := max(k, 1); try <= MaxK && (k == 0 || try == k); try++ {
@@ -98,12 +98,12 @@ type Config struct {
 	K     int           // probes per key, at most MaxK; default: optimal for Keys and M
 	MaxK  int           // default: the constant MaxK
 	Width uint64        // bits of a place, at least 1
-	// Scatter makes a size for an FPR count the scatter of few keys, and not only the mean number of set places.
+	// Scatter makes a size for an FPR include the scatter of few keys, not only the mean number of set places.
 	Scatter bool
 }
 
-// Resolve returns m and k. For an FPR it returns the fewest places that keep it. Errors wrap filter.ErrConfig, or
-// filter.ErrTooLarge from 2^62 bits on.
+// Resolve returns m and k. For an FPR it returns the smallest number of places that keeps it. Errors wrap
+// filter.ErrConfig, or filter.ErrTooLarge from 2^62 bits on.
 func (s Config) Resolve() (m uint64, k int, err error) {
 	if s.M != 0 && s.K != 0 {
 		return s.Fixed()
@@ -180,8 +180,8 @@ func (s Config) atMost(m uint64) error {
 	return nil
 }
 
-// Info describes a filter of M places with that Spec, in which Keys keys use a number of places. The rate that follows
-// from the places counts what the prior one does not, such as counters of keys that were removed but stay.
+// Info describes a filter of M places with that Spec, in which Keys keys use that number of places. The posterior rate
+// follows from the places, so it includes, for example, stuck counters of removed keys; the prior rate does not.
 func (s Config) Info(spec filter.Spec, used uint64) filter.Info {
 	fill := float64(used) / float64(s.M)
 	return filter.Info{

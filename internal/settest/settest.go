@@ -1,5 +1,5 @@
-// Package settest tests Sets through the public names of the root package. Its tests have the names of what they test.
-// The file settest.go has what they share with the tests of the root, of sharded sets and of package window.
+// Package settest tests Sets through the public names of the root package. Its test files are named for what they test.
+// settest.go has helpers for these tests and for the tests of the root package, of sharded sets and of package window.
 package settest
 
 import (
@@ -42,7 +42,7 @@ func Must[T any](v T, err error) T {
 // Check ends a test if there is an error.
 func Check(t testing.TB, err error) {
 	if err != nil {
-		t.Helper() // slow: tests check millions of calls
+		t.Helper() // only on failure: Helper is slow and tests check millions of calls
 		t.Fatal(err)
 	}
 }
@@ -122,7 +122,7 @@ func Build[K filter.Key](t testing.TB, keys []K, c bloomery.Config) *bloomery.Se
 	return s
 }
 
-// Exact requires that a Set contains n members and none of the allowed keys, one by one and in batches.
+// Exact fails the test unless a Set contains n members and none of the allowed keys, in single queries and in batches.
 func Exact(t testing.TB, what string, s *bloomery.Set, n, allowed int) {
 	t.Helper()
 	exact := func(list string, size int, want bool) {
@@ -173,7 +173,7 @@ func InfoOf(l *bloomery.Live) (i filter.Info) {
 	return i
 }
 
-// AddUint64 adds an integer as users do who have no sequence of integers.
+// AddUint64 adds one integer as a key of eight bytes.
 func AddUint64(b interface{ Add([]byte) error }, key uint64) error {
 	return b.Add(binary.LittleEndian.AppendUint64(nil, key))
 }
@@ -188,7 +188,7 @@ func EngineOf(t testing.TB, s *bloomery.Set) *one.Set {
 	return e
 }
 
-// Split returns s without its exceptions, and these, or nil if it has none.
+// Split returns s without its exceptions, and its exceptions, or nil if it has none.
 func Split(t testing.TB, s *bloomery.Set) (*bloomery.Set, *except.Cascade) {
 	t.Helper()
 	main, cascade := except.Split(EngineOf(t, s).Facts().Filter)

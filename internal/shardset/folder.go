@@ -1,6 +1,6 @@
-// Package shardset changes sharded sets in folders: Folder is the one transaction that all writers use, and Leftover
-// the one rule for the files that they remove. It also has what all writers and readers of manifests share, and finds
-// the set that a path belongs to.
+// Package shardset changes sharded sets in folders. All writers use Folder as their transaction, and Leftover as the
+// rule for the files that they remove. The package also has functions for all writers and readers of manifests, and
+// finds the set that a path belongs to.
 package shardset
 
 import (
@@ -24,8 +24,9 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Folder is a transaction on the folder of a sharded set. Everything that builds, replaces or changes a set in a folder
-// takes these steps in this order, so that the folder has the old set or the new one after a crash at any moment:
+// Folder is a transaction on the folder of a sharded set. Every writer that builds, replaces or changes a set in a
+// folder takes these steps in this order, so that after a crash at any moment the folder has the old set or the new
+// one:
 //
 //  1. LockFolder takes the advisory lock of the folder. Read reads the manifest.
 //  2. Put and PutFile write shards that differ to files of new names, complete and synced.
@@ -42,23 +43,24 @@ type Folder struct {
 	lock    *os.File
 	created bool            // by LockFolder
 	old     *shard.Manifest // in the folder, or nil
-	foreign string          // a file of others in a folder without a manifest, or empty
+	foreign string          // another program's file in a folder without a manifest, or empty
 
 	mu      sync.Mutex
 	written map[string]string // new files that are not committed, by the name without suffix
 }
 
-// Locking says how LockFolder locks.
+// Locking has the options of LockFolder.
 type Locking struct {
-	// Change says that a set that is there is changed, not replaced as a whole: the folder is not created, shards with
-	// the same content are not written again, and of leftovers only those with its number of shards are removed.
+	// Change is true if an existing set is changed, not replaced as a whole. Then LockFolder does not create the
+	// folder, Put does not write shards with the same content again, and a sweep removes only leftovers with the same
+	// number of shards.
 	Change  bool
 	Wait    time.Duration // for another process, at least one attempt; 0: until ctx ends
 	Waiting func()        // if not nil, called before LockFolder waits
 	Perm    fs.FileMode   // of a folder that is created; 0: 0o777
 }
 
-// Times of Locking.Wait: for a lock that others have as long as they build, and for one that is needed for a moment.
+// Values of Locking.Wait: for a lock that others hold for a whole build, and for one that they hold for a moment.
 const (
 	NoWait    = time.Nanosecond
 	ShortWait = 2 * time.Second
@@ -94,13 +96,13 @@ func LockFolder(ctx context.Context, dir string, o Locking) (*Folder, error) {
 	return f, nil
 }
 
-// step is called before each step of a transaction. Tests are killed there.
+// step is called before each step of a transaction. Tests kill the process there.
 var step = func() {}
 
 // Path returns the path of a file of the folder.
 func (f *Folder) Path(name string) string { return filepath.Join(f.dir, name) }
 
-// Read reads the manifest in the folder. It is no error if there is none; see Foreign then.
+// Read reads the manifest in the folder. A missing manifest is not an error; see Foreign.
 func (f *Folder) Read() error {
 	m, _, err := ReadFolder(f.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -109,8 +111,8 @@ func (f *Folder) Read() error {
 	return f.Use(m)
 }
 
-// ReadFolder reads the manifest in a folder. Its file is described, too. The error wraps fs.ErrNotExist if there is
-// none.
+// ReadFolder reads the manifest in a folder. It also returns the FileInfo of the manifest. The error wraps
+// fs.ErrNotExist if there is none.
 func ReadFolder(dir string) (*shard.Manifest, fs.FileInfo, error) {
 	in, st, err := untrusted.Open(filepath.Join(dir, shard.ManifestName))
 	if err != nil {
@@ -124,8 +126,8 @@ func ReadFolder(dir string) (*shard.Manifest, fs.FileInfo, error) {
 	return m, st, nil
 }
 
-// foreign returns the name of a file that neither a killed writer of a set has left nor a distributed build works with,
-// or "".
+// foreign returns the name of a file that belongs neither to a killed writer of a set nor to a distributed build, or
+// "".
 func foreign(dir string) (string, error) {
 	all, err := os.ReadDir(dir)
 	for _, e := range all {
@@ -152,9 +154,9 @@ func (f *Folder) Manifest() *shard.Manifest { return f.old }
 // Foreign returns the name of a file in a folder without a manifest that no writer of sets leaves, or "".
 func (f *Folder) Foreign() string { return f.foreign }
 
-// Put writes shard s of a set of so many shards and returns its entry. file must write the same bytes whenever it is
-// called. See NewName for the name: it is not the one of a shard of the set in the folder with other content. A file
-// that an earlier Put of the same shard has written is removed.
+// Put writes shard s of a set with that number of shards and returns its entry. file must write the same bytes at each
+// call. The name comes from NewName and never belongs to a shard of the present set with other content. Put removes the
+// file of an earlier Put of the same shard.
 func (f *Folder) Put(ctx context.Context, s, shards int, info filter.Info, file io.WriterTo) (shard.Entry, error) {
 	e, old := EntryOf(info), f.old
 	if old == nil || len(old.Shards) != shards { // the name does not depend on the content
@@ -208,7 +210,7 @@ func (f *Folder) put(ctx context.Context, name string, write func(io.Writer) err
 		f.mu.Unlock()
 	}
 	if s, _, ok := shard.ParseName(name); ok && f.old != nil && len(f.old.Shards) > 0 {
-		// It must not be more open than the shard that it replaces.
+		// Its permissions must not be wider than the permissions of the shard that it replaces.
 		ctx = container.Like(ctx, f.Path(f.old.Shards[min(s, len(f.old.Shards)-1)].File))
 	}
 	step()
@@ -219,7 +221,7 @@ func (f *Folder) put(ctx context.Context, name string, write func(io.Writer) err
 	return err
 }
 
-// remove removes a file. One that cannot be removed, because another process has it open, is left to a later sweep.
+// remove removes a file. A later sweep removes a file that cannot be removed now because another process has it open.
 func (f *Folder) remove(name string) {
 	step()
 	_ = os.Remove(f.Path(name))
@@ -251,7 +253,7 @@ func (f *Folder) Commit(ctx context.Context, m *shard.Manifest, text []byte, was
 	return nil
 }
 
-// Sweep removes the leftovers of killed writers; see Leftover. The shards of keep stay, too.
+// Sweep removes the leftovers of killed writers; see Leftover. It also keeps the shards of keep.
 func (f *Folder) Sweep(keep ...*shard.Manifest) {
 	f.sweep(Leftover{All: !f.change, Keep: append(keep, f.old)})
 }
@@ -280,7 +282,7 @@ func (f *Folder) Abort() {
 	if err == nil {
 		f.old = m
 	} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, shard.ErrManifest) {
-		return // to a later sweep
+		return // a later sweep removes them
 	}
 	for _, name := range f.written {
 		if f.named(name) == nil {
@@ -290,19 +292,19 @@ func (f *Folder) Abort() {
 	clear(f.written)
 }
 
-// Close aborts what is not committed, removes the folder if LockFolder has created it and it is empty, and unlocks.
+// Close aborts uncommitted changes, removes the folder if LockFolder has created it and it is empty, and unlocks.
 func (f *Folder) Close() error {
 	f.Abort()
 	return f.Unlock()
 }
 
-// Unlock is Close without Abort: what was put stays, for a later transaction that needs the same files.
+// Unlock is Close without Abort: uncommitted files stay for a later transaction that needs them.
 func (f *Folder) Unlock() error {
 	if f.lock == nil {
 		return nil
 	}
 	if f.created {
-		_ = os.Remove(f.dir) // unless there is something in it
+		_ = os.Remove(f.dir) // fails unless it is empty
 	}
 	step()
 	lock := f.lock
@@ -310,7 +312,7 @@ func (f *Folder) Unlock() error {
 	return container.Unlock(lock)
 }
 
-// Leftover says which files a sweep may remove, in a folder and in a bucket. It is the one rule of all writers of sets.
+// Leftover is the rule of all writers for the files that a sweep may remove, in a folder or a bucket:
 //
 //   - A shard that no manifest of Keep names, if it has as many shards as one of Keep or Before, and with All every
 //     one. The caller has the lock of the folder, so that nobody else is writing shards under their final names; a
@@ -318,8 +320,8 @@ func (f *Folder) Unlock() error {
 //   - In a folder without a manifest that has files of others: no shard.
 //   - Temporary files of shards and of the manifest whose writers were killed, which their locks show.
 //
-// Nothing else: neither files of other names, nor the working files of a distributed build, which package distribute
-// removes when its plan cannot finish any more.
+// A sweep removes no files of other names and no working files of a distributed build; package distribute removes these
+// when the plan can no longer finish.
 type Leftover struct {
 	All    bool            // the whole set is replaced; else it is changed
 	Before *shard.Manifest // the set that was replaced, or nil

@@ -38,8 +38,8 @@ func Measure(e *shard.Entry, file io.WriterTo, w io.Writer) error {
 	return err
 }
 
-// CheckHeader returns an error wrapping shard.ErrForeign if the header of a file is not the one of shard i: its family,
-// hash function, seed, check of the secret, number of keys and length are in the manifest. The error is a
+// CheckHeader returns an error wrapping shard.ErrForeign if the header of a file differs from the manifest for shard i
+// in family, hash function, seed, check of the secret, number of keys or length. The error is a
 // *container.FormatError with the place of the field.
 func CheckHeader(m *shard.Manifest, i int, f *container.File) error {
 	e := m.Shards[i]
@@ -85,9 +85,9 @@ func HashName(s, shards int, sum [sha256.Size]byte) string {
 	return Name(s, shards, hex.EncodeToString(sum[:6]))
 }
 
-// NewName returns the file name for new contents of shard s: the plain Name, or with a manifest old of as many shards
-// that is in the same place, its HashName, so that readers of old keep their file. If the contents are those in old, it
-// is the name in old.
+// NewName returns the file name for new contents of shard s. Without an old manifest with the same number of shards in
+// the same folder, that is the plain Name. With one, it is the HashName, so that readers of the old set keep their
+// file, or the name in old if the contents are the same.
 func NewName(old *shard.Manifest, s, shards int, sum [sha256.Size]byte) string {
 	switch {
 	case old == nil || len(old.Shards) != shards:

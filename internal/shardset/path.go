@@ -17,9 +17,9 @@ import (
 )
 
 // CheckFile guards sharded sets: a file of a set changes only together with its manifest. It returns an error wrapping
-// filter.ErrConfig if the file at path, or the one that a symbolic link there names, is the manifest of a sharded set,
-// or has the name of a shard and a manifest beside it. To replace a file of the set alone would make it unreadable, and
-// another one with such a name is removed by the next writer of the set. If that manifest cannot be read, CheckFile
+// filter.ErrConfig if the file at path, or the target of a symbolic link there, is the manifest of a sharded set, or
+// has the name of a shard and is beside a manifest. Replacing a single file of the set would make the set unreadable,
+// and the next writer of the set removes other files with such names. If that manifest cannot be read, CheckFile
 // returns the error. It reads nothing unless the file has the name of a shard or a manifest.
 func CheckFile(path string) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
@@ -83,8 +83,8 @@ func ReadManifest(dir string) (*shard.Manifest, fs.FileInfo, error) {
 	return m, st, err
 }
 
-// Open calls open with the manifest in a folder. Between the manifest and its shards another process may replace the
-// set: if open finds a shard missing or changed, and there is another manifest now, Open starts again.
+// Open calls open with the manifest in a folder. Another process may replace the set after the manifest was read: if
+// open finds a shard missing or changed, and the manifest has changed, Open starts again.
 func Open(dir string, open func(m *shard.Manifest, st fs.FileInfo) error) error {
 	m, st, err := ReadManifest(dir)
 	if err != nil {
@@ -104,7 +104,7 @@ func Open(dir string, open func(m *shard.Manifest, st fs.FileInfo) error) error 
 	}
 }
 
-// advice says what to do about a folder without a manifest.
+// advice returns a hint for a folder without a manifest.
 func advice(dir string) string {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -124,7 +124,8 @@ func advice(dir string) string {
 	}
 }
 
-// Replace begins to replace the set in a folder, which is new, empty, has a set, or what a killed build has left.
+// Replace begins to replace the set in a folder. The folder must be new or empty, or have a set or the leftovers of a
+// killed build.
 func Replace(dir string) (*Folder, error) {
 	f, err := LockFolder(context.Background(), dir, Locking{Wait: NoWait})
 	if err != nil {

@@ -2,8 +2,8 @@ package stat
 
 import "math"
 
-// normalBeta is the value of both parameters above which the logit of a beta variable counts as normal: the quantile is
-// then off by less than (z²+1)/normalBeta, where z is the quantile of the normal distribution.
+// normalBeta is the value of both parameters above which the logit of a beta variable counts as normal: the error of
+// the quantile is then below (z²+1)/normalBeta, where z is the quantile of the normal distribution.
 const normalBeta = 1e12
 
 // betaQuantile returns ln(p/(1-p)) of the number p with I_p(a, b) = tail, I being the regularised incomplete beta
@@ -45,8 +45,8 @@ func lnBetaTail(a, b, t float64) (lnI, slope float64) {
 	return math.Log(below), d / below
 }
 
-// lnBetaDensity returns the logarithm of p^a·q^b/B(a, b), q being 1-p: the density of the logit of a beta variable.
-// It is the term a of a binomial distribution of a+b trials, times ab/(a+b), and is computed as Loader does.
+// lnBetaDensity returns the logarithm of p^a·q^b/B(a, b), q being 1-p: the density of the logit of a beta variable. It
+// is the term a of a binomial distribution of a+b trials, times ab/(a+b), and is computed by Loader's method.
 func lnBetaDensity(a, b, p, q float64) float64 {
 	n := a + b
 	return stirlingError(n) - stirlingError(a) - stirlingError(b) - deviance(a, n*p) - deviance(b, n*q) +

@@ -37,7 +37,8 @@ type Bins struct {
 	rows [][]float64 // the probabilities after each number of throws
 	lo   []int       // the number of occupied bins of the first of them
 	slab []float64   // room for further rows
-	// The probabilities that a throw leaves x bins occupied, and that it makes them x.
+	// stay[x] is the probability that a throw leaves x bins occupied; join[x] is the probability that it makes x bins
+	// occupied.
 	stay, join []float64
 }
 
@@ -50,7 +51,7 @@ func NewBins(m int) *Bins {
 	return b
 }
 
-// MostThrows is the most throws that Bins keep: about 10 MB for m = 512.
+// MostThrows is the largest number of throws that Bins keeps: about 10 MB for m = 512.
 const MostThrows = 1 << 14
 
 // Mean returns E[pow[X]], where X is the number of occupied bins after that many throws, at most MostThrows.

@@ -1,5 +1,5 @@
-// Package stat computes what false-positive rates need: means over a binomial number, exact confidence intervals and
-// tails of distributions. It imports the standard library only.
+// Package stat has the statistics for false-positive rates: means over a binomial number, exact confidence intervals
+// and tails of distributions. It imports the standard library only.
 package stat
 
 import "math"
@@ -48,7 +48,7 @@ func BinomialMean(n uint64, p float64, f func(j uint64) float64) float64 {
 	}
 }
 
-// nearMean is BinomialMean over [lo, hi], with weights that follow from each other. It leaves out the values above mean
+// nearMean is BinomialMean over [lo, hi]. It computes each weight from the previous one and ignores values above mean
 // whose share in the result is below 1e-16.
 func nearMean(n uint64, p float64, mean, lo, hi uint64, f func(j uint64) float64) float64 {
 	odds := p / (1 - p)
@@ -78,10 +78,10 @@ func lgamma(x float64) float64 {
 	return v
 }
 
-// Interval returns the exact two-sided confidence interval (Clopper and Pearson, 1934) of a probability of which x of n
-// trials came true, at a level in [0, 1] such as 0.95. x is at most n. Without trials and at level 1 it is (0, 1). Each
-// end, and its distance from 1, has a relative error below 1e-13 if x or n-x is at most 300, else below 1e-10 up to
-// n = 10^12, and the rounding of a float64.
+// Interval returns the exact two-sided confidence interval (Clopper and Pearson, 1934) of a probability after x
+// successes in n trials, at a level in [0, 1] such as 0.95. x is at most n. Without trials and at level 1 it is (0, 1).
+// Each end, and its distance from 1, has a relative error below 1e-13 if x or n-x is at most 300, else below 1e-10 up
+// to n = 10^12, and the rounding of a float64.
 func Interval(x, n uint64, level float64) (low, high float64) {
 	tail := (1 - level) / 2
 	high = 1
@@ -118,7 +118,8 @@ func UpperTail(x, n uint64, p float64) float64 {
 	return max(0, 1-outward(n-x+1, n, 1-p, p, 1)) // fewer than x come true: more than n-x fail
 }
 
-// TailExceeds reports whether UpperTail(x, n, p) is above a limit in [0, 1). It adds only the terms that decide.
+// TailExceeds reports whether UpperTail(x, n, p) is above a limit in [0, 1). It adds terms only until the answer is
+// certain.
 func TailExceeds(x, n uint64, p, limit float64) bool {
 	mean := float64(n) * p
 	if x <= n && float64(x) > mean && mean > 0 && mean*(1-p) <= normalFrom {
@@ -127,8 +128,8 @@ func TailExceeds(x, n uint64, p, limit float64) bool {
 	return UpperTail(x, n, p) > limit
 }
 
-// outward returns UpperTail for x > n·p, where each term is smaller than the one before. q is 1-p. Above most, it may
-// leave out terms.
+// outward returns UpperTail for x > n·p, where each term is smaller than the one before. q is 1-p. It may stop when the
+// sum exceeds most.
 func outward(x, n uint64, p, q, most float64) float64 {
 	sum, term := 0.0, binomial(x, n, p, q)
 	for ; term > sum*1e-17 && sum <= most; x++ {
@@ -167,10 +168,10 @@ func stirlingError(x float64) float64 {
 	return (1./12 - (1./360-(1./1260-(1./1680-1./1188/y)/y)/y)/y) / x
 }
 
-// StudentErrors returns how many standard errors an interval of the mean of n values, n at least 2, reaches to each
-// side at a level in [0, 1): the (1+level)/2 quantile of Student's t distribution with n-1 degrees of freedom ν. Its
-// square is ν·(1-x)/x, where x is the 1-level quantile of the beta distribution of ν/2 and 1/2 (Abramowitz and Stegun,
-// 26.7.1 with 26.5.27).
+// StudentErrors returns the half-width, in standard errors, of a confidence interval of the mean of n values, n at
+// least 2, at a level in [0, 1): the (1+level)/2 quantile of Student's t distribution with n-1 degrees of freedom ν.
+// Its square is ν·(1-x)/x, where x is the 1-level quantile of the beta distribution of ν/2 and 1/2 (Abramowitz and
+// Stegun, 26.7.1 with 26.5.27).
 func StudentErrors(n int, level float64) float64 {
 	nu := float64(n - 1)
 	if tail := 1 - level; tail > 0.5 {
@@ -186,7 +187,7 @@ func PoissonTail(mean float64, k int) float64 {
 		return 0
 	}
 	term := func(x float64) float64 { return math.Exp(x*math.Log(mean) - mean - lgamma(x+1)) }
-	if float64(k) < mean { // terms grow up to k: sum these and subtract them from 1
+	if float64(k) < mean { // terms grow up to k: subtract their sum from 1
 		sum, t := 0.0, term(float64(k))
 		for x := float64(k); x >= 0 && t > sum*1e-17; x-- {
 			sum += t
@@ -202,8 +203,8 @@ func PoissonTail(mean float64, k int) float64 {
 	return sum
 }
 
-// UpperQuantile returns the least j with Pr[X > j] <= tail for a binomial X of n trials with probability p. If the
-// standard deviation is above 3000, it returns the mean plus nine standard deviations, which is more.
+// UpperQuantile returns the smallest j with Pr[X > j] <= tail for a binomial X of n trials with probability p. If the
+// standard deviation is above 3000, it returns an upper bound: the mean plus nine standard deviations.
 func UpperQuantile(n uint64, p, tail float64) uint64 {
 	mean := float64(n) * p
 	spread := math.Sqrt(mean * (1 - p))

@@ -37,12 +37,11 @@ const ShardPrefix = "shard-"
 
 func (p *Plan) resultName(s int) string { return p.work("%s%05d.json", ShardPrefix, s) }
 
-// Build builds the filter of shard s from its segments in the run files and writes it. The File of the entry is where
-// it is until Finish: see the package comment. Build keeps a finished shard, after reading it and comparing its
-// SHA-256. If Gather has not run, or the shard index is damaged, Build gathers. If a segment is damaged, Build removes
-// its run file, and the error wraps ErrMissing and says which range to run again. If a key has two values, it is a
-// *ConflictError. If a Finish has removed the plan meanwhile and the set that is there now has another shard, the error
-// wraps ErrNoPlan. Other errors come from bloomery.Builder and out.
+// Build builds the filter of shard s from its segments in the run files and writes it. The File of the entry is its
+// name until Finish: see the package comment. Build keeps a finished shard, after reading it and comparing its SHA-256.
+// If Gather has not run, or the shard index is damaged, Build gathers. If a segment is damaged, Build removes its run
+// file, and the error wraps ErrMissing and names the range to run again. If a key has two values, it is a
+// *ConflictError. If a Finish has removed the plan meanwhile and the present set has another shard, the error wraps ErrNoPlan. Other errors come from bloomery.Builder and out.
 func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.Entry, error) {
 	if s < 0 || s >= p.Shards {
 		return shard.Entry{}, fmt.Errorf("shard %d: the plan has shards 0 to %d", s, p.Shards-1)
@@ -78,7 +77,7 @@ func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.En
 	return r.Entry, nil
 }
 
-// keep returns a shard that a former attempt has finished, after reading its file.
+// keep returns a shard that an earlier attempt has finished, after it has verified the file.
 func (p *Plan) keep(ctx context.Context, out Source, s int) (f found, err error) {
 	old := func() (*shard.Manifest, error) { return p.earlier.read(ctx, out) }
 	return p.find(ctx, out, s, old, func(r result) error { return r.sound(ctx, out) })
@@ -120,8 +119,8 @@ func (r result) sound(ctx context.Context, out Source) error {
 	return nil
 }
 
-// kept returns an error unless the file of a shard is the one that Build wrote. It reads the file only if the version
-// is another one: two attempts write the same bytes, and another plan in the same output writes others.
+// kept returns an error unless the file of a shard is the one that Build wrote. It reads the file only if its version
+// differs: another attempt has then written the same bytes, or another plan in the same output different ones.
 func (r result) kept(ctx context.Context, out Source) error {
 	st, err := out.Stat(ctx, r.File)
 	if err != nil || uint64(st.Size) == r.Bytes && st.Version == r.Version && r.Version != "" {
@@ -182,13 +181,13 @@ func (p *Plan) readSegment(ctx context.Context, out Source, g segment, f func([]
 }
 
 // buildReads is the number of segments that a Build reads at the same time, if there is memory: the segments of a shard
-// are many and small, and a read from a bucket waits longer than it lasts. Their order does not matter to any family.
+// are many and small, and reads from a bucket mostly wait. No family depends on their order.
 const buildReads = 16
 
 // readMemory is the memory of one read in bytes; see hashes.Read.
 const readMemory = 512 << 10
 
-// reads returns the number of segments to read at the same time: at least one for each worker, and two.
+// reads returns the number of segments to read at the same time: at least two and at least one per worker.
 func (o Options) reads() int {
 	n := int64(buildReads)
 	if o.Memory > 0 {
@@ -197,7 +196,7 @@ func (o Options) reads() int {
 	return max(2, o.workers(), int(n))
 }
 
-// readShare is the part of the progress of a Build that reading is.
+// readShare is the share of reading in the progress of a Build.
 const readShare = 0.2
 
 func (p *Plan) config(keys uint64, o Options) bloomery.Config {
@@ -235,7 +234,7 @@ func (p *Plan) write(ctx context.Context, out Store, s int, set *bloomery.Set) (
 	return r, put(ctx, out, p.resultName(s), append(b, '\n'))
 }
 
-// manifestCache keeps the manifest in an output, so that not every shard of a large set reads it again.
+// manifestCache keeps the manifest of an output, so that each shard of a large set does not read it again.
 type manifestCache struct {
 	mu       sync.Mutex
 	out      Source
@@ -243,7 +242,7 @@ type manifestCache struct {
 	manifest *shard.Manifest
 }
 
-// read returns what ReadManifest returns. It reads a manifest again if its output, size or version is another one, or
+// read is ReadManifest with a cache. It reads the manifest again if the output, its size or its version has changed, or
 // if the output has no versions.
 func (c *manifestCache) read(ctx context.Context, out Source) (*shard.Manifest, error) {
 	c.mu.Lock()

@@ -19,10 +19,10 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Dir returns the Store of a folder and the folders in it. It is a Renamer and a Locker: its lock is the one of
-// bloomery.Lock and bloomery.Builder. The folder may be on a network file system whose renames are
-// atomic. Write creates it if it does not exist. Names that are not valid by fs.ValidPath are errors, so none leads out
-// of the folder; symbolic links in the folder are followed.
+// Dir returns the Store of a folder and the folders in it. It is a Renamer and a Locker, with the same lock as
+// bloomery.Lock and bloomery.Builder. The folder may be on a network file system whose renames are atomic. Write
+// creates it if it does not exist. Names that are not valid by fs.ValidPath are errors, so no name leads out of the
+// folder. Symbolic links in the folder are followed.
 func Dir(path string) Store { return dir{path} }
 
 // Files returns the Source of the files of this machine. Names are paths, relative to the current folder or absolute.
@@ -76,7 +76,7 @@ func object(name string, st fs.FileInfo) Object {
 	return Object{Name: name, Size: st.Size(), Version: fmt.Sprintf("%x", st.ModTime().UnixNano())}
 }
 
-// List leaves out files whose names begin with a dot, as the temporary files of Write. It follows links to files. A
+// List skips files whose names begin with a dot, such as the temporary files of Write. It follows links to files. A
 // link to a folder, or a device, is an error: its keys would be missing.
 func (d dir) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
@@ -120,8 +120,8 @@ func (d dir) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 	}
 }
 
-// Glob returns the names of files that match a pattern of path.Match, without a walk over folders that cannot match. As
-// in a shell, names that begin with a dot match only a pattern that begins with one.
+// Glob returns the names of files that match a pattern of path.Match. It does not walk folders that cannot match. As in
+// a shell, names that begin with a dot match only patterns that begin with a dot.
 func (d dir) Glob(pattern string) (names []string, err error) {
 	var all []string
 	if d.root == "" {
@@ -146,7 +146,7 @@ func (d dir) Write(ctx context.Context, name string, write func(io.Writer) error
 	if err != nil {
 		return err
 	}
-	// A new shard must not be open to more users than the set in which it will be.
+	// A new shard must not have wider permissions than its set.
 	ctx = container.Like(ctx, filepath.Join(d.root, shard.ManifestName))
 	err = container.WriteAtomic(ctx, path, write)
 	if errors.Is(err, fs.ErrNotExist) { // its folder
@@ -191,19 +191,19 @@ func (d dir) Lock(ctx context.Context) (unlock func() error, err error) {
 	}, nil
 }
 
-// clean removes the temporary files that killed writers have left, and folders of working files that are empty.
+// clean removes the temporary files of killed writers, and empty folders of working files.
 func (d dir) clean() {
 	container.RemoveAbandoned(d.root, shardset.OfSet)
 	all, _ := os.ReadDir(d.root)
 	for _, e := range all {
 		if _, _, work := shardset.CutWork(e.Name()); work && e.IsDir() {
 			container.RemoveAbandoned(filepath.Join(d.root, e.Name()), nil)
-			_ = os.Remove(filepath.Join(d.root, e.Name())) // unless there is something in it
+			_ = os.Remove(filepath.Join(d.root, e.Name())) // fails unless it is empty
 		}
 	}
 }
 
-// Remove removes folders that become empty, too.
+// Remove also removes folders that become empty.
 func (d dir) Remove(_ context.Context, name string) error {
 	path, err := d.path("remove", name)
 	if err != nil {

@@ -21,17 +21,17 @@ import (
 
 const finishedName = "finished"
 
-// Finish requires all shards, checks that their files are those that Build wrote, gives them their final names, and
-// writes the manifest, after which the set can be opened. Then it removes the working files of this plan and of
-// plans that cannot finish any more because they were saved before, and the shards that the manifest does not name. If
-// Finish was interrupted after the manifest, it only removes.
+// Finish requires all shards, checks that Build wrote their files, gives them their final names, and writes the
+// manifest; then the set can be opened. After that it removes the working files of this plan and of earlier plans,
+// which can no longer finish, and the shards that the manifest does not name. If an earlier Finish was interrupted
+// after the manifest, it only removes files.
 //
 // The error wraps ErrMissing and names the shards that are not built, filter.ErrRate if the set exceeds Plan.MaxFPR,
-// ErrSetChanged if the output has another set than when the plan was saved and not the one of this plan, or is one of
-// out. Before the manifest is written, an error leaves the set that is there as it is.
+// ErrSetChanged if the output has another set than when the plan was saved, except the set of this plan, or is an error
+// of out. Before the manifest is written, an error leaves the present set unchanged.
 //
-// If out is a Locker, Finish waits for its lock and has it all the time. In a Conditional Store without a lock, a
-// Finish that comes too late is refused, too: ErrSetChanged.
+// If out is a Locker, Finish waits for its lock and holds it until it returns. In a Conditional Store without a lock, a
+// late Finish also returns ErrSetChanged.
 func (p *Plan) Finish(ctx context.Context, out Store, o Options) (m *shard.Manifest, err error) {
 	err = locked(ctx, out, 0, func() error { m, err = p.finish(ctx, out, o); return err })
 	return m, err
@@ -48,7 +48,7 @@ func (p *Plan) finish(ctx context.Context, out Store, o Options) (*shard.Manifes
 	return m, p.clean(ctx, out, m, o)
 }
 
-// shards returns the manifest that Finish writes, and where the files of the shards are now.
+// shards returns the manifest that Finish writes, and the present locations of the shards.
 func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found, error) {
 	old, err := ReadManifest(ctx, out)
 	if err != nil {
@@ -76,7 +76,7 @@ func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found
 	return m, all, engine.CheckShards(m, p.MaxFPR)
 }
 
-// commit installs the shards, writes the manifest, which it returns, and a note that this plan has done so.
+// commit installs the shards, writes and returns the manifest, and records that this plan has written it.
 func (p *Plan) commit(ctx context.Context, out Store) (*shard.Manifest, error) {
 	there, err := p.replaces(ctx, out) // before the shards: a Finish of another plan removes this record last
 	if err != nil {
@@ -104,7 +104,7 @@ func (p *Plan) commit(ctx context.Context, out Store) (*shard.Manifest, error) {
 	return m, put(ctx, out, p.work(finishedName), []byte(hex.EncodeToString(sum[:])))
 }
 
-// putManifest replaces the version was of the manifest. If a Conditional Store has another one now, the error wraps
+// putManifest replaces version was of the manifest. If a Conditional Store has another version now, the error wraps
 // ErrSetChanged.
 func putManifest(ctx context.Context, out Store, was string, b []byte) error {
 	c, ok := out.(Conditional)
@@ -115,14 +115,14 @@ func putManifest(ctx context.Context, out Store, was string, b []byte) error {
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// The answer to a write that took effect may have been lost, and the client repeated the request.
+	// The write may have succeeded earlier: its response was lost, and the client repeated the request.
 	if now, e := readAll(ctx, out, shard.ManifestName, int64(len(b))); e == nil && bytes.Equal(now, b) {
 		return nil
 	}
 	return fmt.Errorf("%w: %w", ErrSetChanged, err)
 }
 
-// wasFinished returns the manifest in the output if it is the one that this plan has written, else nil.
+// wasFinished returns the manifest in the output if this plan has written it, else nil.
 func (p *Plan) wasFinished(ctx context.Context, out Source) (*shard.Manifest, error) {
 	note, err := readAll(ctx, out, p.work(finishedName), 1<<10)
 	if missing(err) {
@@ -139,7 +139,7 @@ func (p *Plan) wasFinished(ctx context.Context, out Source) (*shard.Manifest, er
 }
 
 // clean removes all files that the manifest does not need, and leaves the files of plans that may still finish: see
-// running. The plan, what each plan replaces and the note of commit are the last ones.
+// running. It removes the plan, the record of the replaced set and the record of commit last.
 func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Options) error {
 	text := manifestText(m)
 	there, same, err := watch(ctx, out)
@@ -166,7 +166,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 			shards = append(shards, object.Name)
 		}
 	}
-	if len(needed) > 0 { // a Store without a lock, and somebody made another plan or removed files meanwhile
+	if len(needed) > 0 { // without a lock, another process may have made another plan or removed files meanwhile
 		name := slices.Min(slices.Collect(maps.Keys(needed)))
 		return &shard.Error{File: name, Err: fmt.Errorf("it was removed meanwhile; build its shard and finish again: %w",
 			fs.ErrNotExist)}
@@ -215,8 +215,8 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 	return err
 }
 
-// running reports whether the plan with an id may still finish when the output has a manifest: it was saved for that
-// one, or its record was removed so that it replaces any set. files are its working files.
+// running reports whether the plan with that id may still replace the present manifest: it was saved for this manifest,
+// or its record was removed so that it replaces any set. files are its working files.
 func running(ctx context.Context, out Source, id string, files []string, manifest string) (bool, error) {
 	record, err := readAll(ctx, out, shardset.WorkName(id, replacesName), 1<<10)
 	if missing(err) {

@@ -6,18 +6,18 @@ import (
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
-// Format reads keys from objects. Those of keyio are built in; see Formats for others, such as columns of Parquet
+// Format reads keys from objects. The formats of keyio are built in; see Formats for others, such as columns of Parquet
 // files.
 type Format interface {
-	// Split divides an object into spans of about size bytes, in order and without a gap. The spans of an object must
-	// follow from its contents. One span is always right.
+	// Split divides an object into spans of about size bytes, in order and without gaps. The spans must depend only on
+	// the contents of the object. A single span is always valid.
 	Split(ctx context.Context, in Source, o Object, size int64) ([]Span, error)
-	// Read reads the keys of a span. For each batch of keys, in the order of the object, it calls work, from any number
-	// of goroutines, and after it emit, one batch at a time. Errors of work and emit stop it.
+	// Read reads the keys of a span. For each batch of keys it calls Work, from any number of goroutines, and then
+	// Emit, one batch at a time in the order of the object. Errors of Work and Emit stop it.
 	Read(ctx context.Context, in Source, o Object, s Span, r Reading) error
 }
 
-// Span is a part of an object: bytes in a text, or whatever units a Format chooses.
+// Span is a part of an object, in bytes for a text, or in units of the Format.
 type Span struct {
 	Offset int64 `json:"offset"`
 	Length int64 `json:"length"`
@@ -36,7 +36,7 @@ type Reading struct {
 	Progress func(units int64)
 }
 
-// KeyFormat says how keys stand in the input. It is part of a plan.
+// KeyFormat describes the keys in the input. It is part of a plan.
 type KeyFormat struct {
 	// Name is a format of keyio, or one of the formats given to NewPlan or ReadPlan. Default: keyio.Lines.
 	Name      string `json:"name"`

@@ -29,8 +29,8 @@ const (
 
 func (p *Plan) indexName() string { return p.work("index") }
 
-// Gather requires the results of all ranges and writes the shard index, which Build reads. done are the results of all
-// ranges, in any order and possibly several times, or nil to read them from the run files. Gather keeps a finished
+// Gather requires the results of all ranges and writes the shard index, which Build reads. done has the results of all
+// ranges in any order, possibly with duplicates; if it is nil, Gather reads the run files. Gather keeps a finished
 // index. It returns the number of keys. The error wraps ErrMissing and names the ranges that are not finished, or
 // filter.ErrConfig if there are more shards than keys, and more than 4,096.
 func (p *Plan) Gather(ctx context.Context, out Store, done []Done, o Options) (keys uint64, err error) {
@@ -163,7 +163,7 @@ func (p *Plan) damaged(what string) error {
 	return fmt.Errorf("%s: %w: %s", p.indexName(), hashes.ErrDamaged, what)
 }
 
-// segments returns where the hashes of a shard are, and their number.
+// segments returns the segments with the hashes of a shard, and the number of hashes.
 func (p *Plan) segments(ctx context.Context, out Source, s int) (all []segment, keys uint64, err error) {
 	header, total, err := p.readHeader(ctx, out)
 	if err != nil {

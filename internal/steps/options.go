@@ -19,8 +19,8 @@ type Options struct {
 	Memory int64
 	// TempDir is the folder of temporary files. Default: os.TempDir().
 	TempDir string
-	// Progress, if not nil, is called now and then with the part of the step that is done, in [0, 1], by one goroutine
-	// at a time.
+	// Progress, if not nil, is called from time to time with the share of the step that is done, in [0, 1], by one
+	// goroutine at a time.
 	Progress func(done float64)
 	// Removed, if not nil, is called by Finish for each file of an earlier set or plan that it removes.
 	Removed func(name string)
@@ -34,7 +34,7 @@ func (o Options) progress(done float64) {
 	}
 }
 
-// rangeMemory is about the memory that a Range takes.
+// rangeMemory is the approximate memory of a Range in bytes.
 const rangeMemory = 96 << 20
 
 // mostRanges is the largest number of ranges that Ranges hashes at the same time.
@@ -60,8 +60,8 @@ func (p *Plan) BuildAll(ctx context.Context, out Store, numbers []int, o Options
 	})
 }
 
-// several calls f for all numbers, at most most and at most as many as there are workers at a time, and returns its
-// results in their order. Each call gets its share of workers and memory.
+// several calls f for all numbers, with at most min(most, workers) calls at a time, and returns the results in the same
+// order. Each call gets its share of workers and memory.
 func several[T any](
 	ctx context.Context, numbers []int, most int, o Options,
 	f func(ctx context.Context, number int, o Options) (T, error),

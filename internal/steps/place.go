@@ -14,13 +14,13 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// A worker that is late, of a plan that was given up, must not change a set that another plan has finished. So Build
-// never replaces a file beside the manifest:
+// A late worker of an abandoned plan must not change a set that another plan has finished. So Build never replaces a
+// file beside the manifest:
 //
 //   - In a folder, and in every Store that is not Conditional, Build writes to work-ID, under a name from the contents.
 //     Only Finish moves files to their final names, when it has the lock.
 //   - In a Conditional Store, where moving is copying, Build creates the object under its final name, which fails if
-//     there is one. It then takes a name with a suffix from the contents, under which other contents never are.
+//     there is one. It then takes a name with a suffix from the contents, which no other contents can have.
 
 // staged returns the name under which Build writes a shard with that SHA-256 if Finish installs it.
 func (p *Plan) staged(s int, sum [sha256.Size]byte) string {
@@ -35,7 +35,7 @@ func (p *Plan) checkPlace(r result, out Source) error {
 	return fmt.Errorf("%s is not where this version of Bloomery writes the shard; build it again", r.File)
 }
 
-// place writes the file of a shard, unless it is there, and returns its name. r has its size and its SHA-256.
+// place writes the file of a shard, unless it exists, and returns its name. r has its size and its SHA-256.
 func (p *Plan) place(ctx context.Context, out Store, r result, set *bloomery.Set) (string, error) {
 	write := func(w io.Writer) error {
 		_, err := set.WriteTo(w)
@@ -60,7 +60,7 @@ func (p *Plan) place(ctx context.Context, out Store, r result, set *bloomery.Set
 		if !errors.Is(err, fs.ErrExist) {
 			return r.File, err
 		}
-		if there, err := r.exists(ctx, out); there || err != nil { // another attempt was faster
+		if there, err := r.exists(ctx, out); there || err != nil { // another attempt has written it
 			return r.File, err
 		}
 		r.File = shardset.HashName(r.Shard, p.Shards, r.SHA256)
@@ -68,10 +68,10 @@ func (p *Plan) place(ctx context.Context, out Store, r result, set *bloomery.Set
 			return r.File, err
 		}
 	}
-	return r.File, out.Write(ctx, r.File, write) // all who write this name write the same bytes
+	return r.File, out.Write(ctx, r.File, write) // every writer of this name writes the same bytes
 }
 
-// exists reports whether the file of a shard is there and is sound.
+// exists reports whether the file of a shard exists and is sound.
 func (r result) exists(ctx context.Context, out Source) (bool, error) {
 	err := r.sound(ctx, out)
 	if missing(err) || errors.Is(err, shard.ErrChanged) {
@@ -80,15 +80,15 @@ func (r result) exists(ctx context.Context, out Source) (bool, error) {
 	return err == nil, err
 }
 
-// found is where the file of a shard is, and the name that it has in the manifest.
+// found has the present name of a shard's file and its name in the manifest.
 type found struct {
 	result
 	at, final string
 }
 
 // find looks for the file of a finished shard: where Build wrote it, and where an interrupted Finish may have moved it.
-// old returns the manifest in the output, or nil. check returns an error unless the file is the one of a result. The
-// error wraps fs.ErrNotExist if the shard is not built, and is the one of check or of built if it is damaged.
+// old returns the manifest in the output, or nil. check returns an error unless the file belongs to a result. The error
+// of find wraps fs.ErrNotExist if the shard is not built; for a damaged shard it is the error of check or built.
 func (p *Plan) find(
 	ctx context.Context, out Source, s int, old func() (*shard.Manifest, error), check func(result) error,
 ) (f found, err error) {
@@ -144,9 +144,8 @@ func (p *Plan) has(ctx context.Context, out Source) (bool, error) {
 	return err == nil, err
 }
 
-// attempt calls write. If the plan was in the output before, and was removed meanwhile, by the Finish of this plan or
-// of another one, attempt removes the working files that names then returns: nobody else would. The error then wraps
-// ErrNoPlan.
+// attempt calls write. If a Finish, of this plan or another one, removes the plan from the output meanwhile, attempt
+// removes the working files that names returns, because nothing else would remove them. The error then wraps ErrNoPlan.
 func (p *Plan) attempt(ctx context.Context, out Store, write func() error, names func() []string) error {
 	before, err := p.has(ctx, out)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package steps builds sharded sets in steps: it is the implementation of package distribute, whose comment describes
-// the steps, the files and the memory. In addition it has what the commands and Apache Beam need: several steps at a
-// time (RangeAll, BuildAll), what is missing (Status), results of ranges that a scheduler passes on (Done), plans as
-// values, formats of keys that keyio does not have (Format), and the key of a *ConflictError (NameConflict).
+// the steps, the files and the memory. It also has features for the commands and Apache Beam: several steps at a time
+// (RangeAll, BuildAll), a list of unfinished steps (Status), results of ranges that a scheduler passes on (Done), plans
+// as values, formats of keys that keyio does not have (Format), and the key of a *ConflictError (NameConflict).
 package steps
 
 import (
@@ -31,16 +31,16 @@ import (
 // DefaultRangeBytes is the size of a range of plain text: 32 MiB.
 const DefaultRangeBytes = 32 << 20
 
-// LeastRangeBytes is the smallest size of a range that the commands take: 64 KiB. With smaller ranges the files and
+// LeastRangeBytes is the smallest size of a range that the commands accept: 64 KiB. With smaller ranges the files and
 // requests of a build take more time than its keys.
 const LeastRangeBytes = 64 << 10
 
 // mostItems is the largest number of objects, and of ranges, of a plan. Tests set it.
 var mostItems = 1 << 24
 
-// Config says what to build. Build.Spec or Build.Needs, Shards, Seed or Secret, Hash, Capacity, FPRChosen and MaxFPR
-// mean what they mean for bloomery.Build; the other fields of Build are ignored, but Build.Allow must be nil.
-// Build.Shards must be set, and Build.Keys if Build has Needs: nothing counts the keys before the plan.
+// Config describes the set to build. Build.Spec or Build.Needs, Shards, Seed or Secret, Hash, Capacity, FPRChosen and
+// MaxFPR have the same meaning as in bloomery.Build; the other fields of Build are ignored, but Build.Allow must be
+// nil. Build.Shards must be set, and Build.Keys if Build has Needs: no step counts the keys before the plan.
 type Config struct {
 	Build bloomery.Config
 	Keys  KeyFormat
@@ -50,7 +50,7 @@ type Config struct {
 	Formats Formats
 }
 
-// Plan says what to build from what. It has no secret, and it is the same for the same Config and input.
+// Plan describes the set and its input. It has no secret. The same Config and input give the same Plan.
 type Plan struct {
 	Version   int           `json:"version"`
 	Spec      filter.Spec   `json:"spec"` // of each shard
@@ -83,8 +83,8 @@ const planVersion = 1
 // maxPlan is the largest plan in bytes.
 const maxPlan = 1 << 30
 
-// NewPlan looks at the objects that match the patterns and divides them into ranges; see Match. Of large objects it
-// reads the first bytes. Errors of Config wrap filter.ErrConfig and come from bloomery.Config.ForShard.
+// NewPlan divides the objects that match the patterns into ranges; see Match. It reads the first bytes of large
+// objects. Errors of Config wrap filter.ErrConfig and come from bloomery.Config.ForShard.
 func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan, error) {
 	if c.Build.Allow != nil {
 		return nil, &filter.ConfigError{Field: "allow", Value: "list",
@@ -175,7 +175,8 @@ func (p *Plan) divide(ctx context.Context, in Source, c Config) error {
 	return nil
 }
 
-// planReads is the number of objects that a plan looks at, and of small objects that a step reads, at the same time.
+// planReads is the number of objects that NewPlan examines at the same time, and of small objects that a step reads at
+// the same time.
 const planReads = 16
 
 // ID returns 32 hex digits that depend on all fields.
@@ -232,7 +233,7 @@ func (p *Plan) check() error {
 	case !family.ValidRate(p.FPRChosen) || !family.ValidRate(p.MaxFPR):
 		return bad("fpr", p.FPRChosen, "want a rate")
 	}
-	// The spec is already the one of a shard. ForShard checks it; of a set with one shard it changes nothing.
+	// The spec is already the spec of a shard. ForShard checks it, and with one shard it changes nothing.
 	c := bloomery.Config{Spec: p.Spec.String(), Shards: 1, Hash: p.Hash, Seed: p.Seed}
 	if c.Hash == filter.SipHash {
 		c.Hash = 0 // it would need the secret
@@ -285,7 +286,7 @@ func (p *Plan) hasher(secret *filter.Secret) (filter.Hasher, error) {
 
 // Match returns the objects of the patterns, sorted by name and each once. A pattern is
 //
-//   - the name of an object, also one with characters of patterns,
+//   - the name of an object, even if it has special characters of patterns,
 //   - a pattern of path.Match, in which * does not match a slash,
 //   - a prefix that ends in a slash, for all objects below it.
 //

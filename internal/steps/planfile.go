@@ -26,10 +26,10 @@ const PlanName = "plan.json"
 // saveWait is the time for which Save waits for the lock of the output.
 var saveWait = 2 * time.Second
 
-// Save writes the plan to the output, unless it is there, and records which set is there, for Finish. It returns an
-// error if the output has objects that belong to no sharded set. From a Conditional Store it removes the shards that no
-// manifest names, so a plan there that is not finished must build its shards again. If out is a Locker, the error wraps
-// filter.ErrLocked if another process builds or changes a set there and does not end within two seconds.
+// Save writes the plan to the output, unless it exists, and records the present set for Finish. It returns an error if
+// the output has objects that belong to no sharded set. From a Conditional Store it removes the shards that no manifest
+// names, so an unfinished plan there must build its shards again. If out is a Locker, the error wraps filter.ErrLocked
+// if another process builds or changes a set there and does not end within two seconds.
 func (p *Plan) Save(ctx context.Context, out Store) error {
 	b, err := json.Marshal(p)
 	if err != nil {
@@ -74,10 +74,10 @@ func ParsePlan(b []byte, formats Formats) (*Plan, error) {
 	return p, p.check()
 }
 
-// MaxItems limits the lists of a plan that is read: memory for more is never taken.
+// MaxItems limits the lists of a plan that is read, and so their memory.
 func (p *Plan) MaxItems(string) int { return mostItems }
 
-// Plans returns the ids of the plans in an output, sorted. Work on them has not finished.
+// Plans returns the ids of the unfinished plans in an output, sorted.
 func Plans(ctx context.Context, out Source) (ids []string, err error) {
 	for o, err := range out.List(ctx, shardset.WorkPrefix) {
 		if err != nil {
@@ -94,7 +94,7 @@ func Plans(ctx context.Context, out Source) (ids []string, err error) {
 // ErrNoPlan means that an output has no plan.
 var ErrNoPlan = errors.New("no plan")
 
-// ReadPlan reads a plan from the output. With an empty id it reads the only one; the error wraps ErrNoPlan if there is
+// ReadPlan reads a plan from the output. With an empty id it reads the only plan; the error wraps ErrNoPlan if there is
 // none.
 func ReadPlan(ctx context.Context, out Source, id string, formats Formats) (*Plan, error) {
 	if id == "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
-// Done is the result of a range: how many hashes of each shard its run file has, and where. It is 8 bytes for each
-// 4,194,304 keys and each shard.
+// Done is the result of a range: the number and position of the hashes of each shard in its run file. It takes 8 bytes
+// per shard and 4,194,304 keys.
 type Done struct {
 	Range int
 	Keys  uint64
@@ -31,8 +31,8 @@ func (p *Plan) header(i int) hashes.Header {
 	return h
 }
 
-// Range hashes the keys of range i and writes its run file. It keeps a finished one, after checking its size, header
-// and index; the checksums of the hashes are compared by Build. Errors name the input, with the line if it is about a
+// Range hashes the keys of range i and writes its run file. It keeps a finished run file after it has checked its size,
+// header and index; Build compares the checksums of the hashes. Errors name the input, with the line if it is about a
 // key or a value. They wrap ErrChanged if an object is not the one in the plan, ErrNoPlan if a Finish has removed the
 // plan meanwhile, or come from keyio, in and out.
 func (p *Plan) Range(ctx context.Context, in Source, out Store, i int, o Options) (Done, error) {
@@ -82,7 +82,7 @@ func (p *Plan) finished(ctx context.Context, out Source, i int) (*hashes.Index, 
 	return x, err
 }
 
-// hash gives the hashes of the keys of a range to w, and their values, in the order of the keys.
+// hash writes the hashes of the keys of a range, and their values, to w in the order of the keys.
 func (p *Plan) hash(ctx context.Context, in Source, i int, h filter.Hasher, w *hashes.Writer, o Options) error {
 	bits := p.valueBits()
 	return p.read(ctx, in, i, o, func(b *keyio.Batch) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// ErrSetChanged means that the set in the output is not the one that was there when the plan was saved.
+// ErrSetChanged means that the set in the output has changed since the plan was saved.
 var ErrSetChanged = errors.New("the set in the output has changed since the plan was saved")
 
 // replacesName is the file that records which manifest the output had when the plan was saved: its SHA-256 in
@@ -23,7 +23,7 @@ const (
 	noManifest   = "none"
 )
 
-// manifestSum returns the content of replacesName for the manifest that is in the output now.
+// manifestSum returns the content of replacesName for the present manifest.
 func manifestSum(ctx context.Context, out Source) (string, error) {
 	sum, err := sumOf(ctx, out, shard.ManifestName)
 	if missing(err) {
@@ -48,11 +48,11 @@ func sumOf(ctx context.Context, s Source, name string) (sum shard.Sum, err error
 type replaced struct {
 	version string // empty if there is none
 	sum     string // as in replacesName, or empty if Save has recorded nothing
-	changed bool   // it is not the one that Save has recorded
+	changed bool   // it differs from the one that Save has recorded
 	record  string // name of the record
 }
 
-// replaces looks at the manifest in the output. A plan without a record replaces any set.
+// replaces examines the manifest in the output. A plan without a record replaces any set.
 func (p *Plan) replaces(ctx context.Context, out Source) (r replaced, err error) {
 	r.record = p.work(replacesName)
 	st, err := out.Stat(ctx, shard.ManifestName) // before it is read
@@ -72,8 +72,8 @@ func (p *Plan) replaces(ctx context.Context, out Source) (r replaced, err error)
 	return r, err
 }
 
-// by returns an error wrapping ErrSetChanged unless next may replace the manifest. next may be there already: an
-// interrupted Finish has written it.
+// by returns an error wrapping ErrSetChanged unless next may replace the manifest. The manifest may already be next, if
+// an interrupted Finish has written it.
 func (r replaced) by(next []byte) error {
 	if sum := sha256.Sum256(next); !r.changed || r.sum == hex.EncodeToString(sum[:]) {
 		return nil
@@ -83,7 +83,7 @@ func (r replaced) by(next []byte) error {
 }
 
 // watch returns the manifest in the output, nil if there is none, and a function that returns an error wrapping
-// ErrSetChanged if a Conditional Store has another one by then. Other Stores have a lock, or nothing that helps.
+// ErrSetChanged if the manifest of a Conditional Store has changed by then. Other Stores have a lock or no protection.
 func watch(ctx context.Context, out Source) (m *shard.Manifest, same func(context.Context) error, err error) {
 	c, ok := out.(Conditional)
 	if !ok {
@@ -111,8 +111,8 @@ func watch(ctx context.Context, out Source) (m *shard.Manifest, same func(contex
 	}, err
 }
 
-// clearShards removes the shards in a Conditional Store that its manifest does not name: a plan that was given up has
-// left them, and Build would have to write beside them.
+// clearShards removes the shards in a Conditional Store that its manifest does not name. An abandoned plan has left
+// them, and Build would have to use other names.
 func clearShards(ctx context.Context, out Store) error {
 	if _, ok := out.(Conditional); !ok {
 		return nil

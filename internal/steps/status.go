@@ -15,17 +15,17 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Status says what of a plan is not finished.
+// Status lists the unfinished parts of a plan.
 type Status struct {
 	Ranges, Shards               int    // of the plan
 	MissingRanges, MissingShards []int  // that are not finished, or damaged as far as their sizes and headers tell
 	Keys                         uint64 // in the finished ranges
-	// SetChanged reports that the output has another set than when the plan was saved, so that Finish refuses to
-	// replace it; see ErrSetChanged.
+	// SetChanged is true if the output has another set than when the plan was saved, so Finish would return
+	// ErrSetChanged.
 	SetChanged bool
 }
 
-// Status looks at the run files and the shards. It reads their sizes, headers and indexes.
+// Status checks the sizes, headers and indexes of the run files and the shards.
 func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 	st.Ranges, st.Shards = len(p.Ranges), p.Shards
 	var keys atomic.Uint64
@@ -57,7 +57,7 @@ func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 	if err != nil {
 		return st, err
 	}
-	if m, err := p.wasFinished(ctx, out); m != nil || err != nil { // what is left is removing
+	if m, err := p.wasFinished(ctx, out); m != nil || err != nil { // only removing files is left
 		return st, err
 	}
 	there, err := p.replaces(ctx, out)
@@ -68,10 +68,10 @@ func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 	if err == nil {
 		st.SetChanged = there.by([]byte(manifestText(m))) != nil
 	}
-	return st, nil // Finish says what is wrong with the set
+	return st, nil // Finish reports the error of the set
 }
 
-// again reports whether an error means that a step must run again.
+// again reports whether the step with this error must run again.
 func again(err error) bool {
 	return missing(err) || errors.Is(err, hashes.ErrDamaged) || errors.Is(err, shard.ErrChanged)
 }
@@ -95,7 +95,7 @@ func unfinished(
 	return numbers, err
 }
 
-// require is unfinished for what must be there: a *MissingError names the others.
+// require is unfinished with an error: a *MissingError if any number is unfinished.
 func require(ctx context.Context, what string, n int, f func(ctx context.Context, i int) error) error {
 	numbers, err := unfinished(ctx, n, missing, f)
 	if err == nil && len(numbers) > 0 {

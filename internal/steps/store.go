@@ -35,41 +35,42 @@ type Source interface {
 // Store is a Source that takes objects: a distribute.Store.
 type Store interface {
 	Source
-	// Write creates or replaces an object with the output of write. The object appears whole or not at all: if write
-	// fails, or ctx ends before Write returns nil, a reader sees what was there before.
+	// Write creates or replaces an object with the output of write. The object appears completely or not at all: if
+	// write fails, or ctx ends before Write returns nil, readers see the previous content.
 	Write(ctx context.Context, name string, write func(io.Writer) error) error
-	// Remove removes an object. It is no error if there is none.
+	// Remove removes an object. A missing object is not an error.
 	Remove(ctx context.Context, name string) error
 }
 
 // Locker is a Store that can be locked: no other Locker of the same output, and nothing else that replaces or changes a
-// set there, has the lock at the same time. Without one, Finish and a change of the set must not run at the same time.
+// set there, has the lock at the same time. Without a lock, Finish and a change of the set must not run at the same
+// time.
 type Locker interface {
 	Store
 	// Lock waits for the lock. It returns ctx.Err() when ctx ends.
 	Lock(ctx context.Context) (unlock func() error, err error)
 }
 
-// Renamer is a Store that moves objects without copying them. Finish moves the shards then; else it copies them through
-// this machine, unless the Store is Conditional.
+// Renamer is a Store that moves objects without copying them. Finish moves the shards with it. Without it, Finish
+// copies them through this machine, unless the Store is Conditional.
 type Renamer interface {
 	Store
-	// Rename moves object from[i] to the name to[i], for all i, and replaces what was there. The new names are durable
-	// when it returns. After an error some objects have moved.
+	// Rename moves object from[i] to the name to[i], for all i, and replaces existing objects. The new names are
+	// durable when it returns. After an error, some objects may have moved.
 	Rename(ctx context.Context, from, to []string) error
 }
 
-// Conditional is a Store that writes an object only if nobody else has written it meanwhile. Build creates shards under
-// their final names then, which no other attempt can replace, and nothing is copied.
+// Conditional is a Store that can write an object on condition that no other writer has changed it. Build then creates
+// shards under their final names, which no other attempt can replace, and nothing is copied.
 type Conditional interface {
 	Store
-	// WriteIf is Write if the object has this version, or with an empty version if it does not exist. Else the error
-	// wraps fs.ErrExist and nothing changes. The comparison and the write are one step.
+	// WriteIf is Write if the object has this version, or with an empty version if it does not exist. Otherwise the
+	// error wraps fs.ErrExist and nothing changes. The comparison and the write are one atomic step.
 	WriteIf(ctx context.Context, name, version string, write func(io.Writer) error) error
 }
 
-// locked calls f while it has the lock of out, if out has one. If wait is not 0 and the lock is not free within that
-// time, the error wraps filter.ErrLocked.
+// locked calls f while it holds the lock of out, if out is a Locker. If wait is not 0 and the lock is not free within
+// that time, the error wraps filter.ErrLocked.
 func locked(ctx context.Context, out Store, wait time.Duration, f func() error) error {
 	l, ok := out.(Locker)
 	if !ok {
@@ -91,7 +92,7 @@ func locked(ctx context.Context, out Store, wait time.Duration, f func() error) 
 	return errors.Join(f(), unlock())
 }
 
-// ErrChanged means that an input is not the one that the plan was made for.
+// ErrChanged means that an input has changed since the plan was made.
 var ErrChanged = errors.New("the input has changed since the plan was made; make a new plan")
 
 // ErrMissing means that ranges or shards are not finished.

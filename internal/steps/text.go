@@ -9,8 +9,9 @@ import (
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
-// text is the formats of keyio. Plain lines are divided into spans of bytes; a line belongs to the span in which it
-// begins. A compressed object, and one of CSV or TSV, is one span, because only its start is known to be a boundary.
+// text implements Format for the formats of keyio. Plain lines are divided into spans of bytes; a line belongs to the
+// span in which it begins. A compressed object, and one of CSV or TSV, is one span, because only its start is known to
+// be a boundary.
 type text struct{ keys KeyFormat }
 
 func (f text) Split(ctx context.Context, in Source, o Object, size int64) ([]Span, error) {
@@ -61,7 +62,7 @@ func (f text) Read(ctx context.Context, in Source, o Object, s Span, r Reading) 
 	return err
 }
 
-// lineReader reads the lines of an object that begin in a span. It reads the end of the last one beyond the span.
+// lineReader reads the lines of an object that begin in a span. It also reads the end of the last line beyond the span.
 type lineReader struct {
 	ctx    context.Context
 	in     Source
@@ -104,7 +105,7 @@ func (l *lineReader) begin() error {
 	for l.at < l.stop() {
 		n, err := l.r.Read(buf[:min(over, l.stop()-l.at)])
 		if i := bytes.IndexByte(buf[:n], l.end); i >= 0 && l.at+int64(i)+1 < l.stop() {
-			// Read on after the line end: open again, because what is in buf behind it belongs to the span.
+			// Continue after the line end: open the object again, because the rest of buf belongs to the span.
 			l.at += int64(i) + 1
 			l.first = l.at
 			rest := io.MultiReader(bytes.NewReader(buf[i+1:n]), l.r)
@@ -136,7 +137,7 @@ func (l *lineReader) open(length int64) (err error) {
 	return err
 }
 
-// take passes on what was read, up to the end of the last line that begins in the span.
+// take returns the bytes that were read, up to the end of the last line that begins in the span.
 func (l *lineReader) take(p []byte, err error) (int, error) {
 	from := l.at
 	l.at += int64(len(p))
@@ -152,7 +153,7 @@ func (l *lineReader) take(p []byte, err error) (int, error) {
 	case l.at < l.object.Size && l.at >= l.stop():
 		return len(p), l.open(1 << 20) // a line longer than over
 	case l.at < l.object.Size:
-		return len(p), io.ErrUnexpectedEOF // shorter than Stat said
+		return len(p), io.ErrUnexpectedEOF // shorter than the size from Stat
 	}
 	l.done = true
 	return len(p), nil

@@ -26,8 +26,8 @@ func (p *Plan) valueBits() int {
 	return f.BuildValueBits(p.Spec)
 }
 
-// checkFamily returns an error for a filter whose values can change: it needs all bits of the hash of a key, and a run
-// file has room for 96 of them beside a value.
+// checkFamily returns an error for a filter whose values can change: it needs all bits of the hash of a key, but a run
+// file with values keeps only 96 of them.
 func (p *Plan) checkFamily() error {
 	f, err := families.ByName(p.Spec.Family())
 	if err == nil && f.BuildValueBits(p.Spec) > 0 && !f.NeedsValues(p.Spec) {
@@ -40,7 +40,7 @@ func (p *Plan) checkFamily() error {
 // columns reports whether the format is one of keyio with rows.
 func (k KeyFormat) columns() bool { return k.Name == string(keyio.CSV) || k.Name == string(keyio.TSV) }
 
-// withValues returns k with its defaults for keys with values. own says that it is no format of keyio.
+// withValues returns k with its defaults for keys with values. own is true if the format is not a format of keyio.
 func (k KeyFormat) withValues(own bool) KeyFormat {
 	switch {
 	case own:
@@ -77,7 +77,7 @@ func (k KeyFormat) checkValues(bits int, own bool) error {
 	return nil
 }
 
-// values returns how the values in a format of keyio are read.
+// values returns the options to read values in a format of keyio.
 func (k KeyFormat) values(bits int) keyio.Values {
 	if k.columns() {
 		return keyio.Values{Bits: bits, Column: true}
@@ -161,9 +161,9 @@ func (p *Plan) locate(ctx context.Context, out Source, all []segment, err error,
 	return e
 }
 
-// NameConflict adds the key to a *ConflictError of Build, which has only its hash, leaves only the Inputs that have
-// the key, and returns that error. For that it reads the ranges again; if this fails, the error stays as it was. It
-// returns other errors as they are.
+// NameConflict adds the key to a *ConflictError of Build, which has only its hash, keeps only the Inputs that have the
+// key, and returns the error. It reads the ranges again for this; if that fails, the error stays unchanged. It returns
+// other errors unchanged.
 func (p *Plan) NameConflict(ctx context.Context, in Source, err error, o Options) error {
 	var e *ConflictError
 	h, failed := p.hasher(o.Secret)

@@ -1,9 +1,9 @@
-// Package strictjson reads JSON objects into structs. It is the one reader of the project for JSON files: manifests,
-// releases, histories, plans, results and states. Parsers of a signed format that differ in what they accept read
-// different things out of the same bytes, so this one accepts a single form of each value.
+// Package strictjson reads JSON objects into structs. All JSON files of the project are read by it: manifests,
+// releases, histories, plans, results and states. Lenient parsers of a signed format can read different values from the
+// same bytes, so this package accepts a single form of each value.
 //
-// The fields are the exported fields of a struct with a json tag, those of embedded structs included. A field must be
-// in the text unless its tag has omitempty. The text is refused if
+// The fields are the exported fields of a struct with a json tag, including the fields of embedded structs. A field
+// must be in the text unless its tag has omitempty. The text is refused if
 //
 //   - an object has a field that the struct does not have, a name in another case, or a name twice,
 //   - a field is missing or null, or has the value for which its omitempty leaves it out,
@@ -46,18 +46,17 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Limiter is a struct that limits the lists of its text.
 type Limiter interface {
-	// MaxItems returns the largest number of values of a list. It is called when the list begins, with all fields set
-	// that stand before it. Reading stops at the first value above it.
+	// MaxItems returns the largest number of values of a list. It is called when the list begins; earlier fields are
+	// set. Reading stops at the first value beyond the limit.
 	MaxItems(field string) int
 }
 
 // Unmarshal is Decode for a text in memory.
 func Unmarshal(text []byte, into ...any) error { return Decode(bytes.NewReader(text), into...) }
 
-// Decode reads one object, which has the fields of all structs that into points to. Errors of r are returned as they
-// are. All other errors are an *Error: about the place where the text is no JSON, else about the first wrong value. The
-// fields behind a wrong value are set nevertheless, so that the caller can tell a newer version by its number, whatever
-// else is new in it.
+// Decode reads one object, which has the fields of all structs that into points to. Errors of r are returned unchanged.
+// All other errors are an *Error: for the position of a syntax error, else for the first invalid value. Decode also
+// sets the fields after an invalid value, so that the caller can detect a newer version by its number.
 func Decode(r io.Reader, into ...any) error {
 	source := &reader{r: r}
 	d := &decoder{json: json.NewDecoder(source)}
@@ -67,7 +66,7 @@ func Decode(r io.Reader, into ...any) error {
 		return source.err
 	}
 	if err == io.EOF {
-		err = io.ErrUnexpectedEOF // a text that ends too early is no end of a file
+		err = io.ErrUnexpectedEOF // a text that ends too early is not a regular end
 	}
 	var named *Error
 	if err != nil && !errors.As(err, &named) {
@@ -79,7 +78,7 @@ func Decode(r io.Reader, into ...any) error {
 	return err
 }
 
-// reader notes the errors of its Reader, which a json.Decoder mixes with its own.
+// reader keeps the errors of its Reader, because a json.Decoder mixes them with its own.
 type reader struct {
 	r   io.Reader
 	err error // other than io.EOF
@@ -100,8 +99,7 @@ type decoder struct {
 	last  json.RawMessage
 }
 
-// The methods that read return errors of syntax, and of lists that are too long. They note errors of values and read
-// on.
+// The reading methods return errors of syntax and of lists that are too long. They note errors of values and continue.
 
 // note keeps the first error of a value.
 func (d *decoder) note(err error) {
@@ -150,7 +148,7 @@ func (d *decoder) document(into []any) error {
 	return nil
 }
 
-// open reads the first token of a value and reports whether it is the delimiter. It skips another value.
+// open reads the first token of a value and reports whether it is the delimiter. Otherwise it skips the value.
 func (d *decoder) open(want json.Delim, name string) (bool, error) {
 	t, err := d.json.Token()
 	if err != nil || t == want {
@@ -291,7 +289,7 @@ func (d *decoder) list(to reflect.Value, most int) error {
 		if err != nil {
 			return err
 		}
-		if d.first != nil { // the list does not matter any more, so it does not grow
+		if d.first != nil { // after an error the list is not used, so it does not grow
 			continue
 		}
 		if n == to.Cap() {
@@ -312,9 +310,9 @@ func (d *decoder) list(to reflect.Value, most int) error {
 	return err
 }
 
-// decodeWritten decodes a value and reports whether it has the very bytes that encoding/json writes for the result.
-// Such a value has each field once, and is in canonical form. A null is left to the other methods. This takes a quarter
-// of their time.
+// decodeWritten decodes a value and reports whether encoding/json writes exactly these bytes for the result. Such a
+// value has each field once and is in canonical form. It leaves null to the other methods, which take four times as
+// long.
 func decodeWritten(raw []byte, to reflect.Value) bool {
 	if bytes.Contains(raw, []byte("null")) || json.Unmarshal(raw, to.Addr().Interface()) != nil {
 		return false
@@ -329,7 +327,7 @@ func (d *decoder) raw() ([]byte, error) {
 	return d.last, err
 }
 
-// decodeScalar decodes a number or a boolean. Its text must be the one that encoding/json writes.
+// decodeScalar decodes a number or a boolean. Its text must be the text that encoding/json writes.
 func decodeScalar(raw []byte, to reflect.Value) error {
 	if json.Unmarshal(raw, to.Addr().Interface()) == nil {
 		if again, err := json.Marshal(to.Interface()); err == nil && bytes.Equal(again, raw) {

@@ -1,6 +1,6 @@
 // Package sums has the checksum of all files of the project, CRC-32C, and the hash functions of Austin Appleby that
 // other systems use: MurmurHash3 x64 128, MurmurHash64A and MurmurHash3 x86 32. They read words as little endian on
-// every machine and do not allocate. Package filter stands on it, so it imports the standard library only.
+// every machine and do not allocate. Package filter depends on it, so it imports the standard library only.
 package sums
 
 import (
@@ -116,8 +116,8 @@ func Murmur64A(key []byte, seed uint64) uint64 {
 	return h ^ h>>47
 }
 
-// Murmur3Spark returns MurmurHash3 x86 32 as Spark computes it: each of the last 1 to 3 bytes is mixed in as a word of
-// its own, with its sign.
+// Murmur3Spark returns MurmurHash3 x86 32 as Spark computes it: each of the last 1 to 3 bytes is mixed in as a separate
+// sign-extended word.
 func Murmur3Spark(key []byte, seed uint32) uint32 {
 	h, n := seed, uint32(len(key))
 	for ; len(key) >= 4; key = key[4:] {

@@ -2,5 +2,5 @@
 
 package untrusted
 
-// On these systems no path names a pipe, or it opens without waiting.
+// On these systems a path cannot name a pipe, or opening the pipe does not wait.
 const NoFollow, nonblock = 0, 0

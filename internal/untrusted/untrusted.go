@@ -1,5 +1,5 @@
-// Package untrusted opens and reads files that somebody else may have made: a filter, a release, a key, a lock file in
-// a folder that others can write. It never waits for a pipe, never reads a device without end, and never allocates
+// Package untrusted opens and reads files that another user may have made: a filter, a release, a key, a lock file in a
+// folder that others can write. It never waits for a pipe, never reads endlessly from a device, and never allocates
 // more than a limit.
 package untrusted
 
@@ -20,8 +20,9 @@ import (
 // ErrNotRegular means that a path names a folder, pipe, device or socket, and a regular file is needed.
 var ErrNotRegular = errors.New("not a regular file")
 
-// Open opens a regular file for reading. Symbolic links are followed. For a folder, pipe, device or socket it returns
-// at once an error wrapping ErrNotRegular: to open a pipe would wait for its writer. Other errors come from os.Open.
+// Open opens a regular file for reading. Symbolic links are followed. For a folder, pipe, device or socket it
+// immediately returns an error wrapping ErrNotRegular, because opening a pipe would wait for its writer. Other errors
+// come from os.Open.
 func Open(path string) (*os.File, fs.FileInfo, error) { return OpenFile(path, os.O_RDONLY, 0) }
 
 // OpenFile is Open with the flags and permissions of os.OpenFile.
@@ -37,11 +38,11 @@ func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, e
 	return f, st, nil
 }
 
-// OpenAny is OpenFile for everything that can be opened without waiting and does nothing then: a regular file or a
-// folder. The error for others wraps ErrNotRegular.
+// OpenAny is OpenFile for regular files and folders, which open without waiting and without side effects. For anything
+// else the error wraps ErrNotRegular.
 func OpenAny(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
 	if st, err := os.Stat(path); err == nil && !plain(st) {
-		return nil, nil, notRegular(path) // to open some devices has effects
+		return nil, nil, notRegular(path) // opening some devices has side effects
 	}
 	f, err := os.OpenFile(path, flag|nonblock, perm)
 	if err != nil {
@@ -65,12 +66,12 @@ func notRegular(path string) error { return &fs.PathError{Op: "open", Path: path
 // Limit bounds what ReadFile and Read accept.
 type Limit struct {
 	MaxBytes uint64 // of the whole file; above it the error wraps filter.ErrTooLarge
-	// Head is the number of first bytes that Check gets, or all bytes if there are fewer. Check is called before the
-	// rest is read, and its error is returned. nil accepts all.
+	// Head is the number of bytes from the start that Check gets, or all bytes if there are fewer. Check is called
+	// before the rest is read, and its error is returned. A nil Check accepts all files.
 	Head  int
 	Check func(head []byte) error
-	// Streams also takes what is not a regular file, such as a named pipe: to open it may wait for a writer, until ctx
-	// ends. Folders are errors all the same.
+	// Streams also accepts files that are not regular, such as a named pipe. Opening one may wait for a writer until
+	// ctx ends. Folders are still errors.
 	Streams bool
 }
 
@@ -90,7 +91,7 @@ func ReadFile(ctx context.Context, path string, l Limit) ([]byte, error) {
 	}
 	defer f.Close()
 
-	// Ends a Read of a pipe. Other files do not take a deadline and do not wait.
+	// This ends a Read of a pipe. Other files do not take a deadline and do not wait.
 	defer context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(longAgo) })()
 	b, err := Read(ctx, f, l)
 	if err != nil && ctx.Err() != nil {
@@ -102,8 +103,8 @@ func ReadFile(ctx context.Context, path string, l Limit) ([]byte, error) {
 	return b, nil
 }
 
-// OpenStream is Open that also opens what is not a regular file, such as a named pipe: then it may wait for a writer,
-// until ctx ends, and returns the cause of ctx. Folders are errors all the same.
+// OpenStream is Open that also accepts files that are not regular, such as a named pipe. It may then wait for a writer;
+// if ctx ends first, it returns the cause of ctx. Folders are still errors.
 func OpenStream(ctx context.Context, path string) (*os.File, error) {
 	if st, err := os.Stat(path); err != nil || plain(st) {
 		f, _, err := Open(path)
@@ -132,7 +133,7 @@ func OpenStream(ctx context.Context, path string) (*os.File, error) {
 	case o := <-done:
 		return o.f, o.err
 	case <-ctx.Done():
-		// Waits for the release: else its writer, which writes nothing, could end the stream of the next reader.
+		// Wait for release: otherwise its writer, which writes nothing, could end the stream of the next reader.
 		released := make(chan struct{})
 		go func() {
 			defer close(released)
@@ -146,18 +147,18 @@ func OpenStream(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// releaseWait bounds the wait for release, which takes some milliseconds, and has no end where the pipe was replaced or
-// may not be written.
+// releaseWait bounds the wait for release. It takes some milliseconds, but never ends if the pipe was replaced or may
+// not be written.
 const releaseWait = 250 * time.Millisecond
 
-// release ends the wait for the writer of a pipe: it is one, and leaves at once. Else the file that is being opened
-// would take the bytes of a later writer.
+// release ends the wait for the writer of a pipe: it opens the pipe for writing and closes it at once. Otherwise the
+// file that is being opened would take the bytes of a later writer.
 func release(path string, gone <-chan struct{}) {
 	for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
 		if w, err := os.OpenFile(path, os.O_WRONLY|nonblock, 0); err == nil {
 			_ = w.Close()
 		} else if errors.Is(err, fs.ErrNotExist) {
-			return // nobody can open it any more
+			return // no process can open it any more
 		}
 		select {
 		case <-gone:
@@ -170,11 +171,11 @@ func release(path string, gone <-chan struct{}) {
 // longAgo is a deadline that has passed.
 var longAgo = time.Unix(1, 0)
 
-// chunk is the number of bytes that are read between two looks at the context.
+// chunk is the number of bytes that are read between two checks of the context.
 const chunk = 1 << 20
 
 // Read reads r up to its end. If r is a regular file at its start, memory is allocated once, in its size; if this
-// machine has less memory, the error wraps filter.ErrTooLarge. Errors are as from ReadFile, without the path.
+// machine has less memory, the error wraps filter.ErrTooLarge. It returns the errors of ReadFile, without the path.
 func Read(ctx context.Context, r io.Reader, l Limit) ([]byte, error) {
 	expected := uint64(0)
 	if f, ok := r.(*os.File); ok {
@@ -225,7 +226,7 @@ func Read(ctx context.Context, r io.Reader, l Limit) ([]byte, error) {
 	}
 }
 
-// Reader returns r until ctx ends; then Read returns the cause. It does not interrupt a Read that waits.
+// Reader returns r until ctx ends; then Read returns the cause. It does not interrupt a blocked Read.
 func Reader(ctx context.Context, r io.Reader) io.Reader { return &reader{ctx, r} }
 
 type reader struct {
