@@ -41,7 +41,8 @@ func (p *Plan) resultName(s int) string { return p.work("%s%05d.json", ShardPref
 // name until Finish: see the package comment. Build keeps a finished shard, after reading it and comparing its SHA-256.
 // If Gather has not run, or the shard index is damaged, Build gathers. If a segment is damaged, Build removes its run
 // file, and the error wraps ErrMissing and names the range to run again. If a key has two values, it is a
-// *ConflictError. If a Finish has removed the plan meanwhile and the present set has another shard, the error wraps ErrNoPlan. Other errors come from bloomery.Builder and out.
+// *ConflictError. If a Finish has removed the plan meanwhile and the present set has another shard, the error wraps
+// ErrNoPlan. Other errors come from bloomery.Builder and out.
 func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.Entry, error) {
 	if s < 0 || s >= p.Shards {
 		return shard.Entry{}, fmt.Errorf("shard %d: the plan has shards 0 to %d", s, p.Shards-1)
