@@ -2,6 +2,7 @@ package family
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -44,5 +45,69 @@ func TestMismatch(t *testing.T) {
 	}
 	if err := Mismatch(s, (*fixed)(nil)); err.Error() != "a(k=1) and nil: filters do not match" {
 		t.Errorf("a nil pointer: %v", err)
+	}
+}
+
+// TestHashIDs: every hash function of package filter has a name that comes back, and belongs to us or to others.
+func TestHashIDs(t *testing.T) {
+	for id := range filter.HashID(10) {
+		_, err := filter.ForeignHasher(id)
+		if Foreign(id) != (err == nil) {
+			t.Errorf("%s: foreign %t, %v", id, Foreign(id), err)
+		}
+		known := err == nil || id == filter.XXH3 || id == filter.SipHash
+		if back, err := ParseHashID(id.String()); known != (err == nil) || known && back != id {
+			t.Errorf("%s is parsed as %s, %v", id, back, err)
+		} else if !known && !strings.HasSuffix(err.Error(), "xxh3-128, siphash-128, xxh64, murmur3-x64-128, "+
+			"murmur3-x64-128-twice, murmur64a-twice, murmur3-x86-32-twice, uint64") {
+			t.Error(err)
+		}
+	}
+	if HashBits(filter.XXH64) != 64 || HashBits(filter.SipHash) != 128 || LowestRate(filter.XXH64, 1<<32) != 1.0/(1<<32) {
+		t.Error("the bits of a hash are wrong")
+	}
+}
+
+// TestNewSpecPanics on what ParseSpec would reject.
+func TestNewSpecPanics(t *testing.T) {
+	odd := []any{"k"} // a literal is refused by staticcheck already
+	for what, f := range map[string]func(){
+		"no family":  func() { NewSpec("") },
+		"no value":   func() { NewSpec("a", odd...) },
+		"bad value":  func() { NewSpec("a", "k", "(") },
+		"bad name":   func() { NewSpec("a", "K", 1) },
+		"not a name": func() { NewSpec("a", 1, "k") },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", what)
+				}
+			}()
+			f()
+		}()
+	}
+}
+
+// TestSpecParts takes parameters from a Spec and looks for them.
+func TestSpecParts(t *testing.T) {
+	s := NewSpec("standard", "m", uint64(5), "bits_per_key", 9.5)
+	if s.String() != "standard(bits_per_key=9.5,m=5)" || !Given(s, "m") || Given(s, "k") || Given(filter.Spec{}, "") {
+		t.Errorf("NewSpec = %q", s)
+	}
+	left := Without(s, "bits_per_key")
+	if left != NewSpec("standard", "m", 5) || Without(s, "k") != s || Without(left, "m") != NewSpec("standard") {
+		t.Errorf("without parameters: %q", left)
+	}
+	for _, c := range []struct {
+		part filter.Spec
+		want bool
+	}{
+		{s, true}, {left, true}, {NewSpec("standard"), true},
+		{NewSpec("blocked"), false}, {NewSpec("standard", "m", 6), false}, {s.With("k", 7), false},
+	} {
+		if Includes(s, c.part) != c.want {
+			t.Errorf("%s includes %s: want %t", s, c.part, c.want)
+		}
 	}
 }

@@ -7,8 +7,100 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 )
+
+// posteriors returns the posterior rates of filters of the same size with random keys.
+func posteriors(t *testing.T, c Config, filters int) (rates []float64) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(c.Keys, 5))
+	for range filters {
+		f := made(t, c)
+		for range c.Keys {
+			if err := f.Add(filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rates = append(rates, f.Info().FPRPosterior)
+	}
+	return rates
+}
+
+// TestPromise: filters with a chosen rate have it, or 1% more, in both layouts. Of the filters that are sized by three
+// standard deviations, 2 of 100 may miss it: at low rates the distribution has a long tail.
+func TestPromise(t *testing.T) {
+	const filters = 10
+	for _, layout := range []Layout{Line, Split} {
+		var missed, all int
+		for _, p := range []float64{0.5, 0.01, 1e-4, 1e-6, 1e-9} {
+			for _, n := range []uint64{2000, 20_000, 100_000} {
+				if n < 1e5 && p < 1e-6 {
+					continue // no size up to a quarter more keeps it
+				}
+				c := Config{Keys: n, Size: family.Sizing{FPR: p}, Layout: layout}
+				for _, rate := range posteriors(t, c, filters) {
+					if all++; rate > 1.01*p {
+						missed++
+						t.Logf("%s n=%d: rate %.4g for %g", layout, n, rate, p)
+					}
+				}
+			}
+		}
+		if missed*100 > 2*all {
+			t.Errorf("%s: %d of %d filters miss the rate", layout, missed, all)
+		}
+	}
+}
+
+// TestScatter compares the standard deviation with the deviation of 60 filters, which has a relative error of 10%, or
+// more where few blocks have most of the false positives.
+func TestScatter(t *testing.T) {
+	for _, layout := range []Layout{Line, Split} {
+		for _, p := range []float64{0.1, 1e-3, 1e-5} {
+			c := Config{Keys: 20_000, Size: family.Sizing{FPR: p}, Layout: layout}
+			blocks, k, err := c.Geometry()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var sum, squares float64
+			const filters = 60
+			for _, rate := range posteriors(t, c, filters) {
+				sum += rate
+				squares += rate * rate
+			}
+			got := math.Sqrt((squares - sum*sum/filters) / (filters - 1))
+			if want := newFormula().scatter(c.Keys, blocks, k, layout); got < 0.6*want || got > 1.5*want {
+				t.Errorf("%s p=%g: standard deviation %g, computed %g", layout, p, got, want)
+			}
+		}
+	}
+}
+
+// TestSplitAlike: a split filter does not tell keys apart whose hashes agree in the block and in 32 bits, and its rates
+// say so.
+func TestSplitAlike(t *testing.T) {
+	c := Config{Keys: 1000, Size: family.Sizing{BitsPerKey: 2000}, Layout: Split}
+	f := made(t, c)
+	r := rand.New(rand.NewPCG(1, 1))
+	for range c.Keys {
+		h := filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}
+		if err := f.Add(h); err != nil {
+			t.Fatal(err)
+		}
+		if h.Lo ^= r.Uint64() << 32; !f.Has(h) {
+			t.Fatal("a key with the same lower half of Lo is absent")
+		}
+	}
+	least := float64(c.Keys) / float64(f.blocks) / (1 << 32)
+	if i := f.Info(); i.FPRPrior < least || i.FPRPosterior < least || i.FPRPrior > 1.2*least {
+		t.Errorf("rates %g and %g, at least %g follows from 32 bits", i.FPRPrior, i.FPRPosterior, least)
+	}
+	c.Size = family.Sizing{FPR: 1e-12}
+	if _, _, err := c.Geometry(); err == nil {
+		t.Error("no error for a rate that 32 bits do not reach")
+	}
+}
 
 // TestKnown: sizes and rates are the same whatever was computed before, also by several goroutines at a time.
 func TestKnown(t *testing.T) {
