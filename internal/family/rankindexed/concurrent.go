@@ -78,20 +78,34 @@ func newConcurrent(f *Filter) *Concurrent {
 	return c
 }
 
-// lockBucket locks the bucket of h, in the table where it is now. To change it in a filter that is growing, lockBucket
-// moves the bucket to the new table first, and reports whether it did.
-func (c *Concurrent) lockBucket(h filter.Hash, toChange bool) (t *generation, s *stripe, moved bool) {
+// lockBucket locks the bucket of h, in the table where it is now. It is apart from lockToChange because queries take a
+// tenth longer with both in one.
+func (c *Concurrent) lockBucket(h filter.Hash) (*generation, *stripe) {
+	for t := c.table.Load(); ; {
+		b := probe.Position(h.Hi, t.buckets)
+		s := t.stripe(b)
+		s.mu.Lock()
+		g := t.next.Load()
+		if g == nil || !g.moved[b] {
+			return t, s
+		}
+		s.mu.Unlock()
+		t = g.to
+	}
+}
+
+// lockToChange is lockBucket, but moves the bucket to the new table first if the filter is growing, and reports whether
+// it did.
+func (c *Concurrent) lockToChange(h filter.Hash) (t *generation, s *stripe, moved bool) {
 	for t = c.table.Load(); ; {
 		b := probe.Position(h.Hi, t.buckets)
 		s = t.stripe(b)
 		s.mu.Lock()
 		g := t.next.Load()
-		if g == nil || !toChange && !g.moved[b] {
+		if g == nil {
 			return t, s, moved
 		}
-		if toChange {
-			moved = c.move(t, g, b) || moved
-		}
+		moved = c.move(t, g, b) || moved
 		s.mu.Unlock()
 		t = g.to
 	}
@@ -102,7 +116,7 @@ func (c *Concurrent) lockBucket(h filter.Hash, toChange bool) (t *generation, s 
 // buckets.
 func (c *Concurrent) change(h filter.Hash, do func(a *arrays, n *tally) error) error {
 	for {
-		t, s, moved := c.lockBucket(h, true)
+		t, s, moved := c.lockToChange(h)
 		var used uint64
 		if t.g.Growth > 0 {
 			used = c.used.Load()
@@ -179,7 +193,7 @@ func (c *Concurrent) Remove(h filter.Hash) error {
 
 // Has is Filter.Has.
 func (c *Concurrent) Has(h filter.Hash) bool {
-	t, s, _ := c.lockBucket(h, false)
+	t, s := c.lockBucket(h)
 	ok := t.Has(h)
 	s.mu.Unlock()
 	return ok
@@ -197,14 +211,14 @@ func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
 
 // Get is Filter.Get.
 func (c *Concurrent) Get(h filter.Hash) (value uint64, ok bool) {
-	t, s, _ := c.lockBucket(h, false)
+	t, s := c.lockBucket(h)
 	defer s.mu.Unlock()
 	return t.Get(h)
 }
 
 // Count is Filter.Count.
 func (c *Concurrent) Count(h filter.Hash) (n uint64, saturated bool) {
-	t, s, _ := c.lockBucket(h, false)
+	t, s := c.lockBucket(h)
 	defer s.mu.Unlock()
 	return t.Count(h)
 }
