@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestAllocations asks and changes with keys on the stack, strings and integers. Nothing may go to the heap, in any
+// TestAllocations queries and changes with keys on the stack, strings and integers. Nothing may go to the heap, in any
 // family of ours, with either of our hash functions, in a mapped file too.
 func TestAllocations(t *testing.T) {
 	long := strings.Repeat("a long key ", 20)

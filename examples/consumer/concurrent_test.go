@@ -269,7 +269,7 @@ func TestConcurrentBuild(t *testing.T) {
 	}
 }
 
-// TestConcurrentQueries asks a plain set from many goroutines.
+// TestConcurrentQueries queries a plain set from many goroutines.
 func TestConcurrentQueries(t *testing.T) {
 	keys := words("key ", 500)
 	for _, spec := range specs {

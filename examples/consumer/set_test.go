@@ -335,7 +335,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestVerifier asks for members, for absent keys of which one is a member, and for random keys.
+// TestVerifier queries for members, for absent keys of which one is a member, and for random keys.
 func TestVerifier(t *testing.T) {
 	keys := words("key ", 2000)
 	set := built(t, keys, bloomery.Config{Spec: specs[0]})
@@ -354,7 +354,7 @@ func TestVerifier(t *testing.T) {
 	}
 }
 
-// TestZero asks and changes a Set that was neither made nor read.
+// TestZero queries and changes a Set that was neither made nor read.
 func TestZero(t *testing.T) {
 	var s bloomery.Set
 	key := []byte("key")

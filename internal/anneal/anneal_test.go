@@ -47,7 +47,7 @@ func fresh(geometry Geometry, groups, perGroup int, seed uint64) *State {
 	return s
 }
 
-// owners counts who sets each bit, from the positions and shifts alone.
+// owners returns the number of pairs that set each bit, from the positions and shifts alone.
 func owners(s *State) []int {
 	n := make([]int, s.Bits)
 	for j := range len(s.starts) - 1 {
@@ -65,7 +65,7 @@ func owners(s *State) []int {
 	return n
 }
 
-// check holds every cell, the ones that stand twice included, against the count.
+// check checks every cell, including duplicates, against the count.
 func check(t *testing.T, s *State) {
 	t.Helper()
 	var ones uint64
@@ -118,7 +118,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// TestPlain holds the vector form of a selection against the plain one, which takes groups of any size.
+// TestPlain checks the vector form of a selection against the plain one, which takes groups of any size.
 func TestPlain(t *testing.T) {
 	for i, geometry := range geometries {
 		s := fresh(geometry, 8, 20, 7)
@@ -147,7 +147,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestNoise says that noise is uniform below its amplitude and falls to the end.
+// TestNoise checks that noise is uniform below its amplitude and falls to the end.
 func TestNoise(t *testing.T) {
 	var rnd Random
 	for n := range uint64(maxNoise + 2) {
@@ -178,7 +178,7 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// TestReset uses a state again and expects what a new one gives.
+// TestReset reuses a state and expects the results of a new one.
 func TestReset(t *testing.T) {
 	used := fresh(geometries[0], 9, 30, 1)
 	var rnd Random
@@ -201,7 +201,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// BenchmarkPass shows what a key and a pass cost at 8 bits per key.
+// BenchmarkPass measures the time per key and pass at 8 bits per key.
 func BenchmarkPass(b *testing.B) {
 	for _, n := range []int{1 << 13, 1 << 15, 1 << 16} {
 		b.Run(fmt.Sprintf("op=pass/keys=%d", n), func(b *testing.B) {

@@ -80,7 +80,7 @@ func gathered(t *testing.T, n uint64, goal Goal, j *ratedJob) *Builder[int, *rat
 	return b
 }
 
-// TestBuild holds the order of the attempts to keep a rate: the forecast, twice a longer search, then more room, until
+// TestBuild checks the order of the attempts to keep a rate: the forecast, twice a longer search, then more room, until
 // the rate is kept or the family has no more room.
 func TestBuild(t *testing.T) {
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/hashes"
 )
 
-// TestLoop holds where on its schedule each pass stands: by number, by time, when told to stop, and when it has enough.
+// TestLoop checks the position of each pass in its schedule: by number, by time, after a stop, and after ErrEnough.
 func TestLoop(t *testing.T) {
 	none := func() float64 { return 0 }
 	for passes, want := range map[int][]float64{1: {1}, 2: {0, 1}, 5: {0, 0.25, 0.5, 0.75, 1}} {
@@ -51,8 +51,7 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// TestEach gives all parts once whatever the number of workers, returns their errors, and stops when nobody wants the
-// rest.
+// TestEach gives all parts once for any number of workers, returns their errors, and stops when the rest is not needed.
 func TestEach(t *testing.T) {
 	keys := hashes.NewSorted(hashes.Config{})
 	for i := range uint64(1000) {

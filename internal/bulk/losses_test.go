@@ -8,7 +8,7 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestSampleIsBounded: however long the new list is, the sample of its keys stays small.
+// TestSampleIsBounded: the sample of the keys stays small for a new list of any length.
 func TestSampleIsBounded(t *testing.T) {
 	l := &Losses{sample: map[filter.Hash]struct{}{}}
 	l.limit.Store(math.MaxUint64)

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestProgressLine holds what the bar shows at several widths: it never fills a line, and keeps what matters most.
+// TestProgressLine checks what the bar shows at several widths: it never fills a line, and keeps what matters most.
 func TestProgressLine(t *testing.T) {
 	p := &Progress{}
 	p.Read.Store(450)
@@ -42,7 +42,7 @@ func TestProgressLine(t *testing.T) {
 	}
 }
 
-// TestTimeLeft holds the time left at the start and at the end of short and long work.
+// TestTimeLeft checks the time left at the start and at the end of short and long work.
 func TestTimeLeft(t *testing.T) {
 	for _, c := range []struct {
 		size, read int64

@@ -39,8 +39,8 @@ func get(t *testing.T, path, name string) string {
 	return string(b[:n])
 }
 
-// TestAttributes: a replaced file keeps its ACL and attributes, also behind a link, and the temporary file is closed to
-// all others. A file that is written like another one has them, too.
+// TestAttributes: a replaced file keeps its ACL and attributes, also behind a link, and no other user can open the
+// temporary file. A file that is written with Like has them, too.
 func TestAttributes(t *testing.T) {
 	dir := t.TempDir()
 	path, link, like := filepath.Join(dir, "f"), filepath.Join(t.TempDir(), "link"), filepath.Join(dir, "like")
@@ -100,7 +100,7 @@ func TestFolderACL(t *testing.T) {
 	}
 }
 
-// TestAttributesNotKept: an attribute that cannot be kept is an error, and the old file stays as it is.
+// TestAttributesNotKept: an attribute that cannot be kept is an error, and the old file stays unchanged.
 func TestAttributesNotKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
@@ -119,8 +119,8 @@ func TestAttributesNotKept(t *testing.T) {
 	}
 }
 
-// TestLostGroup: a process that may not keep the group gives neither the new group nor all others what the old group
-// did not have.
+// TestLostGroup: a process that may not keep the group gives neither the new group nor all others permissions that the
+// old group did not have.
 func TestLostGroup(t *testing.T) {
 	a := acl(testACL)
 	if got := a.group(0o6); got != 0 {
@@ -141,7 +141,7 @@ func TestLostGroup(t *testing.T) {
 // mountEnv makes a process started by TestMounted replace a file that is mounted alone, in mounts of its own.
 const mountEnv = "BLOOMERY_TEST_MOUNT"
 
-// TestMounted: the error of a file that is mounted alone says what to do.
+// TestMounted: the error for a single mounted file has a hint.
 func TestMounted(t *testing.T) {
 	if dir := os.Getenv(mountEnv); dir != "" {
 		path := filepath.Join(dir, "f")
@@ -178,8 +178,8 @@ func TestMounted(t *testing.T) {
 	}
 }
 
-// TestACLLost has somebody else replace a file with an ACL: the old owning group, who are others now, get nothing that
-// they did not have, and a user of the ACL keeps what he had.
+// TestACLLost has another user replace a file with an ACL: the old owning group, which is now among all others, gets no
+// new permissions, and a user in the ACL keeps his permissions.
 func TestACLLost(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make a file of another owner")

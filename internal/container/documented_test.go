@@ -132,7 +132,7 @@ func documentedGroups(p *plain, h filter.Hash) []string {
 	return []string{fmt.Sprintf("bits %d, %d and %d, the first of its groups, are 0", at[0], at[k], at[2*k])}
 }
 
-// TestDocumentedHeader holds the example of a header in docs/format.md to the golden file.
+// TestDocumentedHeader compares the example of a header in docs/format.md with the golden file.
 func TestDocumentedHeader(t *testing.T) {
 	file, err := os.ReadFile("testdata/standard-0.bloom")
 	if err != nil {

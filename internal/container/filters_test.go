@@ -14,7 +14,7 @@ import (
 
 // The tests of this package read and write whole filters, as the library does with container and families together.
 
-// stored is a filter with what its file says of it.
+// stored is a filter with the data of its file.
 type stored struct {
 	Filter    family.Filter
 	Hasher    filter.Hasher
@@ -23,7 +23,7 @@ type stored struct {
 	FPRChosen float64
 }
 
-// reading says how to read a filter.
+// reading has the options for reading a filter.
 type reading struct{ Secret *filter.Secret }
 
 func (r reading) options(limit uint64) Options {

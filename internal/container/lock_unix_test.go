@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// TestLockFile: what is no regular file is an error at once, and nothing is created behind a link.
+// TestLockFile: anything but a regular file is an immediate error, and nothing is created behind a link.
 func TestLockFile(t *testing.T) {
 	dir := t.TempDir()
 	target := filepath.Join(dir, "target")
@@ -39,7 +39,7 @@ func TestLockFile(t *testing.T) {
 	}
 }
 
-// TestLockFileMode: who may write the folder may open the lock file, and nobody else.
+// TestLockFileMode: only users who may write to the folder may open the lock file.
 func TestLockFileMode(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))
 	for folder, want := range map[fs.FileMode]fs.FileMode{
@@ -60,8 +60,8 @@ func TestLockFileMode(t *testing.T) {
 	}
 }
 
-// TestLockFileAccess: a lock file that others could open is closed to them, unless it has another name, which may be a
-// file that somebody has linked here. Root gives a new one to the owner of the folder.
+// TestLockFileAccess: a lock file that others could open is closed to them, unless it has a second hard link, which may
+// be an attack. Root gives a new one to the owner of the folder.
 func TestLockFileAccess(t *testing.T) {
 	for _, linked := range []bool{false, true} {
 		dir := t.TempDir()

@@ -51,7 +51,7 @@ func TestOwner(t *testing.T) {
 // ownerEnv makes a process started by TestOwnerLost give up its rights and replace the file f of its folder.
 const ownerEnv = "BLOOMERY_TEST_OWNER"
 
-// TestOwnerLost has somebody else replace a file: nobody can read it who could not before, and there is a warning.
+// TestOwnerLost lets another user replace a file: no further user can read it, and there is a warning.
 func TestOwnerLost(t *testing.T) {
 	if os.Getenv(ownerEnv) != "" {
 		if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(34567), syscall.Setuid(34567)); err != nil {

@@ -20,13 +20,13 @@ type plain struct {
 
 // plainFamily is one family of plain.
 type plainFamily struct {
-	// positions returns the places at which a query of the key looks, as the page of the family describes them.
+	// positions returns the positions that a query of the key reads, as the page of the family describes them.
 	positions func(p *plain, key []byte, h filter.Hash) []uint64
-	// answer returns the answer that follows from what lies at these places.
+	// answer returns the answer that follows from the content of these positions.
 	answer func(p *plain, at []uint64) answer
 }
 
-// answer is what a filter says of a key.
+// answer is the answer of a filter for a key.
 type answer struct {
 	has              bool
 	excepted         bool // the exceptions say that the key is absent

@@ -21,7 +21,8 @@ import (
 	"github.com/bloomery/bloomery/internal/sums"
 )
 
-// TestShortForeign: input shorter than a header is filter.ErrMagic if it does not begin with the magic, else cut short.
+// TestShortForeign: the error for input shorter than a header is filter.ErrMagic if the magic differs, else
+// io.ErrUnexpectedEOF.
 func TestShortForeign(t *testing.T) {
 	const magic = "\x89BLMRY\r\n"
 	for text, want := range map[string]error{
@@ -220,7 +221,8 @@ func TestEveryFlippedBit(t *testing.T) {
 	}
 }
 
-// TestEveryFlippedBitMended flips bits of sections under checksums that are right: an error, or a filter of those bits.
+// TestEveryFlippedBitMended flips bits of sections and corrects the checksums: the result is an error or a filter with
+// these bits.
 func TestEveryFlippedBitMended(t *testing.T) {
 	le := binary.LittleEndian
 	for _, s := range samples(t) {
@@ -315,7 +317,7 @@ func TestForgedHeaders(t *testing.T) {
 	}
 }
 
-// TestAllocationBomb has headers that are right in themselves promise far more than follows.
+// TestAllocationBomb reads valid headers that announce far more data than follows.
 func TestAllocationBomb(t *testing.T) {
 	for spec, id := range map[string]uint16{"standard(k=7,m=34359738368)": 1, "blocked(blocks=67108864,k=7,layout=line)": 2, "fuse(seed=1,segment=262144,segments=4096,width=32)": 3} {
 		s, err := filter.ParseSpec(spec)
@@ -346,7 +348,7 @@ func TestAllocationBomb(t *testing.T) {
 	}
 }
 
-// TestReadAllocates holds Read to the bounds that it documents, of whole files and of ones that are cut off.
+// TestReadAllocates checks the memory of Read against its documented bounds, for whole and truncated files.
 func TestReadAllocates(t *testing.T) {
 	for _, mib := range []uint64{1, 9, 17, 33} {
 		f, err := standard.New(standard.Config{Bits: mib << 23, K: 1})
@@ -413,7 +415,7 @@ func TestReadPipe(t *testing.T) {
 	}
 }
 
-// TestTakesHash keeps filters and hash functions that do not belong together out of files.
+// TestTakesHash: a filter cannot be written with a hash function that it does not take.
 func TestTakesHash(t *testing.T) {
 	for _, s := range samples(t) {
 		for id := filter.XXH3; id <= filter.Uint64; id++ {

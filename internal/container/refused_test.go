@@ -27,13 +27,13 @@ type edited struct {
 	File   string  `json:"file"`             // from testdata
 	Length *int    `json:"length,omitempty"` // first the file is cut to this length, or filled with zeros up to it
 	Edits  []patch `json:"edits"`            // then these bytes are overwritten, all below the length
-	// Checksums says that the CRC-32C of each section whose entry in the table and whose bytes lie in the file is then
-	// computed anew, and after that the one of the header, if its bytes lie in the file.
+	// Checksums is true if the CRC-32C of each section whose entry and bytes are in the file is then computed again,
+	// and after that the checksum of the header, if its bytes are in the file.
 	Checksums bool `json:"checksums,omitempty"`
 	Refused   bool `json:"refused"`
-	// Unknown says that the error of every reader must be the one for a family that it does not know.
+	// Unknown is true if every reader must return its error for an unknown family.
 	Unknown bool `json:"unknown,omitempty"`
-	// Newer says that the error of every reader must be the one for a file that is newer than it.
+	// Newer is true if every reader must return its error for a file that is newer than itself.
 	Newer bool `json:"newer,omitempty"`
 
 	reason string // the errors of Go have to contain it
@@ -64,7 +64,7 @@ func (e edited) apply(file []byte) ([]byte, error) {
 	return b, nil
 }
 
-// mend computes the checksums of a file anew, as far as their bytes lie in the file.
+// mend computes the checksums of a file again, as far as their bytes are in the file.
 func mend(b []byte) {
 	le := binary.LittleEndian
 	if len(b) < headerSize {
@@ -111,7 +111,7 @@ func difference(from, to []byte) (length *int, patches []patch) {
 	return length, patches
 }
 
-// TestRefused writes refused.json with -update and holds all ways of reading a file to it.
+// TestRefused writes refused.json with -update and checks all ways of reading a file against it.
 func TestRefused(t *testing.T) {
 	cases := refusedCases(t)
 	var b strings.Builder

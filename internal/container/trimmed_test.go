@@ -23,7 +23,7 @@ var trimmedSpecs = map[string][]string{
 	},
 }
 
-// TestTrimmed sends filters in their trimmed form and wants the very same ones back.
+// TestTrimmed stores filters in their trimmed form and requires the same filters after reading.
 func TestTrimmed(t *testing.T) {
 	for _, f := range families.All() {
 		if f.Can.Has(family.CanTrim) != (f.Inflated != nil) {
@@ -66,7 +66,7 @@ func TestInflatedOverflow(t *testing.T) {
 	}
 }
 
-// TestTrimmedLimit has trimmed filters that are small, and become more than Read may take.
+// TestTrimmedLimit reads small trimmed filters that become larger than the limit of Read.
 func TestTrimmedLimit(t *testing.T) {
 	forged := func(spec string, words uint64) []byte {
 		f, s := parseSpec(t, spec)

@@ -19,7 +19,7 @@ type vectorFilter struct {
 	spec string
 	made bool
 	keys int // how many of the held keys of filtertest.MixedKeys, then further ones, are in it
-	// lengths has the filter hold keys of all lengths instead.
+	// lengths is true if the filter holds keys of all lengths instead.
 	lengths bool
 	seed    uint64
 	keyed   bool // hash with secret

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// TestPermissions has the umask decide about a new file, and an old one keep what it has.
+// TestPermissions: the umask decides the permissions of a new file, and an old file keeps its permissions.
 func TestPermissions(t *testing.T) {
 	s := samples(t)[0]
 	path := filepath.Join(t.TempDir(), "f.bloom")
@@ -48,8 +48,8 @@ func TestWriteFileNamesThePath(t *testing.T) {
 	}
 }
 
-// TestFullDisk writes where the system takes ten bytes a file, in a process of its own: the limit would hit the log of
-// the test as well.
+// TestFullDisk writes with a file size limit of ten bytes. It runs in a separate process, because the limit would
+// affect the log of the test as well.
 func TestFullDisk(t *testing.T) {
 	const in = "BLOOMERY_TEST_FULL_DISK"
 	if path := os.Getenv(in); path != "" {

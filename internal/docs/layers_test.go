@@ -23,13 +23,13 @@ func atRoot(t *testing.T) { t.Chdir("../..") }
 
 // layers lists the rooms of this module and of the lab, from the bottom up. A room imports rooms of lower layers only:
 // no room of its own layer and none above. "internal/family/*" and "eval/lab/*" are all rooms there that no other line
-// names. A new room stands as low as its imports allow.
+// names. A new room goes into the lowest layer that its imports allow.
 var layers = [][]string{
-	// Rooms that know nothing of filters.
+	// Rooms that are independent of filters.
 	{"internal/docs", "internal/plot", "internal/stat", "internal/strictjson", "internal/sums",
 		"cmd/bloomery/domains"},
 
-	// Words of every signature, and what families are made of.
+	// Types of all signatures, and the parts of families.
 	{"filter"},
 	{"internal/family", "internal/drift"},
 	{"internal/bitvec", "internal/filtertest", "internal/parallel"},
@@ -50,7 +50,7 @@ var layers = [][]string{
 	{"internal/engine/shards", "internal/patch"},
 	{"delta"},
 
-	// Sets, and what uses them.
+	// Sets and their users.
 	{"."},
 	{"internal/settest"},
 	{"internal/steps", "interop", "publish"},
@@ -66,7 +66,7 @@ var layers = [][]string{
 	{"eval/lab/cmd/bloomery-lab"},
 }
 
-// upward lists what tests import from their own layer or from above. Other files have no exceptions.
+// upward lists the imports of tests from their own layer or above. Other files have no exceptions.
 var upward = map[string][]string{
 	// Its examples build sets.
 	"filter": {"."},
@@ -217,7 +217,7 @@ func TestLibraries(t *testing.T) {
 // serversForTests starts servers that only tests need.
 const serversForTests = "buckets/internal/reals3"
 
-// TestWorkName: the name of the folder of working files stands in package shardset only.
+// TestWorkName: only package shardset has the name of the folder of working files.
 func TestWorkName(t *testing.T) {
 	atRoot(t)
 	found := 0
@@ -239,15 +239,15 @@ func TestWorkName(t *testing.T) {
 	}
 }
 
-// homes lists the files of the root that may name a home of the engine: those that make, open or lock a Set. All others
-// know engine.Engine only, so that no method of Set asks which form it has.
+// homes lists the files of the root that may name a home of the engine: those that make, open or lock a Set. All other
+// files know only engine.Engine, so that no method of Set depends on its form.
 var homes = map[string][]string{
 	"internal/engine/one":    {"bloomery.go", "builder.go", "combine.go", "file.go", "set.go"},
 	"internal/engine/shards": {"combine.go", "file.go"},
 }
 
-// TestRootKnowsNoForm also holds the size of the root: at most 14 files and 3,100 lines of sources, and 46 entries that
-// a visitor sees. Types of signatures are declared in the root.
+// TestRootKnowsNoForm also limits the size of the root: at most 14 files and 3,100 lines of sources, and 46 entries
+// that a visitor sees. Types of signatures are declared in the root.
 func TestRootKnowsNoForm(t *testing.T) {
 	atRoot(t)
 	entries, err := os.ReadDir(".")

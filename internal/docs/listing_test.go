@@ -17,7 +17,7 @@ import (
 
 var updateListing = flag.Bool("update-api", false, "write the listings in docs/api")
 
-// most is how many functions, methods and types a public package may have, and all of them together.
+// most is the largest number of functions, methods and types of each public package, and of all together.
 var most = map[string]int{
 	".": 148, "filter": 47, "plan": 15, "exact": 40, "publish": 45, "publish/transport": 14, "shard": 23, "delta": 8,
 	"distribute": 15, "interop": 15, "interop/clubcard": 15, "window": 20,
@@ -26,8 +26,8 @@ var most = map[string]int{
 
 const mostTogether = 400
 
-// TestListing compares the public names of each package with its listing in docs/api, so that no change of them
-// goes unseen, and holds their number. After an intended change: go test ./internal/docs -run TestListing -update-api
+// TestListing compares the public names of each package with its listing in docs/api, so that every change is seen, and
+// limits their number. After an intended change: go test ./internal/docs -run TestListing -update-api
 func TestListing(t *testing.T) {
 	atRoot(t)
 	together := 0

@@ -14,13 +14,13 @@ import (
 	"testing"
 )
 
-// public lists the packages whose names are promised.
+// public lists the packages with a stable API.
 var public = []string{
 	".", "filter", "plan", "exact", "publish", "publish/transport", "shard", "delta", "distribute", "interop",
 	"interop/clubcard", "window", "tablefilter",
 }
 
-// TestSurface: what is exported by a public package can be named outside of this module.
+// TestSurface: every type in an exported declaration of a public package can be named outside of this module.
 func TestSurface(t *testing.T) {
 	atRoot(t)
 	var found []string

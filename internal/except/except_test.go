@@ -55,7 +55,7 @@ func built(t *testing.T, members, list []filter.Hash, like []Size) (*Cascade, *F
 	return c, f
 }
 
-// TestCost holds the size to the size by the equation in the documentation, for members and exceptions in any relation.
+// TestCost compares the size with the documented equation, for any ratio of members to exceptions.
 func TestCost(t *testing.T) {
 	for _, n := range [][3]int{ // members, exceptions, most bits an exception
 		{0, 100, 200}, {1, 10, 100}, {133_604, 1000, 17}, {133_604, 10_000, 10}, {10_000, 10_000, 5},

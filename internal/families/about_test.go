@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestAbilities holds what each family says of itself against its filters, builders and specs.
+// TestAbilities checks what each family says of itself against its filters, builders and specs.
 func TestAbilities(t *testing.T) {
 	for _, f := range All() {
 		_, spec := parse(t, f.Name)
@@ -114,7 +114,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestDocumentedIDs holds the descriptions of the format to the list of families.
+// TestDocumentedIDs checks the descriptions of the format against the list of families.
 func TestDocumentedIDs(t *testing.T) {
 	for _, path := range []string{"../container/format.go", "../../docs/format.md"} {
 		text, err := os.ReadFile(path)

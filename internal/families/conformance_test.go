@@ -241,7 +241,7 @@ func concurrent(t *testing.T, f Family, s filter.Spec) {
 	}
 }
 
-// cancelled wants an error from a Build whose context is done.
+// cancelled requires an error from a Build whose context is done.
 func cancelled(t *testing.T, f Family) {
 	_, s := parse(t, tried(f)[0])
 	ctx, cancel := context.WithCancel(t.Context())
@@ -251,7 +251,7 @@ func cancelled(t *testing.T, f Family) {
 	}
 }
 
-// spent wants errors of a Builder that has built: its keys would be lost, or would change the filter.
+// spent requires errors of a Builder that has built: its keys would be lost, or would change the filter.
 func spent(t *testing.T, f Family, s filter.Spec) {
 	hs := filtertest.Hashes(20, 1)
 	b := newBuilder(t, f, s, 10)

@@ -15,8 +15,8 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestKeepsRate asks for rates: the searched filter has them, also with few keys, whose filters are all different, and
-// in hardly more bits than it needs.
+// TestKeepsRate asks for rates: the searched filter has them, also with few keys, whose filters are all different,
+// and in hardly more bits than it needs.
 func TestKeepsRate(t *testing.T) {
 	for _, text := range append(With(family.CanSearch), "twochoice(hashing=double)") {
 		f, plain := parse(t, text)
@@ -43,9 +43,9 @@ func TestKeepsRate(t *testing.T) {
 	}
 }
 
-// TestRates holds the promises of searches: the mean of five seeds. A third of the cases run. Published for partitioned
-// are 0.0098, 1.13e-4 and 1.66e-8 (Table 2). At the sizes of blockpartitioned, a plain blocked filter has 0.0234,
-// 0.0095 and 8.4e-4, a standard one 0.0216, 0.0082 and 4.6e-4.
+// TestRates checks the promises of searches: the mean of five seeds. A third of the cases run. Published for
+// partitioned are 0.0098, 1.13e-4 and 1.66e-8 (Table 2). At the sizes of blockpartitioned, a plain blocked filter has
+// 0.0234, 0.0095 and 8.4e-4, a standard one 0.0216, 0.0082 and 4.6e-4.
 func TestRates(t *testing.T) {
 	const seeds = 5
 	runs := filtertest.Third(t, *long || testing.Short())

@@ -38,8 +38,8 @@ func filled(t *testing.T, f Family, s filter.Spec, n uint64, r *rand.Rand) (fami
 	return made, func() bool { return made.Has(hash()) }
 }
 
-// TestFewKeys holds the predicted and the posterior rates of the families of other systems to observed ones, for small
-// filters in which double hashing has many times the rate of independent probes. The bounds are five standard
+// TestFewKeys checks the predicted and the posterior rates of the families of other systems against observed ones, for
+// small filters in which double hashing has many times the rate of independent probes. The bounds are five standard
 // deviations of the number of false positives, 20% of a rate that double hashing dominates and 3% of others: the error
 // that package probe states.
 func TestFewKeys(t *testing.T) {

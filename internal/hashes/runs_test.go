@@ -154,7 +154,7 @@ func TestLocked(t *testing.T) {
 	wantFiles(t, dir, 0)
 }
 
-// TestSortedFile wants the file where it was asked for, and nobody else to read it.
+// TestSortedFile requires the file where it was asked for, and nobody else to read it.
 func TestSortedFile(t *testing.T) {
 	dir := t.TempDir()
 	f, err := createTemp(dir)

@@ -159,7 +159,7 @@ func wantSpilled(t *testing.T, k *Sorted, want bool) {
 	}
 }
 
-// TestRepeated wants keys that are always the same to stay in memory, and half as many as there is room for, too.
+// TestRepeated requires keys that are always the same to stay in memory, and half as many as there is room for, too.
 func TestRepeated(t *testing.T) {
 	const room = 1000
 	k := NewSorted(Config{Memory: room * hashSize, Dir: t.TempDir()})

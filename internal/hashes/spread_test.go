@@ -48,7 +48,7 @@ func TestSortPages(t *testing.T) {
 	}
 }
 
-// TestSortPagesAgain wants sorting again and again to use the same pages.
+// TestSortPagesAgain requires sorting again and again to use the same pages.
 func TestSortPagesAgain(t *testing.T) {
 	hs := input(14, inputs[0].make, 4*chunkLen)
 	var a array

@@ -97,7 +97,7 @@ func (r raw) Contains(h filter.Hash, key []byte) bool {
 	return len(key) == int(r)
 }
 
-// TestQueryOfEngine asks for keys as they are.
+// TestQueryOfEngine queries for keys as they are.
 func TestQueryOfEngine(t *testing.T) {
 	for n := range 40 {
 		q := NewQuery(filter.NewHasher(1), nil, raw(n))
@@ -116,7 +116,7 @@ func TestQueryOfEngine(t *testing.T) {
 	}
 }
 
-// TestQueryOnGrowingStack asks on a stack that has to grow on the way into Go, for a key that lies on it.
+// TestQueryOnGrowingStack queries on a stack that has to grow on the way into Go, for a key that lies on it.
 func TestQueryOnGrowingStack(t *testing.T) {
 	h := filter.NewHasher(3)
 	text := "a key of more than one hundred and twenty-eight bytes, for which the assembly calls the hash function in Go, " +

@@ -14,7 +14,7 @@ import (
 // number is an Options.Parse.
 func number(second []byte) (uint64, error) { return strconv.ParseUint(string(second), 10, 64) }
 
-// TestBadRows reads rows of which some are bad, in blocks of any size. With Stop, the keys are those before the first
+// TestBadRows reads rows, some of which are bad, in blocks of any size. With Stop, the keys are those before the first
 // bad row; with Skip, the keys of all other rows.
 func TestBadRows(t *testing.T) {
 	x := strings.Repeat("x", 20)

@@ -27,7 +27,7 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// TestDo wants the error with the lowest number, no calls after it, and the cause of a context that ended.
+// TestDo requires the error with the lowest number, no calls after it, and the cause of a context that ended.
 func TestDo(t *testing.T) {
 	low, high := errors.New("low"), errors.New("high")
 	var both sync.WaitGroup

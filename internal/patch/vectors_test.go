@@ -140,7 +140,7 @@ func vectorPairs(t testing.TB) (all []vectorPair) {
 	return all
 }
 
-// exactSets returns an exact set, with an update, and built anew with the members of the update.
+// exactSets returns an exact set, with an update, and built again with the members of the update.
 func exactSets(t testing.TB) (old, new, rebuilt []byte) {
 	t.Helper()
 	keys := func(from, to int) iter.Seq[[]byte] {

@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestDocumented holds the examples of probes and of Remix in docs/format.md to the code.
+// TestDocumented checks the examples of probes and of Remix in docs/format.md to the code.
 func TestDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../docs/format.md")
 	if err != nil {

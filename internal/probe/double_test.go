@@ -88,7 +88,7 @@ func TestDoubleModel(t *testing.T) {
 	}
 }
 
-// TestDoubleLarge holds the rate of large filters to the rate of independent probes.
+// TestDoubleLarge checks the rate of large filters against the rate of independent probes.
 func TestDoubleLarge(t *testing.T) {
 	for _, c := range []struct {
 		m, n uint64
@@ -143,7 +143,7 @@ func TestDoubleWork(t *testing.T) {
 	}
 }
 
-// TestFit holds the sizes to the rate, and the error to the number of keys that it names.
+// TestFit checks the sizes against the rate, and the error against the number of keys that it names.
 func TestFit(t *testing.T) {
 	for _, n := range []uint64{1, 3, 30, 1000} {
 		for _, p := range []float64{0.1, 0.001, 1e-5} {

@@ -35,7 +35,7 @@ func allowing(t testing.TB, c bloomery.Config, n, allowed int) *bloomery.Set {
 	return set
 }
 
-// TestAllow is exhaustive over members and list, for every family of ours, and bounds the rate of other keys.
+// TestAllow queries all members and the whole list, for each of our families, and bounds the rate of other keys.
 func TestAllow(t *testing.T) {
 	for _, f := range families.All() {
 		if f.Foreign() {
@@ -108,8 +108,8 @@ func checkAllowInfo(t *testing.T, what string, s *bloomery.Set, n, allowed int) 
 	}
 }
 
-// TestAllowLevelRate holds the false positives of level 1 among members to the rate of a filter that is independent of
-// the main one.
+// TestAllowLevelRate checks the false positives of level 1 among members against the rate of a filter that is
+// independent of the main one.
 func TestAllowLevelRate(t *testing.T) {
 	for _, family := range []string{"standard", "blocked", "fuse", "rankindexed"} {
 		spec := family + "(fpr=0.01)"
@@ -181,7 +181,7 @@ func TestAllowForms(t *testing.T) {
 	}
 }
 
-// TestAllowCounts holds counts and values of allowed keys to 0.
+// TestAllowCounts checks counts and values of allowed keys against 0.
 func TestAllowCounts(t *testing.T) {
 	plain := allowing(t, bloomery.Config{Spec: "standard"}, 50, 50)
 	_, _, counts := plain.Count(nil)

@@ -216,7 +216,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestCloneEqualReset holds copies apart.
+// TestCloneEqualReset checks that copies are independent.
 func TestCloneEqualReset(t *testing.T) {
 	for _, f := range families.All() {
 		s := settest.Build(t, settest.Words(300), bloomery.Config{Spec: settest.SpecOf(f)})
@@ -361,7 +361,7 @@ func TestSecretNotShown(t *testing.T) {
 	}
 }
 
-// TestBatchLengths wants a panic that says what is wrong.
+// TestBatchLengths requires a panic that says what is wrong.
 func TestBatchLengths(t *testing.T) {
 	for _, f := range families.All() {
 		s := settest.Build(t, settest.Words(20), bloomery.Config{Spec: settest.SpecOf(f)})

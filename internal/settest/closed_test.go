@@ -15,7 +15,8 @@ import (
 	"github.com/bloomery/bloomery/internal/settest"
 )
 
-// TestClosed: after Close, and after a failed load into a Set without a filter, every query is true and Err says why.
+// TestClosed: after Close, and after a failed load into a Set without a filter, every query is true and Err returns the
+// reason.
 func TestClosed(t *testing.T) {
 	dir := t.TempDir()
 	small, mapped, sharded := filepath.Join(dir, "small"), filepath.Join(dir, "mapped"), filepath.Join(dir, "sharded")

@@ -172,7 +172,7 @@ func TestNewNeedsAdd(t *testing.T) {
 	}
 }
 
-// TestMaxBytes refuses what a Config from outside asks for, before memory is allocated for it.
+// TestMaxBytes: a Config that exceeds the limit is an error before memory is allocated.
 func TestMaxBytes(t *testing.T) {
 	const limit = 1 << 20
 	few := []string{"a", "b", "c"}

@@ -63,7 +63,7 @@ func TestEstimateCoverage(t *testing.T) {
 	}
 }
 
-// overlap returns the estimates of copies of an empty set with a and b random keys, of which some are common.
+// overlap returns the estimates of copies of an empty set with a and b random keys, some of which are common.
 func overlap(t *testing.T, empty *bloomery.Set, seed uint64, a, b, common int) bloomery.Overlap {
 	t.Helper()
 	with := func(from, to int) *bloomery.Set {

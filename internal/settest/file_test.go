@@ -22,7 +22,7 @@ import (
 	"github.com/bloomery/bloomery/internal/settest"
 )
 
-// TestFiles opens every family in all ways, changes what was opened, and finds the file as it was.
+// TestFiles opens every family in all ways, changes what was opened, and finds the file unchanged.
 func TestFiles(t *testing.T) {
 	for _, f := range families.All() {
 		c := bloomery.Config{Spec: f.Name + "(bytes=1200000)"} // more than 1 MiB, so that it is mapped
@@ -141,7 +141,7 @@ func TestLimits(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 // TestChangedInPlace overwrites and truncates a mapped file: answers may be wrong, never a crash or a false no of a
-// page that cannot be read, and Err says so.
+// page that cannot be read, and Err returns the error.
 func TestChangedInPlace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	for what, change := range map[string]func() error{
@@ -360,7 +360,7 @@ func TestTrimmedTooLarge(t *testing.T) {
 	}
 }
 
-// TestFileBytes holds what each family says about the bytes of a file besides the filter against files.
+// TestFileBytes checks what each family says about the bytes of a file besides the filter against files.
 func TestFileBytes(t *testing.T) {
 	for _, f := range families.All() {
 		for _, form := range f.Forms {

@@ -24,7 +24,7 @@ type (
 	numberKey uint64
 )
 
-// asks wants every query of a view to answer as the Set does for the bytes of the key.
+// asks requires every query of a view to answer as the Set does for the bytes of the key.
 func asks[K filter.Key](t *testing.T, s *bloomery.Set, keys []K, bytes func(K) []byte) {
 	t.Helper()
 	k := bloomery.Keyed[K](s)

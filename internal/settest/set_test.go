@@ -195,7 +195,7 @@ func TestNoCopy(t *testing.T) {
 	}
 }
 
-// TestAnswersAgree asks sets of all families for keys of all lengths, in each way that a Set has. All must answer as
+// TestAnswersAgree queries sets of all families for keys of all lengths, in each way that a Set has. All must answer as
 // the Engine in Go does for the hash of the key.
 func TestAnswersAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))

@@ -117,7 +117,7 @@ func TestBuildValuesAllowed(t *testing.T) {
 	}
 }
 
-// TestBuildValuesErrors: what is wrong is an error of its kind, which names a key with two values.
+// TestBuildValuesErrors: each mistake has an error of its kind, and the error names a key with two values.
 func TestBuildValuesErrors(t *testing.T) {
 	twice := func(yield func(string, uint64) bool) {
 		for i, w := range settest.Words(1000) {

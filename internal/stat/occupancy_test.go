@@ -2,7 +2,7 @@ package stat
 
 import "testing"
 
-// TestBins holds Bins against Occupancy, to the last bit.
+// TestBins compares Bins with Occupancy, to the last bit.
 func TestBins(t *testing.T) {
 	for _, m := range []int{1, 2, 7, 512} {
 		bins := NewBins(m)

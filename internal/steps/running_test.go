@@ -88,7 +88,7 @@ func TestFinishLeavesFolders(t *testing.T) {
 }
 
 // TestStatusOfInterruptedFinish: a Finish was killed after it wrote the manifest and before it noted that. Status does
-// not take that manifest for a change of somebody else, and Finish goes on.
+// not take that manifest for a change of another user, and Finish goes on.
 func TestStatusOfInterruptedFinish(t *testing.T) {
 	out := memoryOf()
 	p := builtPlan(t, "one", out, 0, 1, 2)

@@ -137,7 +137,7 @@ func TestAllowShardsReadOnly(t *testing.T) {
 	}
 }
 
-// TestAllowShardsConflict: the error names the keys of all shards, and the folder is as it was.
+// TestAllowShardsConflict: the error names the keys of all shards, and the folder is unchanged.
 func TestAllowShardsConflict(t *testing.T) {
 	ctx, parent := context.Background(), t.TempDir()
 	const n = 20_000

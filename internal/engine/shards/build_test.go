@@ -21,8 +21,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestShardedBuild builds a set with little memory, so that most hashes go to a file, and with much: the same bytes.
-// Each shard is what Build makes of its keys, and the manifest describes it.
+// TestShardedBuild builds a set with little memory, so that most hashes go to a file, and with much: the bytes are the
+// same. Each shard is equal to the result of Build for its keys, and the manifest describes it.
 func TestShardedBuild(t *testing.T) {
 	keys := settest.Words(150_000)
 	const shards = 3
@@ -140,7 +140,7 @@ func TestShardSizes(t *testing.T) {
 	}
 }
 
-// TestShardErrors: what cannot be built leaves the folder as it was.
+// TestShardErrors: a failed build leaves the folder unchanged.
 func TestShardErrors(t *testing.T) {
 	keys := settest.Words(5000)
 	for _, tt := range []struct {
@@ -246,7 +246,7 @@ func (c replaced) Err() error {
 }
 
 // TestEndAfterCommit: once the manifest is replaced, Build returns the set, even if its context ends then: an error
-// means that the folder is as it was before.
+// means that the folder is unchanged.
 func TestEndAfterCommit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "set")
 	c := bloomery.Config{Dir: dir, Shards: 3}

@@ -349,7 +349,7 @@ func TestShardedMismatch(t *testing.T) {
 	if _, err := bloomery.MergeFiles(t.Context(), twice); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("the same folder: %v", err)
 	}
-	// The spec is the same, but the geometry of the last shard follows from other keys: the set stays as it was.
+	// The spec is the same, but the geometry of the last shard follows from other keys: the set stays unchanged.
 	fpr, _ := sharded(t, "standard(fpr=0.01)", 4, settest.Names("a", 1000))
 	mixed, m := sharded(t, "standard(fpr=0.01)", 4, settest.Names("a", 1000))
 	larger, with := sharded(t, "standard(fpr=0.01)", 4, settest.Names("b", 9000))

@@ -49,7 +49,7 @@ func deltaSet(t *testing.T, dir string, from, to int) {
 }
 
 // TestPatchFolder patches a sharded set into a new folder, into its own one, and into the folder of the version before,
-// which has the new names with other content. A delta that is damaged at any place leaves every folder as it was.
+// which has the new names with other content. A delta that is damaged at any place leaves every folder unchanged.
 func TestPatchFolder(t *testing.T) {
 	ctx := t.Context()
 	top := t.TempDir()
@@ -101,8 +101,8 @@ func TestPatchFolder(t *testing.T) {
 	}
 }
 
-// TestFileOfSet: nothing replaces one file of a sharded set alone. Files beside it, and shards without a manifest, are
-// files as any other.
+// TestFileOfSet: no function replaces a single file of a sharded set. Other files in the folder, and shards without a
+// manifest, are ordinary files.
 func TestFileOfSet(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	keys := settest.Names("member", 1000)

@@ -21,7 +21,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestSharded asks sharded sets of several families: every member is found, single and in batches, and the rates and
+// TestSharded queries sharded sets of several families: every member is found, single and in batches, and the rates and
 // sizes are what the shards have.
 func TestSharded(t *testing.T) {
 	for _, c := range []struct {

@@ -204,7 +204,7 @@ func TestBuilder(t *testing.T) {
 	}
 }
 
-// TestLeastFPR holds the bound that the search for a size relies on.
+// TestLeastFPR checks the bound that the search for a size relies on.
 func TestLeastFPR(t *testing.T) {
 	for _, n := range []uint64{1, 10, 1000, 1e9} {
 		for _, per := range []float64{0.3, 2, 8, 20, 80} {
@@ -285,7 +285,7 @@ func documentedSplit(b uint64, h filter.Hash) (at []uint64) {
 	return at
 }
 
-// TestViewLayouts wants NewView to refuse what no filter has.
+// TestViewLayouts requires NewView to refuse what no filter has.
 func TestViewLayouts(t *testing.T) {
 	for _, c := range []struct {
 		layout Layout

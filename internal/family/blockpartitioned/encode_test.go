@@ -94,7 +94,7 @@ func TestSmallPayload(t *testing.T) {
 	}
 }
 
-// TestViewShapes wants NewView to refuse geometries that no filter has.
+// TestViewShapes requires NewView to refuse geometries that no filter has.
 func TestViewShapes(t *testing.T) {
 	for _, s := range []blockGeometry{
 		{}, {512, 1, 7, 0}, {768, 4, 8, 5}, {512, 4, 65, 5}, {512, 4, 8, 6}, {512, 13, 8, 5}, {512, 4, -8, -5},

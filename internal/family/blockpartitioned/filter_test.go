@@ -49,7 +49,7 @@ func hold(t *testing.T, f family.Filter, hs []filter.Hash) {
 	}
 }
 
-// TestObserved asks for many absent keys where k is above eight and so needs both halves of Lo, and in both sizes of
+// TestObserved queries for many absent keys where k is above eight and so needs both halves of Lo, and in both sizes of
 // blocks.
 func TestObserved(t *testing.T) {
 	trials := 3_000_000
@@ -157,7 +157,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestBatch asks in batches as if the filter were larger than the caches: below that HasMany is Has.
+// TestBatch queries in batches as if the filter were larger than the caches: below that HasMany is Has.
 func TestBatch(t *testing.T) {
 	hs := filtertest.Hashes(5000, 1)
 	for _, block := range []uint64{512, 1024} {
@@ -211,7 +211,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestForecast holds forecasts, and the geometries that they choose, against plain searches: a third of the grid in a
+// TestForecast checks forecasts, and the geometries that they choose, against plain searches: a third of the grid in a
 // run.
 func TestForecast(t *testing.T) {
 	if testing.Short() {

@@ -46,8 +46,8 @@ func built(t testing.TB, spec string, hs []filter.Hash) family.Filter {
 	return f
 }
 
-// TestObservedRate holds 2^-width against random absent keys. The fingerprint is made of bits of the mixed key that the
-// positions use too; if that showed, it would at widths above the 18 bits of a position within its segment.
+// TestObservedRate checks 2^-width against random absent keys. The fingerprint is made of bits of the mixed key that
+// the positions use too; if that showed, it would at widths above the 18 bits of a position within its segment.
 func TestObservedRate(t *testing.T) {
 	for _, width := range []uint{1, 2, 3, 5, 8, 11, 16, 17, 20} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestObservedRate(t *testing.T) {
 	}
 }
 
-// TestLibraryAgrees asks the library's own filter the same questions, at a width where nothing is cut off.
+// TestLibraryAgrees compares the answers with the library's own filter, at a width where no bit is cut off.
 func TestLibraryAgrees(t *testing.T) {
 	hs := filtertest.Hashes(10_000, 1)
 	keys := make([]uint64, len(hs))
@@ -242,7 +242,7 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-// TestViewValid wants ViewOf and Valid to refuse the same geometries.
+// TestViewValid requires ViewOf and Valid to refuse the same geometries.
 func TestViewValid(t *testing.T) {
 	for _, v := range []*View{
 		{}, {Segment: 4, Segments: 1}, {Segment: 3, Segments: 1, Width: 8}, {Segment: 4, Width: 8},

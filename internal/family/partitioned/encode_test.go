@@ -61,7 +61,7 @@ func TestSmallShards(t *testing.T) {
 	}
 }
 
-// TestViewValid wants ViewOf and Valid to refuse the same geometries.
+// TestViewValid requires ViewOf and Valid to refuse the same geometries.
 func TestViewValid(t *testing.T) {
 	for _, v := range []*View{
 		{}, {Shards: 1, Groups: 1, K: 1, Width: 5, Bits: 31}, {Shards: 1, Groups: 2, K: 1, Bits: 31},

@@ -75,7 +75,7 @@ func TestManyAbsentKeys(t *testing.T) {
 	}
 }
 
-// TestObservedRate asks for absent keys, of filters small enough that the ends of a bitmap matter and of some with
+// TestObservedRate queries for absent keys, of filters small enough that the ends of a bitmap matter and of some with
 // several shards.
 func TestObservedRate(t *testing.T) {
 	for _, c := range []struct {
@@ -319,7 +319,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestBatch asks in batches as if the filter were larger than the caches: below that HasMany is Has.
+// TestBatch queries in batches as if the filter were larger than the caches: below that HasMany is Has.
 func TestBatch(t *testing.T) {
 	hs := filtertest.Hashes(70_000, 1)
 	for _, bits := range []float64{6, 8, 16, 40} {
@@ -335,7 +335,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestForecast holds forecasts, and the divisions that they choose, against plain searches: a third of the grid in a
+// TestForecast checks forecasts, and the divisions that they choose, against plain searches: a third of the grid in a
 // run.
 func TestForecast(t *testing.T) {
 	if testing.Short() {

@@ -81,7 +81,7 @@ func TestNeverFull(t *testing.T) {
 	}
 }
 
-// TestFullAbove holds the table of docs/rankindexed.md: how many keys fit above the capacity.
+// TestFullAbove checks the table of docs/rankindexed.md: how many keys fit above the capacity.
 func TestFullAbove(t *testing.T) {
 	for _, x := range []struct {
 		keys, filters int
@@ -110,7 +110,7 @@ func TestFullAbove(t *testing.T) {
 	}
 }
 
-// TestOverflowHappens fills filters with small pools, of which some are full before their capacity. Their share must
+// TestOverflowHappens fills filters with small pools, some of which are full before their capacity. Their share must
 // keep the bound.
 func TestOverflowHappens(t *testing.T) {
 	if testing.Short() {

@@ -54,7 +54,7 @@ func rounded(x *big.Float) float64 {
 	return v
 }
 
-// TestRounded holds log and exp to values of 200 bits, rounded once.
+// TestRounded checks log and exp against values of 200 bits, rounded once.
 func TestRounded(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	logs := []float64{1, 0.5, 2, 0.01, 0.02, 0.001, math.SmallestNonzeroFloat64, 0x1p-1022,

@@ -151,7 +151,7 @@ func TestForecastLimit(t *testing.T) {
 	}
 }
 
-// TestBytes holds filters against digests of the filters that the first version built, which inserted the equations of
+// TestBytes checks filters against digests of the filters that the first version built, which inserted the equations of
 // a bucket from the last start to the first. With one column, many equations follow from others and agree with them: if
 // some keys have a second column, the order decides its bits.
 func TestBytes(t *testing.T) {

@@ -159,7 +159,7 @@ func TestDocumented(t *testing.T) {
 	filtertest.Documented(t, "ribbon.md", want...)
 }
 
-// TestViewValid wants ViewOf and Valid to refuse the same geometries.
+// TestViewValid requires ViewOf and Valid to refuse the same geometries.
 func TestViewValid(t *testing.T) {
 	for _, v := range []*View{
 		{}, {R: 8, W: 64}, {R: 0, W: 64, Tail: 3}, {R: 33, W: 64, Tail: 3}, {R: 8, W: 65, Tail: 3},

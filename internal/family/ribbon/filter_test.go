@@ -92,7 +92,7 @@ func TestBuilds(t *testing.T) {
 	}
 }
 
-// TestObservedRate holds the posterior rate against random absent keys.
+// TestObservedRate checks the posterior rate against random absent keys.
 func TestObservedRate(t *testing.T) {
 	const seeds = 3
 	for _, c := range []struct {
@@ -134,7 +134,7 @@ func TestObservedRate(t *testing.T) {
 	}
 }
 
-// TestSizes holds sizes, in bits per key for each bit of a fingerprint, against limits for the mean and the largest of
+// TestSizes checks sizes, in bits per key for each bit of a fingerprint, against limits for the mean and the largest of
 // several builds. The prototype of the authors is within 1% of the bound too (SEA 2022, section 6).
 func TestSizes(t *testing.T) {
 	for _, c := range []struct {
@@ -189,7 +189,7 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// TestPromise: a rate is an upper bound of the posterior rate, a size one of the size, whatever the number of keys.
+// TestPromise: a rate is an upper bound of the posterior rate, a size one of the size, for any number of keys.
 // With many keys a filter has at most 0.1 bits per key more than the bound.
 func TestPromise(t *testing.T) {
 	for _, n := range []int{0, 1, 100, 256, 257, 300, 1000, 4000, 30_000, 100_000} {
@@ -282,7 +282,8 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestSeedMemory wants the keys of a variant to keep to the memory limit, and builds with and without one to be equal.
+// TestSeedMemory requires the keys of a variant to keep to the memory limit, and builds with and without one to be
+// equal.
 func TestSeedMemory(t *testing.T) {
 	hs := filtertest.Hashes(3000, 4)
 	want := build(t, "ribbon(seed=9)", hs)

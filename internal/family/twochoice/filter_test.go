@@ -35,8 +35,8 @@ func build(t testing.TB, c Config, hs []filter.Hash) *Filter {
 	return f.(*Filter)
 }
 
-// TestPlain holds a search, with and without noise, against one that is written as the paper says it: sets of owners on
-// every bit, and nothing remembered.
+// TestPlain checks a search, with and without noise, against one that is written as the paper says it: sets of owners
+// on every bit, and nothing remembered.
 func TestPlain(t *testing.T) {
 	g := geometry{shards: 1, bits: 900, choices: 3, k: 5, hashing: Independent}
 	hs := filtertest.Hashes(120, 3)
@@ -88,7 +88,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestPublished holds a few rows of Tables 1, 2 and 3 of the paper; the lab has all of them with more trials.
+// TestPublished checks a few rows of Tables 1, 2 and 3 of the paper; the lab has all of them with more trials.
 // Tolerances are 4.5 standard deviations of the mean of so many trials and the last digit printed.
 func TestPublished(t *testing.T) {
 	if testing.Short() {

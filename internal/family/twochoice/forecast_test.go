@@ -67,7 +67,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestForecast holds forecasts against plain searches of filters of several sizes: a third of the grid in a run.
+// TestForecast checks forecasts against plain searches of filters of several sizes: a third of the grid in a run.
 func TestForecast(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
