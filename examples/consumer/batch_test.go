@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestBatches compares batches with single queries, at lengths around those that they work in.
+// TestBatches compares batches with single queries, at lengths around the internal batch sizes.
 func TestBatches(t *testing.T) {
 	keys := words("key ", 700)
 	var ints []uint64

@@ -40,7 +40,7 @@ func run(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// TestWeight checks the packages that are compiled for a program that only opens a filter and asks it.
+// TestWeight checks the packages that are compiled for a program that only opens and queries a filter.
 func TestWeight(t *testing.T) {
 	out := run(t, goTool(t), "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./testdata/open")
 	ours := 0

@@ -178,8 +178,8 @@ func TestMounted(t *testing.T) {
 	}
 }
 
-// TestACLLost has another user replace a file with an ACL: the old owning group, which is now among all others, gets no
-// new permissions, and a user in the ACL keeps his permissions.
+// TestACLLost lets another user replace a file with an ACL: the old owning group, which is now among all others, gets
+// no new permissions, and a user in the ACL keeps his permissions.
 func TestACLLost(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make a file of another owner")

@@ -28,7 +28,7 @@ func owner(t *testing.T, path string) (uid, gid uint32, mode fs.FileMode) {
 	return s.Uid, s.Gid, st.Mode().Perm()
 }
 
-// TestOwner has root replace the file of another owner and group: both stay, without a warning.
+// TestOwner lets root replace the file of another owner and group: both stay, without a warning.
 func TestOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make a file of another owner")

@@ -64,8 +64,8 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// TestReadPlaces compares the places of the sections with the sections of every sample, read from a header alone, and
-// shortens that header.
+// TestReadPlaces reads the places of the sections of every sample from the header alone and compares them with the
+// sections. It also truncates the header.
 func TestReadPlaces(t *testing.T) {
 	for _, s := range samples(t) {
 		want, err := Read(bytes.NewReader(s.file), Options{})
@@ -307,7 +307,7 @@ func TestForgedHeaders(t *testing.T) {
 			t.Errorf("%s: %v, want %v", what, err, c.want)
 		}
 	}
-	// A set bit behind m, under a right checksum.
+	// A set bit after m, with a correct checksum.
 	b := bytes.Clone(s.file)
 	b[len(b)-1] |= 0x80
 	at := align(uint64(headerSize + sectionSize + len(s.filter.Info().Spec.String())))

@@ -41,7 +41,7 @@ func startHolding(t *testing.T, path string) (cmd *exec.Cmd, finish io.Closer) {
 	return cmd, in
 }
 
-// TestAbandoned has one process write a file while another is killed and a third still writes: the temporary file of
+// TestAbandoned lets one process write a file while another is killed and a third still writes: the temporary file of
 // the killed one is removed; the file of the living one and other files stay.
 func TestAbandoned(t *testing.T) {
 	if path := os.Getenv(holdEnv); path != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestByShard: the same hashes by shard, in order, whatever stays in memory; and no file is left.
+// TestByShard: the hashes of each shard come back in order for any memory limit, and no file remains.
 func TestByShard(t *testing.T) {
 	hs := randomHashes(10_000, 1)
 	for _, shards := range []int{1, 3, 5000} {

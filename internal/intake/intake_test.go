@@ -118,7 +118,7 @@ func add(t *testing.T, in *Intake, values bool) {
 	}
 }
 
-// TestSources hands keys in from all sources, with and without values, with and without a spool in between.
+// TestSources adds keys from all sources, with and without values, and with and without a spool.
 func TestSources(t *testing.T) {
 	for _, values := range []bool{false, true} {
 		for _, counted := range []bool{false, !values} { // a spool takes no values

@@ -63,8 +63,8 @@ func edgeHash(r *rand.Rand) filter.Hash {
 	return filter.Hash{Hi: half(), Lo: half()}
 }
 
-// TestBlocksBits compares both forms with the definition: a key is there if its bits alone are set, and is not if one
-// of them is missing from a full block, whatever the other blocks hold. The words begin at every place in a line.
+// TestBlocksBits compares both forms with the definition: a key is present if only its bits are set, and absent if only
+// one of its bits is clear, for any content of the other blocks. The words begin at every position in a cache line.
 func TestBlocksBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	layouts(func(k, blockWords int, answerer func([]uint64) Blocks, bitsOf func(uint64) []uint64) {

@@ -296,7 +296,7 @@ func TestChangedBetweenPasses(t *testing.T) {
 	}
 }
 
-// TestOpenReader reads a reader once, with its name in errors, and with Plain as it is.
+// TestOpenReader: a reader is read once, errors have its name, and with Plain it is not decompressed.
 func TestOpenReader(t *testing.T) {
 	const text = bom + "a\nb"
 	for _, tt := range []struct {

@@ -16,8 +16,8 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestSets has goroutines lock overlapping sets in random order of Add: no goroutine waits without end, and each number
-// is changed by one goroutine at a time, which the race detector checks too.
+// TestSets lets goroutines lock overlapping sets in random order of Add: no goroutine waits without end, and each
+// number is changed by one goroutine at a time, which the race detector checks too.
 func TestSets(t *testing.T) {
 	var s Stripes
 	var numbers [StripeCount]int

@@ -309,7 +309,7 @@ func TestAllowRefused(t *testing.T) {
 	}
 }
 
-// TestAllower gives exceptions to a Set from a file, with wrong members first, and replaces them by others.
+// TestAllower adds exceptions to a Set from a file, first with wrong members, and then replaces them.
 func TestAllower(t *testing.T) {
 	ctx := context.Background()
 	const n, allowed = 300_000, 50_000

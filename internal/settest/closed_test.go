@@ -160,7 +160,7 @@ func TestUnopenedLive(t *testing.T) {
 	}
 }
 
-// TestErrClosed: whatever is used after its end has an error that wraps filter.ErrClosed.
+// TestErrClosed: every use after Close or Build returns an error that wraps filter.ErrClosed.
 func TestErrClosed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "set")
 	s := settest.Build(t, settest.Words(50), bloomery.Config{Spec: "rankindexed(capacity=100)"})

@@ -17,8 +17,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestFields: New, Build and a build in a folder use each field of a Config, or refuse it. New accepts Workers,
-// Memory, TempDir and Progress: it has no such work.
+// TestFields: New, Build and a build in a folder use each field of a Config or return an error for it. New accepts
+// Workers, Memory, TempDir and Progress: it has no such work.
 func TestFields(t *testing.T) {
 	keys := []string{"a", "b", "c"}
 	like := settest.Build(t, keys, bloomery.Config{Spec: "standard"})
@@ -92,7 +92,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestNewSizes: an empty Set has a size, of its own or by a number of keys, or grows; else the error says what to set.
+// TestNewSizes: an empty Set has a size, or a number of keys, or grows; otherwise the error names the missing field.
 func TestNewSizes(t *testing.T) {
 	for _, c := range []bloomery.Config{
 		{}, {Spec: "standard"}, {Spec: "standard(fpr=0.001)"}, {Spec: "blocked(bits_per_key=12)"}, {Spec: "counting"},
@@ -153,7 +153,7 @@ func TestNewSizes(t *testing.T) {
 	}
 }
 
-// TestNewNeedsAdd: a filter that starts empty takes keys, whatever else is needed.
+// TestNewNeedsAdd: a filter that starts empty takes keys, for any other needs.
 func TestNewNeedsAdd(t *testing.T) {
 	for _, c := range []bloomery.Config{
 		{Needs: plan.Needs{FPR: 0.01}, Keys: 1000}, {Needs: plan.Needs{FPR: 0.001, Merge: true}, Keys: 1000},

@@ -22,7 +22,7 @@ import (
 	"github.com/bloomery/bloomery/internal/settest"
 )
 
-// TestFiles opens every family in all ways, changes what was opened, and finds the file unchanged.
+// TestFiles opens a file of every family in all ways, changes the Set, and checks that the file is unchanged.
 func TestFiles(t *testing.T) {
 	for _, f := range families.All() {
 		c := bloomery.Config{Spec: f.Name + "(bytes=1200000)"} // more than 1 MiB, so that it is mapped
@@ -109,7 +109,7 @@ func TestFromBytesShares(t *testing.T) {
 	}
 }
 
-// TestLimits refuses what is larger than it may be.
+// TestLimits: a file that is larger than the limit is an error.
 func TestLimits(t *testing.T) {
 	s := settest.Build(t, settest.Words(10_000), bloomery.Config{})
 	path := settest.Save(t, s)
@@ -140,8 +140,8 @@ func TestLimits(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestChangedInPlace overwrites and truncates a mapped file: answers may be wrong, never a crash or a false no of a
-// page that cannot be read, and Err returns the error.
+// TestChangedInPlace overwrites and truncates a mapped file: answers may be wrong, but there is no crash and no false
+// negative for an unreadable page, and Err returns the error.
 func TestChangedInPlace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	for what, change := range map[string]func() error{
@@ -360,7 +360,7 @@ func TestTrimmedTooLarge(t *testing.T) {
 	}
 }
 
-// TestFileBytes checks what each family says about the bytes of a file besides the filter against files.
+// TestFileBytes compares About.FileBytes of each family with the sizes of files.
 func TestFileBytes(t *testing.T) {
 	for _, f := range families.All() {
 		for _, form := range f.Forms {

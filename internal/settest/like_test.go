@@ -138,7 +138,8 @@ func TestLikeErrors(t *testing.T) {
 	}
 }
 
-// TestLikeShards builds a sharded set like another one: shard by shard what Build makes, and in the folder of the old.
+// TestLikeShards builds a sharded set like another one, also in the folder of the old set, and compares each shard with
+// the result of Build.
 func TestLikeShards(t *testing.T) {
 	keys := settest.Words(9000)
 	dir := filepath.Join(t.TempDir(), "old")

@@ -221,7 +221,8 @@ func TestRemovalClosed(t *testing.T) {
 	}
 }
 
-// TestHalfStrangers: with half of the keys known a list is not the wrong one. By force any list is removed.
+// TestHalfStrangers: a list with half of its keys in the Set does not count as the wrong list. By force any list is
+// removed.
 func TestHalfStrangers(t *testing.T) {
 	keys := keysOf(0, 0, 1000)
 	s := settest.Build(t, keys, bloomery.Config{Spec: "rankindexed(fpr=1e-6)"})

@@ -196,8 +196,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestFinishCrashes lets Finish fail at every operation. Then Finish alone completes, or the set is complete and there
-// is no plan.
+// TestFinishCrashes lets Finish fail at every operation. Afterwards a second Finish completes the set, or the set is
+// complete and there is no plan.
 func TestFinishCrashes(t *testing.T) {
 	_, text := lines("key", 500)
 	in, start := memoryOf("keys", text), memoryOf()

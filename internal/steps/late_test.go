@@ -103,15 +103,15 @@ func finished(files map[string]string) map[string]string {
 
 var every = []int{0, 1, 2}
 
-// TestLateWorker: workers of a plan that was given up go on after another plan has finished its set. The set stays as
-// it is, byte for byte, and the workers leave no working file.
+// TestLateWorker: workers of an abandoned plan continue after another plan has finished its set. The set stays as it
+// is, byte for byte, and the workers leave no working file.
 func TestLateWorker(t *testing.T) {
 	want := files(t, "b")
 	for _, out := range outputs(t) {
 		for _, before := range [][]int{nil, {0}, every} {
 			late := builtPlan(t, fmt.Sprint("a", len(before)), out.store, before...)
 			b := builtPlan(t, "b", out.store, every...)
-			// The worker stops before it looks at what is there, or between looking and writing.
+			// The worker stops before it checks for existing files, or between this check and writing.
 			for _, at := range []string{"start", "write"} {
 				was := out.files()
 				paused := &pausing{Store: out.store, at: at, pause: func() {
@@ -197,7 +197,7 @@ func (p pausingIf) WriteIf(ctx context.Context, name, version string, write func
 	return p.c.WriteIf(ctx, name, version, write)
 }
 
-// TestLateWorkerBesideBuild: the set is built by a Builder of a sharded set, and workers of a plan go on. The plan
+// TestLateWorkerBesideBuild: a Builder of a sharded set builds the set while workers of a plan continue. The plan
 // cannot finish any more.
 func TestLateWorkerBesideBuild(t *testing.T) {
 	for _, replaces := range []bool{false, true} {

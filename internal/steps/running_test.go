@@ -87,8 +87,8 @@ func TestFinishLeavesFolders(t *testing.T) {
 	}
 }
 
-// TestStatusOfInterruptedFinish: a Finish was killed after it wrote the manifest and before it noted that. Status does
-// not take that manifest for a change of another user, and Finish goes on.
+// TestStatusOfInterruptedFinish: a Finish was killed after it wrote the manifest and before it recorded this. Status
+// does not take that manifest for a change of another user, and Finish continues.
 func TestStatusOfInterruptedFinish(t *testing.T) {
 	out := memoryOf()
 	p := builtPlan(t, "one", out, 0, 1, 2)

@@ -89,7 +89,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestWhole: compressed objects and those of CSV are one range, and small ones share one.
+// TestWhole: a compressed object or a CSV object is one range, and small objects share a range.
 func TestWhole(t *testing.T) {
 	_, text := lines("key", 2000)
 	in := memoryOf("plain", text, "gz", gzipped(text+text), "empty", "", "s1", "a\n", "s2", "b\n", "s3", gzipped("c\n"))

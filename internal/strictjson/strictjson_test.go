@@ -58,7 +58,7 @@ func read(text string) (h head, b body, err error) {
 	return h, b, err
 }
 
-// TestGood: the result is the one of encoding/json, with any white space and any order.
+// TestGood: the result is equal to the result of encoding/json, with any white space and any order.
 func TestGood(t *testing.T) {
 	var want body
 	if err := json.Unmarshal([]byte(good), &want); err != nil {

@@ -30,7 +30,7 @@ func engineOf(t *testing.T, spec string) *one.Set {
 	return one.New(f, h)
 }
 
-// TestEngines pins what a Set may expect of each form: how it takes keys, what it answers, and the error of a change.
+// TestEngines checks each form as a Set uses it: the kind of its keys, its answers, and the error of a change.
 func TestEngines(t *testing.T) {
 	broken := errors.New("broken")
 	path := filepath.Join(t.TempDir(), "f.bloom")

@@ -475,7 +475,7 @@ func TestShardedOptimize(t *testing.T) {
 	}
 }
 
-// TestShardedConcurrentWriters has many writers in a Set with WithConcurrent.
+// TestShardedConcurrentWriters changes a Set with WithConcurrent from many goroutines.
 func TestShardedConcurrentWriters(t *testing.T) {
 	keys := settest.Names("key", 1000)
 	dir, _ := sharded(t, "standard(bytes=4096)", 4, keys)
@@ -516,7 +516,7 @@ func (s steps) Err() error {
 	return nil
 }
 
-// TestShardedFailingSteps has each step of Replace fail in turn: the old set stays, whole, and nothing is left behind.
+// TestShardedFailingSteps lets each step of Replace fail in turn: the old set stays, whole, and nothing is left behind.
 func TestShardedFailingSteps(t *testing.T) {
 	old, more := settest.Names("old", 500), settest.Names("more", 50)
 	dir, m := sharded(t, "standard(bytes=2048)", 4, old)

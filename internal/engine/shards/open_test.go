@@ -21,8 +21,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestSharded queries sharded sets of several families: every member is found, single and in batches, and the rates and
-// sizes are what the shards have.
+// TestSharded queries sharded sets of several families: every member is found, in single queries and in batches, and
+// the rates and sizes match the shards.
 func TestSharded(t *testing.T) {
 	for _, c := range []struct {
 		spec         string
@@ -149,7 +149,7 @@ func TestShardedConcurrent(t *testing.T) {
 	}
 }
 
-// TestShardedSecret needs the secret, and takes no other.
+// TestShardedSecret: a sharded set with a secret opens with this secret only.
 func TestShardedSecret(t *testing.T) {
 	secret := filter.NewSecret()
 	dir := t.TempDir()

@@ -14,7 +14,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestEngine pins what a Set may expect of a folder: a key is asked of its shard, also when that cannot be read.
+// TestEngine checks the engine of a folder as a Set uses it: queries of a key go to its shard, even if the shard cannot
+// be read.
 func TestEngine(t *testing.T) {
 	dir := t.TempDir()
 	to, err := shardset.LockFolder(t.Context(), dir, shardset.Locking{})

@@ -39,7 +39,7 @@ func build(t testing.TB, c Config, hs []filter.Hash) *Filter {
 	return f.(*Filter)
 }
 
-// hold fails the test if f lacks a key.
+// hold fails the test unless f contains all keys.
 func hold(t *testing.T, f family.Filter, hs []filter.Hash) {
 	t.Helper()
 	for i, h := range hs {

@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestConcurrentAbsent has goroutines remove keys whether they were added or not. Keys are lost then, as documented,
+// TestConcurrentAbsent lets goroutines remove keys whether they were added or not. Keys are lost then, as documented,
 // but no counter may fall below 0 or take from its neighbours: the sum of the counters must stay k times the number of
 // keys, which Decode checks. All goroutines start each removal together: else they hardly ever meet at one counter.
 func TestConcurrentAbsent(t *testing.T) {
@@ -50,7 +50,7 @@ func TestConcurrentAbsent(t *testing.T) {
 	}
 }
 
-// TestConcurrentStuck has goroutines add one key until its counters are stuck and remove it as often: every removal
+// TestConcurrentStuck lets goroutines add one key until its counters are stuck and remove it as often: every removal
 // succeeds and one more does not, as in the plain form.
 func TestConcurrentStuck(t *testing.T) {
 	c := must(t, Config{Keys: 100}).Concurrent().(*Concurrent)

@@ -125,7 +125,7 @@ func TestSaturation(t *testing.T) {
 	}
 }
 
-// TestBuilder has goroutines add the same few keys until their counters are stuck.
+// TestBuilder lets goroutines add the same few keys until their counters are stuck.
 func TestBuilder(t *testing.T) {
 	hs := filtertest.Hashes(30, 4)
 	b, err := NewBuilder(Config{Counters: 100, K: 5})

@@ -72,7 +72,7 @@ func (w *actor) act(c *Concurrent, seed uint64, look func()) error {
 	return nil
 }
 
-// TestConcurrent has goroutines add and remove keys of their own while the filter doubles several times. No key may be
+// TestConcurrent lets goroutines add and remove keys of their own while the filter doubles several times. No key may be
 // lost at any moment. A snapshot must decode, have every key whose Add returned before, and no key that was removed
 // before. In the end the filter must be the one that a single goroutine makes.
 func TestConcurrent(t *testing.T) {
@@ -174,7 +174,7 @@ func checkSnapshot(t *testing.T, c *Concurrent, actors []actor, already []filter
 	}
 }
 
-// TestTestAndAdd has all goroutines bring all keys while the filter grows. At most one may be told that a key is new,
+// TestTestAndAdd lets all goroutines bring all keys while the filter grows. At most one may be told that a key is new,
 // and no more keys may be new to nobody than the false-positive rate explains.
 func TestTestAndAdd(t *testing.T) {
 	const workers, n, rate = 4, 20_000, 0.01
@@ -224,7 +224,7 @@ func TestTestAndAdd(t *testing.T) {
 }
 
 // TestSnapshotOfPools takes snapshots while many buckets take and free a few extensions. No two buckets of a snapshot
-// may have the same one.
+// may have the same extension.
 func TestSnapshotOfPools(t *testing.T) {
 	f, err := newFilter(Geometry{
 		Capacity: 1, Buckets: 200, Chains: 8, Cells: [levels]int{1, 1, 3}, Pools: [levels]uint64{0, 6, 3}, Remainder: 20,

@@ -76,7 +76,7 @@ func TestLookalikes(t *testing.T) {
 	}
 }
 
-// TestPutKeeps adds and removes keys with values, some of which look alike. No other key may be lost.
+// TestPutKeeps adds and removes keys with values, some with equal fingerprints. No other key may be lost.
 func TestPutKeeps(t *testing.T) {
 	f := made(t, Config{Keys: 20_000, ValueBits: 8, Size: family.Sizing{FPR: 0.05}})
 	hs := filtertest.Hashes(20_000, 4)

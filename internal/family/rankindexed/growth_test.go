@@ -229,8 +229,8 @@ func TestGrowthHoldsOneLock(t *testing.T) {
 	}
 }
 
-// TestGrowthClosesPools requires that no bucket of the old table gets an extension once a growth has begun, since the
-// number of extensions to reserve in the new table has been counted then.
+// TestGrowthClosesPools requires that no bucket of the old table gets an extension once a growth has begun, because the
+// number of extensions to reserve in the new table is counted at that time.
 func TestGrowthClosesPools(t *testing.T) {
 	c, hs := atCapacity(t, Config{Keys: 20_000, Growth: 1}, 0)
 	old := c.table.Load()

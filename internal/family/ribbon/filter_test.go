@@ -282,8 +282,7 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestSeedMemory requires the keys of a variant to keep to the memory limit, and builds with and without one to be
-// equal.
+// TestSeedMemory: the keys of a variant keep the memory limit, and builds with and without a limit are equal.
 func TestSeedMemory(t *testing.T) {
 	hs := filtertest.Hashes(3000, 4)
 	want := build(t, "ribbon(seed=9)", hs)

@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// TestShards compares a filter of several shards with one of a single shard, and asks all of it in batches.
+// TestShards compares a filter of several shards with a filter of one shard, and queries all keys in batches.
 func TestShards(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
