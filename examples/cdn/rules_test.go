@@ -169,7 +169,7 @@ func TestFresh(t *testing.T) {
 	}
 }
 
-// TestEncoding checks that answers are stored uncompressed, whatever encodings the client accepts.
+// TestEncoding checks that answers are stored uncompressed for any encodings that the client accepts.
 func TestEncoding(t *testing.T) {
 	s := newSite(t, 1<<20, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Vary", "accept-encoding")

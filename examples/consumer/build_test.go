@@ -220,7 +220,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestConfig checks the fields that decide what a file holds.
+// TestConfig checks the fields that determine the content of a file.
 func TestConfig(t *testing.T) {
 	keys := words("key ", 1000)
 	plain := bytesOf(t, built(t, keys, bloomery.Config{}))
@@ -283,8 +283,8 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// TestProgress stops a search after some reports and keeps what it has reached, then cancels one, then continues the
-// first.
+// TestProgress stops a search after some reports and keeps its result, cancels a second search, and continues the first
+// one.
 func TestProgress(t *testing.T) {
 	keys := words("key ", 20_000)
 	calls := 0

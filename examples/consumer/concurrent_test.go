@@ -28,8 +28,8 @@ func each(t *testing.T, f func(writer int) error) {
 	}
 }
 
-// TestDedup has every goroutine bring all keys at once. At most one is told that a key is new, exactly one unless the
-// key was a false positive: the keys that nobody was told of are no more than the rate explains.
+// TestDedup adds all keys from every goroutine at once. Exactly one goroutine learns that a key is new, or none if the
+// key is a false positive. The number of such keys must agree with the rate.
 func TestDedup(t *testing.T) {
 	const n = 20_000
 	for _, spec := range concurrentSpecs {

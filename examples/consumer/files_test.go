@@ -54,7 +54,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestSaveCancelled leaves the old file as it is.
+// TestSaveCancelled: a cancelled Save leaves the old file unchanged.
 func TestSaveCancelled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.bloom")
 	old := built(t, words("old ", 10), bloomery.Config{})
@@ -158,7 +158,7 @@ func TestOptions(t *testing.T) {
 	unsupported(t, "WithConcurrent", err, "standard")
 }
 
-// TestDamage reads a file of which one bit is flipped or the end is missing, and what is no filter.
+// TestDamage reads files with a flipped bit or without their end, and data that is not a filter.
 func TestDamage(t *testing.T) {
 	file := bytesOf(t, built(t, words("key ", 1000), bloomery.Config{}))
 	flipped := slices.Clone(file)

@@ -335,7 +335,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestVerifier queries for members, for absent keys of which one is a member, and for random keys.
+// TestVerifier queries for members, for absent keys that include a member, and for random keys.
 func TestVerifier(t *testing.T) {
 	keys := words("key ", 2000)
 	set := built(t, keys, bloomery.Config{Spec: specs[0]})
@@ -395,7 +395,7 @@ func TestZero(t *testing.T) {
 	}
 }
 
-// unsupported checks an error about what a family lacks: it names a family that has it.
+// unsupported checks the error for a missing ability of a family: it names a family that has the ability.
 func unsupported(t *testing.T, what string, err error, family string) {
 	t.Helper()
 	if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), family) {

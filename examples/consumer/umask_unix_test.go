@@ -4,5 +4,5 @@ package main
 
 import "syscall"
 
-// The folders of tests are such that a follower accepts them, whatever the umask of the user is.
+// A follower must accept the folders of tests for any umask of the user.
 func init() { syscall.Umask(0o022) }

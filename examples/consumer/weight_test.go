@@ -63,8 +63,8 @@ func TestWeight(t *testing.T) {
 var unlinked = regexp.MustCompile(`bloomery/internal/(anneal|bulk|gather|grid|intake|patch|run|spool)\.[A-Z(]|` +
 	`bloomery/(plan|delta|exact)\.[A-Z(]|families\.Costs$|/family/[a-z]+\.(New|NewBuilder|About)$|\.Config\.Forecast$|\)\.Reoptimize$`)
 
-// TestWeightOfAsking builds programs that only ask a filter, and holds their size and what is linked. If it fails after
-// a change, a table or a variable has probably made builders reachable: see the comment of makeList in
+// TestWeightOfAsking builds programs that only query a filter, and limits their size and the linked packages. If it
+// fails after a change, a table or a variable has probably made builders reachable: see the comment of makeList in
 // internal/families.
 func TestWeightOfAsking(t *testing.T) {
 	tool := goTool(t)

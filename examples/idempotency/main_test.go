@@ -115,7 +115,7 @@ func TestSaves(t *testing.T) {
 	}
 }
 
-// TestArguments checks what is refused at the start.
+// TestArguments checks the arguments that are errors at the start.
 func TestArguments(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "bad")
 	if err := os.WriteFile(bad, []byte("no secret"), 0o600); err != nil {

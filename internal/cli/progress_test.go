@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestProgressLine checks what the bar shows at several widths: it never fills a line, and keeps what matters most.
+// TestProgressLine checks the text of the bar at several widths: it never fills a line, and keeps the most important
+// parts.
 func TestProgressLine(t *testing.T) {
 	p := &Progress{}
 	p.Read.Store(450)

@@ -138,7 +138,7 @@ func TestLostGroup(t *testing.T) {
 	}
 }
 
-// mountEnv makes a process started by TestMounted replace a file that is mounted alone, in mounts of its own.
+// mountEnv makes a process started by TestMounted replace a single mounted file in its own mount namespace.
 const mountEnv = "BLOOMERY_TEST_MOUNT"
 
 // TestMounted: the error for a single mounted file has a hint.

@@ -42,8 +42,8 @@ func generation(t testing.TB, i uint64) *standard.Filter {
 	return f
 }
 
-// TestKilledWriter kills a process that replaces a file again and again, at random moments. The file must be whole each
-// time and hold all its keys. The next writer removes what the killed one left.
+// TestKilledWriter kills a process that replaces a file again and again, at random moments. The file must be complete
+// each time and hold all its keys. The next writer removes the temporary file of the killed one.
 func TestKilledWriter(t *testing.T) {
 	if path := os.Getenv(crashEnv); path != "" {
 		for i := uint64(1); ; i++ {

@@ -18,8 +18,8 @@ import (
 // processor and operating system must write. CI runs these tests on amd64, without assembly, on 386, arm64, s390x and
 // js/wasm.
 
-// portableSpecs returns what each family is built with: its default form at 1%, of short searches, and further specs of
-// families of which one filter does not show all kinds of arithmetic.
+// portableSpecs returns the specs for each family: its default form at 1%, with short searches, and further specs for
+// families with more kinds of arithmetic.
 func portableSpecs() (all []string) {
 	for _, f := range families.All() {
 		search := ""
@@ -94,7 +94,7 @@ func TestSizesEverywhere(t *testing.T) {
 			continue // TestSameBytesEverywhere has the searches, which take longer
 		}
 		sum, files := sha256.New(), 12
-		if f.Name == "redisbloom" { // stores what it computes from the size
+		if f.Name == "redisbloom" { // stores values that it computes from the size
 			files = 300
 		}
 		for i := range files {

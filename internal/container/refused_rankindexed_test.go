@@ -24,7 +24,7 @@ func stream(fields ...field) (b []byte) {
 	return b
 }
 
-// because adds to the last case what the error of Go must contain.
+// because adds to the last case the text that the error of Go must contain.
 func (f forger) because(reason string) { (*f.cases)[len(*f.cases)-1].reason = reason }
 
 // made adds a case with another spec, number of keys and sections. It has to be refused if reason is not empty.

@@ -18,8 +18,8 @@ import (
 	"github.com/bloomery/bloomery/internal/sums"
 )
 
-// testdata/refused.json is a list of edits of files of testdata, each of which every reader must refuse or must accept.
-// Readers in other languages apply them too. The secret of files with hash 2 is 01 02 03 and thirteen zeros.
+// testdata/refused.json is a list of edits of files of testdata. Every reader must refuse or accept each result, as
+// stated. Readers in other languages apply them too. The secret of files with hash 2 is 01 02 03 and thirteen zeros.
 
 // edited is an entry of refused.json. A file is edited in the order of the fields.
 type edited struct {

@@ -22,7 +22,7 @@ var values = []string{
 }
 
 // TestEditedSpecs edits one parameter of the Spec of stored filters. Each result must be refused, or be the Spec of the
-// filter that is read: so each filter has one Spec, and a reader that takes no others agrees with this one.
+// filter that is read: so each filter has exactly one Spec, and all strict readers agree.
 func TestEditedSpecs(t *testing.T) {
 	paths := slices.Concat(glob(t, "testdata/*.bloom", 30), glob(t, "testdata/vectors/*.bloom", 60))
 	names := map[string]bool{

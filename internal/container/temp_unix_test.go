@@ -114,7 +114,7 @@ func TestMayWrite(t *testing.T) {
 	}
 }
 
-// TestMayWriteAbandoned checks that MayWrite removes the file of a MayWrite that was killed, and no other one.
+// TestMayWriteAbandoned checks that MayWrite removes the file of a killed MayWrite and no other file.
 func TestMayWriteAbandoned(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "object")

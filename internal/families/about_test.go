@@ -81,7 +81,7 @@ func TestAbilities(t *testing.T) {
 	}
 }
 
-// TestForm finds the form of what a planner chooses: with a size, room for later keys and another width of values.
+// TestForm finds the form of a planner's choice, with a size, room for later keys and another width of values.
 func TestForm(t *testing.T) {
 	for _, f := range All() {
 		for _, form := range f.Forms {

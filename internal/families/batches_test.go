@@ -41,7 +41,7 @@ func batched(t *testing.T, f family.Filter, hs []filter.Hash) {
 	}
 }
 
-// everyThird makes filters 0, 3 and 6 of a Spread f, and returns a HasMany that asks them in turn.
+// everyThird makes filters 0, 3 and 6 of a Spread f, and returns a HasMany that queries them in turn.
 func everyThird(t *testing.T, s family.Spread, f family.Filter) func(dst []bool, hs []filter.Hash) {
 	for i := 0; i < 9; i += 3 {
 		if !s.SetFilter(i, f) {

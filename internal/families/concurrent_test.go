@@ -108,7 +108,7 @@ func dedup(t *testing.T, empty func(keys uint64) family.Filter) {
 	sameAnswers(t, c, snapshot(t, c), hs)
 }
 
-// sameAnswers compares a concurrent form that nobody changes with its snapshot.
+// sameAnswers compares an unchanging concurrent form with its snapshot.
 func sameAnswers(t *testing.T, c family.Concurrent, f family.Filter, hs []filter.Hash) {
 	t.Helper()
 	a, b := c.Info(), f.Info()

@@ -275,7 +275,7 @@ func noAllocation(t *testing.T, f family.Filter) {
 	}
 }
 
-// TestNoKeys: a filter of no keys answers no, to one key and to batches, as it is made and as it is read.
+// TestNoKeys: a filter without keys answers false for single keys and batches, after it is built and after it is read.
 func TestNoKeys(t *testing.T) {
 	hs := make([]filter.Hash, 100_000)
 	for i := range hs {

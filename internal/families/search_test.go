@@ -273,7 +273,7 @@ func TestDecodeCounts(t *testing.T) {
 	}
 }
 
-// TestFewSlots builds with numbers of slots of the caller: larger filters of the same rate, of which a key changes
+// TestFewSlots builds with numbers of slots of the caller: larger filters of the same rate, in which a key changes
 // fewer bits. The rate holds after the later keys.
 func TestFewSlots(t *testing.T) {
 	const keys, later = 40_000, 4000

@@ -19,7 +19,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestMemory requires hashes to take their 16 bytes each, whatever Expect says, and Finish to take hardly more.
+// TestMemory: hashes take 16 bytes each for any Expect, and Finish takes little more.
 func TestMemory(t *testing.T) {
 	hs := input(9, inputs[0].make, 400_000)
 	for _, tt := range []struct {

@@ -154,7 +154,7 @@ func TestLocked(t *testing.T) {
 	wantFiles(t, dir, 0)
 }
 
-// TestSortedFile requires the file where it was asked for, and nobody else to read it.
+// TestSortedFile: the file is in the chosen folder, and no other user can read it.
 func TestSortedFile(t *testing.T) {
 	dir := t.TempDir()
 	f, err := createTemp(dir)

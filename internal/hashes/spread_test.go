@@ -11,7 +11,7 @@ import (
 )
 
 // TestSortPages sorts arrays that end at and around the ends of pages, with one worker and with many, twice: the second
-// time with further hashes, some of which are those that are there already.
+// time with further hashes, some of which are duplicates.
 func TestSortPages(t *testing.T) {
 	sizes := []int{chunkLen + pageLen, roomLen*2 + 5, chunkLen + 1, chunkLen + 2*pageLen - 1}
 	if testing.Short() {

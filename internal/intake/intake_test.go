@@ -47,7 +47,7 @@ func (r *recorder) Close() error { r.closed++; return nil }
 
 func newRecorder(bits int) *recorder { return &recorder{bits: bits, got: map[filter.Hash]uint64{}} }
 
-// want returns what a recorder must have of all keys.
+// want returns the expected content of a recorder after all keys.
 func want(values bool) map[filter.Hash]uint64 {
 	all := map[filter.Hash]uint64{}
 	for i := range testKeys {
@@ -171,7 +171,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestShards hands keys to Shards, beyond its memory, and passes them on.
+// TestShards adds more keys to Shards than its memory holds, and passes them on.
 func TestShards(t *testing.T) {
 	for text, static := range map[string]bool{
 		"ribbon(value_bits=8)": true, "rankindexed(value_bits=8)": false, "standard": false,

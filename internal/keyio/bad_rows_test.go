@@ -14,8 +14,8 @@ import (
 // number is an Options.Parse.
 func number(second []byte) (uint64, error) { return strconv.ParseUint(string(second), 10, 64) }
 
-// TestBadRows reads rows, some of which are bad, in blocks of any size. With Stop, the keys are those before the first
-// bad row; with Skip, the keys of all other rows.
+// TestBadRows reads rows, some of which are bad, in blocks of any size. With Stop, only the keys before the first bad
+// row are read; with Skip, the keys of all other rows.
 func TestBadRows(t *testing.T) {
 	x := strings.Repeat("x", 20)
 	for _, tt := range []struct {
@@ -119,8 +119,8 @@ func TestPass(t *testing.T) {
 	}
 }
 
-// TestNoBadRow: an input that is no list of keys, one whose header row has a NUL byte, and a row of CSV whose end is
-// unknown are errors whatever BadRows is.
+// TestNoBadRow: with any BadRows, an input that is not a list of keys, a header row with a NUL byte, and a row of CSV
+// whose end is unknown are errors.
 func TestNoBadRow(t *testing.T) {
 	const text = "yopmail.com\nexample.org\n"
 	for _, how := range []BadRows{Stop, Skip, Pass} {
@@ -162,7 +162,7 @@ func (c *cancelling) Read(p []byte) (int, error) {
 	return c.zeros.Read(p)
 }
 
-// TestSkipEndless ends a pass within an endless line, of which it keeps the beginning only.
+// TestSkipEndless ends a pass within an endless line; the pass keeps only the beginning of the line.
 func TestSkipEndless(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	in, err := OpenReader("zeros", &cancelling{cancel: cancel}, Options{BadRows: Skip})

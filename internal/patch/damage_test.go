@@ -74,7 +74,7 @@ func isExpected(err error) bool {
 }
 
 // TestDamaged applies damaged deltas of all methods. Each must be an error or give the target, without a panic, in
-// memory that the base, the delta and the target bound. No delta of a set may write a file that is no shard.
+// memory that the base, the delta and the target bound. No delta of a set may write a file that is not a shard.
 func TestDamaged(t *testing.T) {
 	var files, sets []damaged
 	for _, p := range vectorPairs(t) {

@@ -164,8 +164,8 @@ func withExceptions(t testing.TB, f family.Filter, words int, seed uint64) []byt
 	})
 }
 
-// TestExceptions changes filters and their exceptions, a section that comes, goes, and has another length. Only this
-// section is stored as it is.
+// TestExceptions changes filters and their exceptions, a section that appears, disappears and changes its length. Only
+// this section is stored whole.
 func TestExceptions(t *testing.T) {
 	for _, spec := range []string{"standard(k=7,m=96003)", "rankindexed(capacity=10200,fpr=0.01)"} {
 		f := built(t, spec, hashes(7, 0, 10000))

@@ -104,8 +104,8 @@ func TestDoubleLarge(t *testing.T) {
 	}
 }
 
-// TestDoubleWork bounds the work for what a file from outside may claim: filters in which no probe fails early, with
-// the largest number of probes, in a chain of many. It compares times with the time of a loop in the same run.
+// TestDoubleWork bounds the work for untrusted files: filters in which no probe fails early, with the largest number of
+// probes, in a chain of many. It compares times with the time of a loop in the same run.
 func TestDoubleWork(t *testing.T) {
 	const links = 2000
 	d := newDouble(exactBits, 1075)

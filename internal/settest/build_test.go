@@ -21,8 +21,8 @@ import (
 
 var dedupKeys = flag.Uint64("dedup", 50_000, "keys of TestDedup")
 
-// TestDedup lets four goroutines bring the same new keys, each in another order: of each key at most one is told that
-// it is new, and no more keys are new to nobody than the false-positive rate explains.
+// TestDedup lets four goroutines bring the same new keys, each in another order: at most one of them learns that a key
+// is new, and the number of keys that are new to none agrees with the false-positive rate.
 func TestDedup(t *testing.T) {
 	n := *dedupKeys
 	for _, name := range families.With(family.CanConcurrent) {

@@ -116,8 +116,8 @@ func TestAllowerEnds(t *testing.T) {
 	}
 }
 
-// TestJobsOfReplacedSet: keys of a job are never lost: they go to what the Set holds now, and after its Close there is
-// an error.
+// TestJobsOfReplacedSet: keys of a job are never lost: they go to the present filter of the Set, and after Close there
+// is an error.
 func TestJobsOfReplacedSet(t *testing.T) {
 	ctx, all := t.Context(), settest.AsKeys(settest.Words(1000))
 	old := settest.Build(t, settest.Words(100), bloomery.Config{Spec: "rankindexed(capacity=4000)"})

@@ -328,9 +328,9 @@ func TestDefaultForSize(t *testing.T) {
 	}
 }
 
-// TestKeepsRate builds what the objective Lasting chooses for few keys at all rates, and for all needs: the filter
-// keeps the rate, and has the size that was planned. Bits of the Bloom families scatter, so that for them the mean over
-// the seeds counts.
+// TestKeepsRate builds the filters that the objective Lasting chooses for few keys at all rates and for all needs: each
+// keeps the rate and has the planned size. The rates of the Bloom families scatter, so the test uses their mean over
+// the seeds.
 func TestKeepsRate(t *testing.T) {
 	for name, needs := range map[string]plan.Needs{
 		"none": {}, "add": {Add: true}, "remove": {Remove: true}, "count": {Count: true}, "line": {OneLine: true},
@@ -406,8 +406,8 @@ func TestBelowRibbon(t *testing.T) {
 	}
 }
 
-// TestOverBound: what the plan says about the distance of a static filter to the smallest possible size is so in the
-// file that is built.
+// TestOverBound: the excess over the smallest possible size that the plan states for a static filter is true for the
+// built file.
 func TestOverBound(t *testing.T) {
 	for _, n := range []uint64{1, 100, 1000, 30_000} {
 		for _, fpr := range []float64{0.9, 0.4, 0.01, 1. / 65536} {

@@ -205,7 +205,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestRemovalClosed: errors say what is wrong in the words of a user.
+// TestRemovalClosed: the errors are clear to users.
 func TestRemovalClosed(t *testing.T) {
 	s := settest.Build(t, settest.Words(10), bloomery.Config{Spec: "rankindexed"})
 	r := settest.Must(s.Removal(bloomery.JobConfig{}))

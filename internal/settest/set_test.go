@@ -228,7 +228,7 @@ func TestAnswersAgree(t *testing.T) {
 				if hash.Seed == 0 && hash.Hash == 0 && hash.Secret == nil {
 					t.Errorf("%s: %v", spec, err)
 				}
-				continue // the family has a hash function of its own
+				continue // the family has its own hash function
 			}
 			alone := openedEngine(s, hash.Secret)
 			checkAnswers(t, s, alone, texts, n)
@@ -247,7 +247,7 @@ func TestAnswersAgree(t *testing.T) {
 	}
 }
 
-// checkAnswers asks a set for keys, of which it has the first n, and e, an Engine of the same filter.
+// checkAnswers queries a set, which has the first n keys, and e, an Engine of the same filter.
 func checkAnswers[K []byte | uint64](t *testing.T, s *bloomery.Set, e engine.Engine, keys []K, n int) {
 	t.Helper()
 	view, many := bloomery.Keyed[K](s), make([]bool, len(keys))

@@ -68,7 +68,7 @@ func TestShrinkDuplicates(t *testing.T) {
 	}
 }
 
-// TestShrinkSharded: the guard is for the whole set, and the folder stays as it is.
+// TestShrinkSharded: the guard is for the whole set, and the folder stays unchanged.
 func TestShrinkSharded(t *testing.T) {
 	keys := settest.Words(200) // so few that some shards lose more than half
 	dir := filepath.Join(t.TempDir(), "set")

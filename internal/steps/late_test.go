@@ -71,7 +71,7 @@ func files(t *testing.T, name string) map[string]string {
 	return folder(t, dir)
 }
 
-// output is a kind of Store and what is in it.
+// output is a kind of Store and its content.
 type output struct {
 	kind  string
 	store steps.Store
@@ -103,8 +103,8 @@ func finished(files map[string]string) map[string]string {
 
 var every = []int{0, 1, 2}
 
-// TestLateWorker: workers of an abandoned plan continue after another plan has finished its set. The set stays as it
-// is, byte for byte, and the workers leave no working file.
+// TestLateWorker: workers of an abandoned plan continue after another plan has finished its set. The set stays
+// byte-identical, and the workers leave no working file.
 func TestLateWorker(t *testing.T) {
 	want := files(t, "b")
 	for _, out := range outputs(t) {
@@ -149,7 +149,7 @@ func TestLateWorker(t *testing.T) {
 	}
 }
 
-// restore makes the files of an output those of was.
+// restore replaces the files of an output by was.
 func restore(t *testing.T, out output, was map[string]string) {
 	t.Helper()
 	for name := range out.files() {

@@ -45,7 +45,7 @@ func keysOf(t *testing.T, text string, k steps.KeyFormat, size int64) (keys []st
 	return keys, len(p.Ranges)
 }
 
-// TestSpans: whatever the size of a span, the keys are those of the whole text, in order.
+// TestSpans: for any size of a span, the spans together have the keys of the whole text, in order.
 func TestSpans(t *testing.T) {
 	const seed = 7
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -81,7 +81,7 @@ func TestSpans(t *testing.T) {
 			}
 		}
 	}
-	// A line that is longer than what is read beyond a span, in spans that are much shorter.
+	// A line that is longer than one read beyond a span, in spans that are much shorter.
 	long := "a\n" + strings.Repeat("b", 900_000) + "\nc\n"
 	got, spans := keysOf(t, long, steps.KeyFormat{}, 100_000)
 	if len(got) != 3 || len(got[1]) != 900_000 || spans != 10 {

@@ -119,8 +119,8 @@ func filesOf(folder map[string]string) (all []string) {
 	return all
 }
 
-// TestConflict: two ranges have a key with two values. The error of the build wraps a *family.ValueError, as that of
-// Builder.Build, which also tells where they are.
+// TestConflict: two ranges have a key with two values. The error of the build wraps a *family.ValueError, like the
+// error of Builder.Build, and also names the ranges.
 func TestConflict(t *testing.T) {
 	in := memoryOf(
 		"a", valued(2000, tabbed), "b", "key-5\t25\nother\t1\n", "c", "x\t1\n", "d", "key-7\t50\nkey-7\t50\n")

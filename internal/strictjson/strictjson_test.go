@@ -146,7 +146,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNewer: the version behind what is new is known.
+// TestNewer: the version is read even after unknown fields.
 func TestNewer(t *testing.T) {
 	text := strings.Replace(good, `"version":1,`, `"new":[],"size":"5",`, 1)
 	text = strings.Replace(text, `"on":true`, `"version":2`, 1)
@@ -168,7 +168,7 @@ func TestReaderError(t *testing.T) {
 	}
 }
 
-// FuzzUnmarshal: what is accepted, encoding/json reads in the same way, and the canonical form of it is accepted.
+// FuzzUnmarshal: encoding/json reads every accepted text with the same result, and the canonical form is accepted.
 func FuzzUnmarshal(f *testing.F) {
 	f.Add([]byte(good))
 	f.Add([]byte(strings.ReplaceAll(good, ",", " ,\n")))

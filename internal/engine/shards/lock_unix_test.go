@@ -64,8 +64,8 @@ func (l locking) Err() error {
 	return l.Context.Err()
 }
 
-// TestReplaceBesideLocked: Replace of a Set that was opened without the lock takes it, so that nobody who locks the
-// folder meanwhile takes its new shards for shards of a killed writer. It waits for a Locked.
+// TestReplaceBesideLocked: Replace of a Set that was opened without the lock takes it, so that no process that locks
+// the folder meanwhile mistakes its new shards for shards of a killed writer. It waits for a Locked.
 func TestReplaceBesideLocked(t *testing.T) {
 	keys := settest.Names("key", 1000)
 	dir, _ := sharded(t, "standard(bytes=2048)", 4, keys)

@@ -102,7 +102,7 @@ func TestSplitAlike(t *testing.T) {
 	}
 }
 
-// TestKnown: sizes and rates are the same whatever was computed before, also by several goroutines at a time.
+// TestKnown: sizes and rates do not depend on earlier computations, even by several goroutines at a time.
 func TestKnown(t *testing.T) {
 	type size struct {
 		blocks uint64

@@ -174,8 +174,8 @@ func checkSnapshot(t *testing.T, c *Concurrent, actors []actor, already []filter
 	}
 }
 
-// TestTestAndAdd lets all goroutines bring all keys while the filter grows. At most one may be told that a key is new,
-// and no more keys may be new to nobody than the false-positive rate explains.
+// TestTestAndAdd lets all goroutines bring all keys while the filter grows. At most one goroutine may learn that a key
+// is new, and the number of keys that are new to none must agree with the false-positive rate.
 func TestTestAndAdd(t *testing.T) {
 	const workers, n, rate = 4, 20_000, 0.01
 	for _, cfg := range []Config{{Keys: 700, Growth: 6}, {Keys: n, Counting: true}, {Keys: 3000, Growth: 4, Bucket: 64}} {
@@ -249,7 +249,7 @@ func TestSnapshotOfPools(t *testing.T) {
 				runtime.Gosched() // else a snapshot waits for many times as many changes
 				h := hs[r.IntN(len(hs))]
 				var in int
-				for range 4 { // one key several times wants all extensions of a bucket
+				for range 4 { // one key several times needs all extensions of a bucket
 					switch err := c.Add(h); {
 					case err == nil:
 						in++

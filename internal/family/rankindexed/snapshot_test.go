@@ -56,7 +56,7 @@ func TestCopy(t *testing.T) {
 				}
 			}
 			to.check(t, what)
-			// The next copy takes the memory of this one, whatever is in it.
+			// The next copy reuses the memory of this one with any content.
 			for b := range g.Buckets {
 				to.Sweep(b, rng.Uint64()&(1<<(1<<g.ValueBits)-1))
 			}

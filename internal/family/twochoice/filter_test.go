@@ -248,7 +248,7 @@ func byWork(t *testing.T, c Config, perKey time.Duration, hs []filter.Hash) (*Fi
 	return f.(*Filter), b.Goal.Clock.Now().Sub(start)
 }
 
-// TestFull lets 300 keys share their bits, takes all but one out and wants those bits still there.
+// TestFull lets 300 keys share their bits, removes all except one, and requires that these bits are still set.
 func TestFull(t *testing.T) {
 	var s search
 	s.layOut(geometry{shards: 1, bits: 100, choices: 2, k: 2, hashing: Independent}, make([]filter.Hash, 300))

@@ -51,7 +51,7 @@ func TestCrowded(t *testing.T) {
 	}
 }
 
-// TestGeometry checks the number and the size of shards, for sizes that nobody allocates here.
+// TestGeometry checks the number and the size of shards, for sizes that the test does not allocate.
 func TestGeometry(t *testing.T) {
 	for _, x := range []struct {
 		keys uint64
