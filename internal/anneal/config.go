@@ -28,7 +28,7 @@ type Limits struct {
 	Target      bool // it takes a target
 }
 
-// Check returns an error wrapping filter.ErrConfig if c is invalid whatever the number of keys.
+// Check returns an error wrapping filter.ErrConfig if c is invalid for every number of keys.
 func (l Limits) Check(c Common) error {
 	if err := errors.Join(c.Size.Check(), family.CheckEffort(c.Effort)); err != nil {
 		return err

@@ -83,19 +83,18 @@ func PackedWords(n uint64, width uint) uint64 {
 	return hi<<58 + lo/64 + 2
 }
 
-// Prefetch asks the memory system for words[at[i]] of every i and does not wait. Positions beyond the words have no
-// effect. On machines without a prefetch instruction in this package it reads the words, which overlaps cache misses
-// too.
+// Prefetch prefetches words[at[i]] for every i and does not wait. Positions beyond the words have no effect. On
+// machines without a prefetch instruction in this package it reads the words, which overlaps cache misses too.
 func Prefetch(words []uint64, at []uint64) { prefetch(words, at, 0) }
 
-// PrefetchBits is Prefetch for bit positions: it asks for words[at[i]/64].
+// PrefetchBits is Prefetch for bit positions: it prefetches words[at[i]/64].
 func PrefetchBits(words []uint64, at []uint64) { prefetch(words, at, 6) }
 
 // PrefetchBitsAt is PrefetchBits for bits of several arrays: at[i] is BitAddress of the words plus the position of the
 // bit. It has no effect if Prefetches is false.
 func PrefetchBitsAt(at []uint64) { prefetch(nil, at, 6) }
 
-// PrefetchAt asks for the words at some addresses. It has no effect if Prefetches is false.
+// PrefetchAt prefetches the words at some addresses. It has no effect if Prefetches is false.
 func PrefetchAt(at []unsafe.Pointer) {
 	if Prefetches {
 		prefetch(nil, unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(at))), len(at)), 3)

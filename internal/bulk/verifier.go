@@ -71,8 +71,8 @@ func NewVerifier(h filter.Hasher, now func() engine.Engine, o Options, absent ui
 	return v
 }
 
-// AddAbsent asks for keys of which none should be a member. It returns an error if keys beyond the limit cannot be
-// written, or after AskMembers.
+// AddAbsent queries keys that should not be members. It returns an error if keys beyond the limit cannot be written, or
+// after AskMembers.
 func (v *Verifier) AddAbsent(keys [][]byte) error {
 	v.absent.Store(true)
 	if v.asked.Load() && !v.ended.Load() {
@@ -87,7 +87,7 @@ func (v *Verifier) AddAbsent(keys [][]byte) error {
 	}, true)
 }
 
-// AskMembers asks for keys that the Set was built from. A key counts each time that it comes. It returns an error if
+// AskMembers queries keys that the Set was built from. A key counts each time that it comes. It returns an error if
 // keys beyond the limit cannot be written.
 func (v *Verifier) AskMembers(keys [][]byte) error {
 	v.asked.Store(true)
@@ -155,8 +155,8 @@ func (v *Verifier) ask(keys [][]byte, keep func(h filter.Hash, hit bool) (filter
 	})
 }
 
-// AskRandom asks for the first n of RandomKeys(seed). It returns the cause of ctx when ctx is done. progress, if not
-// nil, is called with the number of keys so far.
+// AskRandom queries the first n keys of RandomKeys(seed). It returns the cause of ctx when ctx is done. progress, if
+// not nil, is called with the number of keys so far.
 func (v *Verifier) AskRandom(ctx context.Context, n, seed uint64, progress func(keys uint64)) error {
 	if ctx.Err() == nil && v.ended.Load() {
 		return errVerifierEnded

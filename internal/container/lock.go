@@ -72,7 +72,7 @@ func openLockFile(path string, trusts func(fs.FileInfo) error) (*os.File, fs.Fil
 	perm := fs.FileMode(0o600)
 	sticky := folder.Mode()&fs.ModeSticky != 0
 	if !sticky {
-		perm |= folder.Mode().Perm() & 0o022 << 1 // who can open a file can lock it
+		perm |= folder.Mode().Perm() & 0o022 << 1 // a user who can open a file can lock it
 	}
 	f, st, err := untrusted.OpenFile(path, os.O_RDONLY|os.O_CREATE|untrusted.NoFollow, perm)
 	if err != nil {

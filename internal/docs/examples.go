@@ -1,4 +1,4 @@
-// Package docs tests what the repository says about itself: the pages, the listings of public names, and the rules for
+// Package docs tests the documentation of the repository: the pages, the listings of public names, and the rules for
 // rooms and imports. CompileExamples is for the tests of modules that have a README.md.
 package docs
 

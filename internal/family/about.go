@@ -71,7 +71,7 @@ type Form struct {
 	// Patented is true if a patent on the method is nominally in force somewhere.
 	Patented bool
 	// Default is the position, from 1 on, at which a build without a family tries this form, or 0 if it never does. The
-	// first form that meets the needs is taken, whatever the number of keys.
+	// build takes the first form that meets the needs, for any number of keys.
 	Default int
 	// Reason is the reason to choose the form, in one line. A planner replaces "{size}" by the excess of the file over
 	// the smallest possible size.

@@ -15,7 +15,7 @@ import (
 type Filter interface {
 	// Has reports whether the key with hash h may be in the set. It does not allocate.
 	Has(h filter.Hash) bool
-	// Info describes the filter as it is now. It may read the whole filter to count set bits.
+	// Info describes the present state of the filter. It may read the whole filter to count set bits.
 	Info() filter.Info
 }
 

@@ -118,7 +118,7 @@ func (r *Ribbon) hasManyGo(dst []bool, hs []filter.Hash, bumped []uint16, cold b
 // ribbonAhead is the number of keys whose blocks are prefetched together.
 const ribbonAhead = 16
 
-// Prefetch asks for the blocks of keys and does not wait.
+// Prefetch prefetches the blocks of keys and does not wait.
 func (r *Ribbon) Prefetch(hs []filter.Hash) {
 	var at [3 * ribbonAhead]uint64
 	for ; len(hs) > 0; hs = hs[min(ribbonAhead, len(hs)):] {

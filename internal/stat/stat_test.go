@@ -109,7 +109,7 @@ func TestUpperTailLarge(t *testing.T) {
 				t.Errorf("%d of %d, mean 20: %g, Poisson %g", x, n, got, want)
 			}
 		}
-		// A large number of throws is normal, except for the third moment.
+		// The distribution for many trials is normal, except for the third moment.
 		for _, p := range []float64{0.5, 0.01, 0.001} {
 			sd := math.Sqrt(float64(n) * p * (1 - p))
 			for z := -6.0; z <= 6; z += 0.25 {

@@ -13,7 +13,7 @@ import (
 type mapping struct {
 	file     *container.Mapping    // the file that the filter lies in, or nil
 	borrowed bool                  // the filter does not own its memory; the first change copies it
-	fault    atomic.Pointer[error] // the first fault in the mapping, or why there is no filter
+	fault    atomic.Pointer[error] // the first fault in the mapping, or the reason that there is no filter
 }
 
 // Has reports whether the key with hash h may be in the set. On a fault of the mapping it returns true and keeps the

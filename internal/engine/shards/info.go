@@ -112,7 +112,7 @@ func (t *Set) Err() error {
 // Guarded only calls f: each query guards the shard that it reads.
 func (t *Set) Guarded(f func() error) error { return f() }
 
-// Encode returns an error: a folder is no stream.
+// Encode returns an error: a folder has no single stored form.
 func (t *Set) Encode() (*container.File, error) { return nil, errSharded }
 
 // errSharded is the error of operations on one file.

@@ -35,8 +35,8 @@ func Open(ctx context.Context, dir string, o engine.Options) (set *Set, err erro
 	return set, err
 }
 
-// Lock locks the folder of a sharded set, until Close, opens the set for a change, and removes what a killed writer
-// left there. It also returns the FileInfo of the manifest.
+// Lock locks the folder of a sharded set, until Close, opens the set for a change, and removes the files of a killed
+// writer. It also returns the FileInfo of the manifest.
 func Lock(ctx context.Context, dir string, waiting func(), o engine.Options) (*Set, fs.FileInfo, error) {
 	if _, _, err := shardset.ReadManifest(dir); err != nil { // do not wait for the lock of another folder
 		return nil, nil, err

@@ -55,8 +55,8 @@ type Set struct {
 
 var _ engine.Engine = (*Set)(nil)
 
-// slot is what a query reads of a loaded shard, in one cache line. A Locked does not use slots, since it also drops
-// shards.
+// slot has the fields of a loaded shard that a query reads, in one cache line. A Locked does not use slots, since it
+// also drops shards.
 type slot struct {
 	ready  atomic.Bool   // the others are set
 	safe   family.Filter // the filter, or if that is mapped its Set, which survives a fault

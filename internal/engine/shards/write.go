@@ -80,7 +80,7 @@ func (t *Set) replace(ctx context.Context, s *Set, was fs.FileInfo) (err error) 
 	if err := to.Commit(ctx, next, nil, was); err != nil {
 		return err
 	}
-	for i := range t.parts { // of another set, what is in memory is not what the files have
+	for i := range t.parts { // with another set, the shards in memory differ from the files
 		if s != t || t.parts[i].changed.Load() {
 			t.written(i, next.Shards[i], bits[i])
 		}

@@ -78,7 +78,7 @@ func New(c Config) (*Filter, error) {
 	return &Filter{words: words, m: m, length: length, k: k}, nil
 }
 
-// Traits are what the family can do and which hash functions it takes. Package families lists them.
+// Traits has the abilities of the family and the hash functions that it takes. Package families lists them.
 var Traits = family.Traits{
 	Name: Family,
 	Hash: filter.Murmur3Twice,

@@ -23,7 +23,7 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 // HasManyCold is HasMany.
 func (f *Filter) HasManyCold(dst []bool, hs []filter.Hash) { f.HasMany(dst, hs) }
 
-// Prefetch asks for the blocks of the keys.
+// Prefetch prefetches the blocks of the keys.
 func (f *Filter) Prefetch(hs []filter.Hash) {
 	var at [probe.BatchSize]uint64
 	for ; len(hs) > 0; hs = hs[min(probe.BatchSize, len(hs)):] {

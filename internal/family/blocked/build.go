@@ -282,7 +282,7 @@ func (r *regions) add(s *sorted, hs []filter.Hash) {
 	}
 }
 
-// Traits are what the family can do and which hash functions it takes. Package families lists them.
+// Traits has the abilities of the family and the hash functions that it takes. Package families lists them.
 var Traits = family.Traits{
 	Name: Family,
 	Also: family.Also{Spec: family.NewSpec(Family, "layout", string(Split)), Hash: filter.XXH64}, // a filter of Parquet

@@ -149,7 +149,7 @@ func (j *job) Larger(g geometry, _ uint64, rate, bits float64) (geometry, error)
 	return g, nil
 }
 
-// Traits are what the family can do and which hash functions it takes. Package families lists them.
+// Traits has the abilities of the family and the hash functions that it takes. Package families lists them.
 var Traits = family.Traits{
 	Name: Family,
 	Can:  family.CanLater | family.CanSpill | family.CanCountItself | family.CanOneLine,

@@ -95,7 +95,7 @@ func (f *Filter) addMany(hs []filter.Hash, shared bool) {
 	}
 }
 
-// Traits are what the family can do and which hash functions it takes. Package families lists them.
+// Traits has the abilities of the family and the hash functions that it takes. Package families lists them.
 var Traits = family.Traits{
 	Name: Family,
 	Can:  family.CanStartEmpty | family.CanCapacity,

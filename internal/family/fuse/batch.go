@@ -79,7 +79,7 @@ func (f *Filter) HasManyCold(dst []bool, hs []filter.Hash) {
 	f.hasMany(dst[:len(hs)], hs)
 }
 
-// Prefetch asks for the slots of the keys.
+// Prefetch prefetches the slots of the keys.
 func (f *Filter) Prefetch(hs []filter.Hash) {
 	var bits [3 * batch]uint64
 	width := uint64(f.width)

@@ -257,7 +257,7 @@ func (b *Builder) all(ctx context.Context) (keys list, err error) {
 	return keys, err
 }
 
-// Traits are what the family can do and which hash functions it takes. Package families lists them.
+// Traits has the abilities of the family and the hash functions that it takes. Package families lists them.
 var Traits = family.Traits{
 	Name: Family,
 	Also: family.Also{Spec: family.NewSpec(Family), Hash: filter.Uint64}, // a filter of FastFilter

@@ -91,7 +91,7 @@ var Guava = &Kind{
 	Parameter: "strategy", Narrow: 32, Wide: 64, Of: Sum63, Default: Sum63,
 }
 
-// GuavaTraits are what the family can do and which hash functions it takes. Package families lists them.
+// GuavaTraits has the abilities of the family and the hash functions that it takes. Package families lists them.
 var GuavaTraits = family.Traits{Name: "guava", Hash: filter.Murmur3, Can: can}
 
 // AboutGuava describes the family to planners and users.
@@ -108,7 +108,7 @@ var Spark = &Kind{
 	Parameter: "version", Narrow: 1, Wide: 2, Of: Sum64, Default: Sum32,
 }
 
-// SparkTraits are what the family can do and which hash functions it takes. Package families lists them.
+// SparkTraits has the abilities of the family and the hash functions that it takes. Package families lists them.
 var SparkTraits = family.Traits{Name: "spark", Hash: filter.Murmur3x86, Can: can}
 
 // AboutSpark describes the family to planners and users.

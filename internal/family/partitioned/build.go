@@ -47,7 +47,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	return c, c.Check()
 }
 
-// Check returns an error wrapping filter.ErrConfig if the Config is invalid whatever the number of keys.
+// Check returns an error wrapping filter.ErrConfig if the Config is invalid for every number of keys.
 func (c Config) Check() error {
 	limits := anneal.Limits{Family: Family, Most: maxBitsPerKey, MaxK: maxK, Target: true}
 	if err := limits.Check(c.common()); err != nil {
@@ -222,7 +222,7 @@ func (f *Filter) store(shard uint64, s *anneal.State) {
 	s.StoreShifts(f.shifts, shard*f.groups*f.side)
 }
 
-// Traits are what the family can do and which hash functions it takes. Package families lists them.
+// Traits has the abilities of the family and the hash functions that it takes. Package families lists them.
 var Traits = family.Traits{
 	Name: Family,
 	Can:  family.CanLater | family.CanSpill | family.CanCountItself,

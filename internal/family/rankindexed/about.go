@@ -5,7 +5,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// Traits are what the family can do and which hash functions it takes. Package families lists them.
+// Traits has the abilities of the family and the hash functions that it takes. Package families lists them.
 var Traits = family.Traits{
 	Name: Family,
 	Can: family.CanStartEmpty | family.CanCapacity | family.CanGrow | family.CanSpill | family.CanOneLine |

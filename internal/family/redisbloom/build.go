@@ -199,7 +199,7 @@ func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
 	return f, nil
 }
 
-// Traits are what the family can do and which hash functions it takes. Package families lists them.
+// Traits has the abilities of the family and the hash functions that it takes. Package families lists them.
 var Traits = family.Traits{
 	Name: Family,
 	Hash: filter.Murmur64A,

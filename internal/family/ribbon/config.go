@@ -54,7 +54,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	return c, c.Check()
 }
 
-// Check returns an error wrapping filter.ErrConfig if the Config is invalid whatever the number of keys.
+// Check returns an error wrapping filter.ErrConfig if the Config is invalid for every number of keys.
 func (c Config) Check() error {
 	if err := c.Size.Check(); err != nil {
 		return err
@@ -239,7 +239,7 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 }
 
 // correct reports whether a filter keeps the rate or the size of the Config. If not, it returns the geometry to try
-// next: the one that would keep it if the layers and the classes stayed as they are.
+// next: the one that would keep it if the layers and the classes stayed the same.
 func (c Config) correct(f *Filter) (next geometry, kept bool) {
 	if c.Size.FPR != 0 {
 		if f.rate() <= c.Size.FPR {

@@ -208,7 +208,7 @@ func (f *Filter) hasMany(dst []bool, hs []filter.Hash, cold bool) {
 	}
 }
 
-// Prefetch asks for the blocks of the keys in the first layer.
+// Prefetch prefetches the blocks of the keys in the first layer.
 func (f *Filter) Prefetch(hs []filter.Hash) { f.kernels[0].Prefetch(hs) }
 
 // hasTail is Has for a key that all layers have bumped.
@@ -251,7 +251,7 @@ const Family = "ribbon"
 // wholeFile is the warning of all forms.
 const wholeFile = "a change of one key changes the whole file, so updates by diff and publish are as large as it"
 
-// Traits are what the family can do and which hash functions it takes. Package families lists them.
+// Traits has the abilities of the family and the hash functions that it takes. Package families lists them.
 var Traits = family.Traits{
 	Name: Family,
 	Can:  family.CanSpill | family.CanCountItself | family.CanBuildValues,

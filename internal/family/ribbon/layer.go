@@ -130,7 +130,7 @@ func keyOf(h filter.Hash, valueBits uint) key {
 	return key{h.Hi, h.Hi ^ lo}
 }
 
-// print returns the fingerprint, of which a filter uses the low bits.
+// print returns the fingerprint. A filter uses its low bits.
 func (k key) print() uint64 { return probe.Mix(k.x, printFactor) }
 
 // coefficients returns the coefficients of a key in a layer. The second word is 0 in a layer of width 64.

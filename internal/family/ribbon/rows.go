@@ -62,7 +62,7 @@ func substituteOne(c, result *[64]uint64, x uint64, column int) uint64 {
 	return x
 }
 
-// substituteFour computes four columns, the first of which is column.
+// substituteFour computes four columns from column on.
 func substituteFour(cs, result *[64]uint64, x *[4]uint64, column int) {
 	x0, x1, x2, x3 := x[0], x[1], x[2], x[3]
 	for i := 63; i >= 0; i-- {

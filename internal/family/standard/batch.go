@@ -105,7 +105,7 @@ func (f *Filter) HasManyCold(dst []bool, hs []filter.Hash) {
 	f.hasMany(dst[:len(hs)], hs)
 }
 
-// Prefetch asks for the lines of the first two probes of the keys.
+// Prefetch prefetches the lines of the first two probes of the keys.
 func (f *Filter) Prefetch(hs []filter.Hash) {
 	for group := range slices.Chunk(hs, probe.BatchSize) {
 		f.prefetch(group)
@@ -164,7 +164,7 @@ type pending struct {
 	maybe  [probe.BatchSize]int            // the keys whose first probes are all set
 	rest   [maxAhead]uint64                // positions of all other probes of those keys
 	places [probe.BatchSize]place
-	ask    [maxAhead]uint64 // what to prefetch; see bitvec.PrefetchBitsAt
+	ask    [maxAhead]uint64 // bits to prefetch; see bitvec.PrefetchBitsAt
 }
 
 // HasManySpread is like Filter.HasMany, but prefetches the first probes of each batch before it tests the previous

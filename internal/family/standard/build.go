@@ -60,7 +60,7 @@ func NewBuilder(c Config) (*Builder, error) {
 	return &Builder{parallel.NewFiller(f, how)}, nil
 }
 
-// Traits are what the family can do and which hash functions it takes. Package families lists them.
+// Traits has the abilities of the family and the hash functions that it takes. Package families lists them.
 var Traits = family.Traits{
 	Name: Family,
 	Can:  family.CanStartEmpty | family.CanCapacity,
