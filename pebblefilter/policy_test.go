@@ -73,8 +73,8 @@ func fill(t testing.TB, db *pebble.DB) {
 	}
 }
 
-// check wants every key to be found by Get and by SeekPrefixGE and no absent one, and returns how often filters
-// answered no and yes in seeks of absent keys. Pebble asks the filters of its last level in such seeks only.
+// check checks that Get and SeekPrefixGE find every key and no absent one, and returns how often filters answered no
+// and yes in seeks of absent keys. Pebble queries the filters of its last level only in such seeks.
 func check(t testing.TB, db *pebble.DB) (no, yes int64) {
 	t.Helper()
 	it, err := db.NewIter(&pebble.IterOptions{UseL6Filters: true})
@@ -105,8 +105,8 @@ func check(t testing.TB, db *pebble.DB) (no, yes int64) {
 	return after.Hits - before.Hits, after.Misses - before.Misses
 }
 
-// TestDatabase writes, compacts and reopens a database with each family: by the same policy, by another one that has
-// the first registered, and by one that knows nothing of it.
+// TestDatabase writes, compacts and reopens a database with each family: with the same policy, with another one that
+// has the first registered, and with one that does not.
 func TestDatabase(t *testing.T) {
 	for _, spec := range specs {
 		fs := vfs.NewMem()
@@ -135,7 +135,7 @@ func TestDatabase(t *testing.T) {
 	}
 }
 
-// filtered wants the filters to answer no for nearly all absent keys.
+// filtered checks that the filters answer no for nearly all absent keys.
 func filtered(t testing.TB, what string, db *pebble.DB) {
 	t.Helper()
 	if no, yes := check(t, db); no < keys*97/100 || yes > keys*3/100 {
@@ -150,7 +150,7 @@ func close(t testing.TB, db *pebble.DB) {
 	}
 }
 
-// TestOptionsFile wants the name in the OPTIONS file of a database to give its policy.
+// TestOptionsFile checks that the name in the OPTIONS file of a database parses to its policy.
 func TestOptionsFile(t *testing.T) {
 	fs := vfs.NewMem()
 	p := policy(t, specs[1])
@@ -224,7 +224,7 @@ func TestReaders(t *testing.T) {
 // gets is the number of gets of TestMissing.
 var gets = flag.Int("gets", 40_000, "gets of present keys that must all be found")
 
-// TestMissing gets keys from overlapping tables of level 0, whose filters every get asks until the key is found.
+// TestMissing gets keys from overlapping tables of level 0, whose filters every get queries until the key is found.
 func TestMissing(t *testing.T) {
 	for _, spec := range specs {
 		db := open(t, vfs.NewMem(), func(o *pebble.Options) {

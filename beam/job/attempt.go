@@ -10,14 +10,14 @@ import (
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// A runner may cancel a job for the submitter only: the job server of Flink says that a job is cancelled while its
-// steps go on. So the submitter also writes a mark into the output that names its attempt, and the steps of the attempt
-// look for it every second: see mark and watchMark.
+// A runner may report a job as cancelled while its steps still run, like the job server of Flink. So the submitter also
+// writes a mark into the output that names its attempt, and the steps of the attempt look for it every second: see mark
+// and watchMark.
 //
-// A step that runs then ends with an error. A step that starts later ends at once, without an error and without a
-// result: a runner that starts failed steps again, perhaps for ever, has nothing left to repeat.
+// A running step then ends with an error. A step that starts later ends at once, without an error and without a result,
+// so that a runner that repeats failed steps does not repeat it for ever.
 
-// newAttempt returns the name of an attempt: no other start of any job has it.
+// newAttempt returns a unique name for an attempt.
 func newAttempt() string { return rand.Text() }
 
 const (
@@ -91,15 +91,15 @@ func (w *worker) enter(attempt string) (ctx context.Context, leave func()) {
 	}
 }
 
-// idle reports whether no step has run since a moment.
+// idle reports whether no step has run since the given time.
 func (w *worker) idle(since time.Time) bool {
 	w.attempts.mu.Lock()
 	defer w.attempts.mu.Unlock()
 	return len(w.attempts.m) == 0 && w.attempts.last.Before(since)
 }
 
-// during calls step unless the attempt is cancelled; else the result is void. The context of step ends if the attempt
-// is cancelled meanwhile, and the error then says so.
+// during calls step unless the attempt is cancelled; in that case the result is void. The context of step ends if the
+// attempt is cancelled meanwhile, and the error then says so.
 func (w *worker) during(
 	ctx context.Context, attempt string, step func(context.Context) (result, error),
 ) (result, error) {
@@ -118,7 +118,7 @@ func (w *worker) during(
 	return r, err
 }
 
-// rest waits until no step of a task runs in this process, for restTimeout at most. It reports whether that is so.
+// rest waits until no step of a task runs in this process, for at most restTimeout. It returns false if one still runs.
 func rest(t Task) bool {
 	for end := time.Now().Add(restTimeout); ; time.Sleep(10 * time.Millisecond) {
 		if !busy(t) {

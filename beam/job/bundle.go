@@ -13,7 +13,7 @@ type result struct {
 }
 
 // bundle runs the elements of a Beam bundle at once, each in a goroutine, within the limit that all bundles of a worker
-// share. It emits and counts in the goroutine of the bundle only, as Beam demands.
+// share. It emits and counts only in the goroutine of the bundle, as Beam requires.
 type bundle struct {
 	ctx     context.Context // of the steps: ends with the first error
 	cancel  context.CancelCauseFunc

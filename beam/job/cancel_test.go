@@ -19,14 +19,14 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// deaf is a job server that does not cancel, although it says so.
+// deaf is a job server that reports that it has cancelled a job but does not cancel it.
 type deaf struct{ jobpb.JobServiceClient }
 
 func (deaf) Cancel(context.Context, *jobpb.CancelJobRequest, ...grpc.CallOption) (*jobpb.CancelJobResponse, error) {
 	return &jobpb.CancelJobResponse{State: jobpb.JobState_CANCELLING}, nil
 }
 
-// withPool makes c run on a worker pool that knows nothing of the submitter.
+// withPool makes c run on a worker pool that shares no state with the submitter.
 func withPool(t *testing.T, c *Config) {
 	p, err := startPool(context.WithoutCancel(t.Context()), "localhost:0")
 	if err != nil {
@@ -61,14 +61,14 @@ func markFiles(t *testing.T, c Config) []string {
 // restLimit is the time from a cancel until the last step must have ended.
 const restLimit = 5 * time.Second
 
-// TestCancelByMark cancels a job whose server goes on with it: its steps find the mark. Run returns the cause after the
-// last step has ended. The next start is another attempt, beside the mark, and makes the same bytes.
+// TestCancelByMark cancels a job whose server continues to run it: its steps must find the mark. Run returns the cause
+// after the last step has ended. The next start is another attempt, which ignores the mark and makes the same bytes.
 func TestCancelByMark(t *testing.T) {
 	pattern, keys := plain(t, 30_000)
 	c := config(pattern, filepath.Join(t.TempDir(), "set"), "blocked(fpr=0.01)")
 	withDeafServer(t)
 	cause := errors.New("enough")
-	for try := range 2 { // the second one is another attempt, beside the mark of the first
+	for try := range 2 { // the second one is another attempt, which ignores the mark of the first
 		if try == 1 {
 			withPool(t, &c)
 		}
@@ -110,7 +110,7 @@ func TestCancelByMark(t *testing.T) {
 	sameFolders(t, c.Output, single(t, c, keys))
 }
 
-// TestCancelSearch cancels a job by its mark while it searches, for about 20 s if nobody did.
+// TestCancelSearch cancels a job by its mark during a search that would take about 20 s.
 func TestCancelSearch(t *testing.T) {
 	pattern, _ := plain(t, 120_000)
 	c := config(pattern, filepath.Join(t.TempDir(), "set"), "partitioned(bits_per_key=16,effort=max)")
@@ -149,8 +149,9 @@ type signal struct{}
 
 func (signal) Error() string { return "a signal" }
 
-// TestLateSteps: of a cancelled attempt, a step that runs ends with the error, and one that starts does nothing. A job
-// that its runner starts again ends as done, without a set. Steps of another attempt go on in the same worker.
+// TestLateSteps checks that in a cancelled attempt, a running step ends with the error, and a starting step does
+// nothing. A job that its runner starts again ends as done, without a set. Steps of another attempt continue in the
+// same worker.
 func TestLateSteps(t *testing.T) {
 	pattern, _ := plain(t, 30_000)
 	c := config(pattern, filepath.Join(t.TempDir(), "set"), "blocked(fpr=0.01)")
@@ -217,7 +218,8 @@ func TestLateSteps(t *testing.T) {
 	}
 }
 
-// TestNoMark: a job that is done leaves no mark, and an output that takes none is an error that says so.
+// TestNoMark checks that a finished job leaves no mark, and that an output that rejects the mark is an error that says
+// so.
 func TestNoMark(t *testing.T) {
 	pattern, _ := plain(t, 3000)
 	c := config(pattern, filepath.Join(t.TempDir(), "set"), "blocked(fpr=0.01)")
@@ -241,7 +243,7 @@ func TestNoMark(t *testing.T) {
 	}
 }
 
-// full is a Store that takes no objects.
+// full is a Store whose writes fail.
 type full struct{ steps.Store }
 
 func (full) Write(context.Context, string, func(io.Writer) error) error {

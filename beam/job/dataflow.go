@@ -14,7 +14,7 @@ import (
 	df "google.golang.org/api/dataflow/v1b3"
 )
 
-// dataflowInterval is the time between two questions for the state of a Dataflow job.
+// dataflowInterval is the time between two requests for the state of a Dataflow job.
 const dataflowInterval = 10 * time.Second
 
 // checkDataflow returns an error unless workers in Google's cloud can reach input and output.
@@ -35,8 +35,8 @@ func (c *Config) checkDataflow() error {
 	return nil
 }
 
-// runDataflow runs the pipeline on Google Cloud Dataflow, which has an interface of its own, and returns when the job
-// has ended.
+// runDataflow runs the pipeline on Google Cloud Dataflow, which has its own interface, and returns when the job has
+// ended.
 func (c *Config) runDataflow(ctx context.Context, t Task) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -61,7 +61,8 @@ func (c *Config) runDataflow(ctx context.Context, t Task) error {
 	return waitDataflow(ctx, client.Projects.Locations.Jobs, *gcpopts.Project, *gcpopts.Region, r.JobID())
 }
 
-// waitDataflow returns when a Dataflow job has ended. If ctx ends before, it cancels the job and waits for that.
+// waitDataflow returns when a Dataflow job has ended. If ctx ends first, it cancels the job and waits until it has
+// ended.
 func waitDataflow(ctx context.Context, jobs *df.ProjectsLocationsJobsService, project, region, id string) error {
 	var cancelled error
 	for {

@@ -22,7 +22,7 @@
 //
 // All steps keep what is finished and valid, so a run that failed or was killed is repeated with the same Config. The
 // submitter alone writes the manifest, after the job has ended as done: a step that outlives a cancelled job cannot
-// make a set appear, and no step can lose its run files to a set that is complete.
+// make a set appear, and a complete set never needs run files again.
 //
 // # Secrets
 //

@@ -9,16 +9,16 @@ import (
 	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
 )
 
-// RunnerError is an error of a runner or of its job server. An error of a step is not: it has its own text.
+// RunnerError is an error of a runner or of its job server. Errors of a step have another type, with their own text.
 type RunnerError struct {
 	Text  string // a sentence
-	Trace string // all that the runner says
+	Trace string // the whole text of the runner
 }
 
 func (e *RunnerError) Error() string { return e.Text }
 
-// known are errors that users meet. The first one whose sign is in the text of the runner counts. says may name the
-// groups of sign.
+// known are errors that users meet. The first one whose sign matches the text of the runner is used. says may refer to
+// the groups of sign.
 var known = []struct {
 	sign *regexp.Regexp
 	says string
@@ -64,8 +64,8 @@ var known = []struct {
 			"as too little memory; repeat the command: what is finished is kept"},
 }
 
-// explain returns the error of a job that ended in that state, without an error of a step. cause is what the runner
-// gives as the root of its error; trace has all of it.
+// explain returns the error of a job that ended in that state, without an error of a step. cause is the root of the
+// runner's error; trace has the whole error.
 func explain(s jobpb.JobState_Enum, cause, trace string) error {
 	all := strings.TrimSpace(trace + "\n" + cause)
 	for _, k := range known {
@@ -103,8 +103,8 @@ func root(text string) string {
 	return strings.Trim(class+": "+text, ": ")
 }
 
-// An error of a step travels through the runner as text, which the runner wraps in traces of its own. The marks show
-// the submitter where the error of the step begins and ends.
+// An error of a step passes through the runner as text, which the runner wraps in its own traces. The marks show the
+// submitter where the error of the step begins and ends.
 const (
 	failureBegin = "{{bloomery: "
 	failureEnd   = " :bloomery}}"

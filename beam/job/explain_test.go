@@ -10,7 +10,7 @@ import (
 	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
 )
 
-// TestExplain reads what Beam's job servers 2.62 say, without most of the stack.
+// TestExplain explains errors of Beam's job servers 2.62, without most of the stack.
 func TestExplain(t *testing.T) {
 	tested := map[string]bool{}
 	for _, tt := range []struct{ file, cause, want string }{

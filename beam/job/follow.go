@@ -11,7 +11,7 @@ import (
 	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
 )
 
-// said is what a runner has said about a job.
+// said has the messages of a runner about a job.
 type said struct {
 	state jobpb.JobState_Enum
 	cause string // the last error, or the first one of a step
@@ -47,7 +47,7 @@ func (s *server) follow(ctx context.Context, id string) error {
 		switch {
 		case err != nil:
 			return s.gone(broken)
-		case ended(r.GetState()): // Beam's job servers end the stream of a job that fails at once too early
+		case ended(r.GetState()): // Beam's job servers end the stream too early if a job fails at once
 			m.state = r.GetState()
 			return m.outcome()
 		}
@@ -71,7 +71,7 @@ func (s *server) read(ctx context.Context, id string, m *said) error {
 	return err
 }
 
-// gone returns the error for a server that does not answer any more.
+// gone returns the error for a server that has stopped answering.
 func (s *server) gone(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = errors.New("it does not know the job")

@@ -13,7 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/families"
 )
 
-// perProcessor is the number of steps for each processor that run at the same time, if there is memory: while one waits
+// perProcessor is the number of steps per processor that run at the same time, if there is memory: while one step waits
 // for its input or output, another one computes.
 const perProcessor = 2
 
@@ -35,13 +35,13 @@ func (l *limit) acquire(ctx context.Context, need int64) (bytes int64, err error
 
 func (l *limit) release(bytes int64) { l.bytes.Release(bytes) }
 
-const stepMemory = 8 << 20 // of a step, beyond what grows with keys and shards
+const stepMemory = 8 << 20 // of a step, without the memory that grows with keys and shards
 
 // rangeMemory returns the memory that the step of a range takes: its hashes, at most 64 MiB, and buffers by shard.
 func rangeMemory(shards int) int64 { return 64<<20 + 2<<10*int64(shards) + stepMemory }
 
-// shardMemory returns the memory that the build of a shard takes: what was measured for its family, and the filter,
-// which is assumed to have 16 bits a key.
+// shardMemory returns the memory of the build of a shard: the measured memory for its family, and the filter at an
+// assumed 16 bits per key.
 func shardMemory(s filter.Spec, keys uint64) int64 {
 	perKey := 0.0
 	for kind, bytes := range families.Costs().Memory {
@@ -52,17 +52,17 @@ func shardMemory(s filter.Spec, keys uint64) int64 {
 	return int64(min((perKey+2)*float64(keys), 1<<60)) + stepMemory
 }
 
-// programMemory is what a program of LimitMemory takes besides its steps, in bytes: the code, Beam, and what the
-// collector has not freed yet. uncounted of it is not memory of the Go runtime, such as pages of the code.
+// programMemory is the memory in bytes of a program with LimitMemory, without its steps: the code, Beam, and garbage
+// that is not freed yet. uncounted is the part that is not memory of the Go runtime, such as pages of the code.
 const (
 	programMemory = 64 << 20
 	uncounted     = 32 << 20
 )
 
-// LimitMemory says that the steps are the work of this program. While steps of jobs run in it, the soft memory limit of
-// the Go runtime is then the sum of their Config.Memory, and what the program itself takes: the process stays below
-// that sum + 64 MiB as long as each step keeps to what was measured for its family. The variable GOMEMLIMIT comes
-// first. Call LimitMemory before the first job or worker.
+// LimitMemory makes steps set the soft memory limit of the Go runtime: while steps of jobs run, it is the sum of their
+// Config.Memory and the memory of the program itself. The process stays below that sum + 64 MiB as long as each step
+// stays within the memory measured for its family. The variable GOMEMLIMIT takes precedence. Call LimitMemory before
+// the first job or worker.
 func LimitMemory() {
 	collector.Lock()
 	defer collector.Unlock()
@@ -77,7 +77,7 @@ var collector struct {
 	set  int64 // the limit, 0 before the first one
 }
 
-// use adds the memory of a job that has its first step, or takes it back. The last limit stays.
+// use adds the memory of a job at its first step, or subtracts it after the last one. The last limit stays.
 func use(bytes int64) {
 	collector.Lock()
 	defer collector.Unlock()

@@ -39,7 +39,7 @@ func TestLimitMemory(t *testing.T) {
 	use(-512 << 20)
 }
 
-// TestIdleWorker expects that a pool drops what a task left, but nothing that is used.
+// TestIdleWorker checks that a pool drops the worker of an idle task, but no worker in use.
 func TestIdleWorker(t *testing.T) {
 	now := time.Now()
 	w := &worker{task: Task{Memory: 1}}

@@ -13,8 +13,8 @@ import (
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// errCancelled means that the attempt to which a step belongs was cancelled. It is no use to repeat the step in the same
-// attempt.
+// errCancelled means that the attempt to which a step belongs was cancelled. Repeating the step in the same attempt
+// would fail again.
 var errCancelled = errors.New("the build was cancelled; start it again to go on with what is finished")
 
 const (
@@ -23,7 +23,7 @@ const (
 	planLooks    = 5                // every so many looks, one for the plan, too
 )
 
-// markName returns the name of the file that says that an attempt is cancelled. Finish removes it.
+// markName returns the name of the file that marks an attempt as cancelled. Finish removes it.
 func markName(p *steps.Plan, attempt string) string {
 	return shardset.WorkName(p.ID(), "cancelled-"+attempt)
 }
@@ -37,8 +37,8 @@ func hasPlan(ctx context.Context, p *steps.Plan, out steps.Source) (bool, error)
 	return err == nil, err
 }
 
-// mark writes the mark of an attempt, for which watchMark looks on all machines. It writes none if the plan is not in
-// the output, or not any more: then no step of it can do harm.
+// mark writes the mark of an attempt, for which watchMark looks on all machines. It writes no mark if the plan is not
+// in the output: then no step of it can do harm.
 func mark(ctx context.Context, p *steps.Plan, out steps.Store, attempt string) error {
 	if there, err := hasPlan(ctx, p, out); !there || err != nil {
 		return err
@@ -101,7 +101,7 @@ func cancelled(ctx context.Context, p *steps.Plan, out steps.Source, attempt str
 	return fmt.Errorf("%w: plan %s was removed from the output, by a Finish", steps.ErrNoPlan, p.ID())
 }
 
-// tally says how much of a plan is done, by the names and sizes of its working files: for a progress line.
+// tally counts the finished steps of a plan by the names and sizes of its working files, for a progress line.
 type tally struct {
 	ranges, shards int
 	keys           uint64 // in the ranges

@@ -34,29 +34,29 @@ func ServeWorkers(ctx context.Context, address string, ready func()) error {
 
 // pool is a worker pool: Beam's service BeamFnExternalWorkerPool. Its workers are goroutines of this process.
 //
-// A worker is known by its id and its control endpoint. Each task manager of Flink and each executor of Spark counts
-// its workers from 1-1 and has a control endpoint of its own, so one pool serves several of them.
+// A worker is known by its id and its control endpoint. Each task manager of Flink and each executor of Spark numbers
+// its workers from 1-1 and has its own control endpoint, so one pool can serve several of them.
 type pool struct {
 	fnpb.UnimplementedBeamFnExternalWorkerPoolServer
 	at      string // HOST:PORT
 	server  *grpc.Server
 	root    context.Context // of the workers
 	cancel  context.CancelFunc
-	serve   func(context.Context, *fnpb.StartWorkerRequest) error // until the control stream ends; tests replace it
+	serve   func(context.Context, *fnpb.StartWorkerRequest) error // runs a worker; tests replace it
 	mu      sync.Mutex
 	workers map[workerKey]*pooled // nil after stop
 }
 
 type workerKey struct{ id, control string }
 
-// pooled is a worker that runs.
+// pooled is a running worker.
 type pooled struct {
-	connection string // address of the client that has started it
+	connection string // address of the client that started it
 	cancel     context.CancelFunc
 	ended      chan struct{}
 }
 
-// endTimeout is the time for which the pool waits for a worker that it has stopped.
+// endTimeout is the time for which the pool waits for a stopped worker to end.
 const endTimeout = 5 * time.Second
 
 // startPool serves a pool at HOST:PORT, port 0 for any that is free. Its workers end with ctx.
@@ -86,15 +86,15 @@ func newPool(ctx context.Context, serve func(context.Context, *fnpb.StartWorkerR
 func serveWorker(ctx context.Context, r *fnpb.StartWorkerRequest) error {
 	var o harness.Options
 	if at := r.GetProvisionEndpoint().GetUrl(); at != "" {
-		if info, err := tools.ProvisionInfo(ctx, at); err == nil { // it has nothing that a worker must know
+		if info, err := tools.ProvisionInfo(ctx, at); err == nil { // ignore errors: a worker does not need the info
 			o.StatusEndpoint, o.RunnerCapabilities = info.GetStatusEndpoint().GetUrl(), info.GetRunnerCapabilities()
 		}
 	}
 	return harness.MainWithOptions(ctx, r.GetLoggingEndpoint().GetUrl(), r.GetControlEndpoint().GetUrl(), o)
 }
 
-// StartWorker starts a worker. A worker with the same id and control endpoint is stopped before: its runner does not
-// know it any more, for example after a restart.
+// StartWorker starts a worker. It first stops a worker with the same id and control endpoint, which its runner has
+// forgotten, for example after a restart.
 func (p *pool) StartWorker(ctx context.Context, r *fnpb.StartWorkerRequest) (*fnpb.StartWorkerResponse, error) {
 	control, logging := r.GetControlEndpoint(), r.GetLoggingEndpoint()
 	switch {
@@ -136,7 +136,7 @@ func refuse(format string, args ...any) *fnpb.StartWorkerResponse {
 	return &fnpb.StartWorkerResponse{Error: fmt.Sprintf(format, args...)}
 }
 
-// StopWorker stops the worker with that id which the same connection has started. The request has no endpoint, but
+// StopWorker stops the worker with that id that the same connection has started. The request has no endpoint, but
 // runners start and stop a worker through one connection: Prism, and the class ExternalEnvironmentFactory of Beam for
 // Java, which ends the control stream of the worker before the request. A worker ends with its control stream in any
 // case, so StopWorker leaves workers of other connections alone: they belong to other task managers. If there is no
@@ -151,7 +151,7 @@ func (p *pool) StopWorker(ctx context.Context, r *fnpb.StopWorkerRequest) (*fnpb
 		}
 	}
 	p.mu.Unlock()
-	if len(found) == 1 { // of several, the one that is meant ends with its control stream
+	if len(found) == 1 { // if there are several, the intended one ends with its control stream
 		found[0].stop()
 	}
 	return &fnpb.StopWorkerResponse{}, nil

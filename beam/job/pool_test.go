@@ -103,7 +103,7 @@ func (c client) stop(id string) {
 	}
 }
 
-// TestPool speaks the protocol of a worker pool as two task managers do, which both count their workers from 1-1.
+// TestPool speaks the protocol of a worker pool like two task managers that both number their workers from 1-1.
 func TestPool(t *testing.T) {
 	p, err := startPool(t.Context(), "localhost:0")
 	if err != nil {
@@ -118,7 +118,7 @@ func TestPool(t *testing.T) {
 	m.expect(t, 2, "1-1 host:1", "1-1 host:2")
 	one.stop("1-1")
 	m.expect(t, 2, "1-1 host:2")
-	one.stop("1-1") // again: the worker of the other task manager goes on
+	one.stop("1-1") // again: the worker of the other task manager keeps running
 	three.stop("1-1")
 	m.expect(t, 2, "1-1 host:2")
 
@@ -138,7 +138,7 @@ func TestPool(t *testing.T) {
 	two.start("1-1", "host:2") // after its worker has ended
 	m.expect(t, 6, "1-1 host:1", "1-1 host:2", "2-1 host:2")
 
-	two.start("1-1", "host:3") // one connection for two endpoints: nothing tells which one a request means
+	two.start("1-1", "host:3") // one connection for two endpoints: a request is ambiguous
 	two.stop("1-1")
 	m.expect(t, 7, "1-1 host:1", "1-1 host:2", "1-1 host:3", "2-1 host:2")
 

@@ -19,10 +19,10 @@ import (
 
 // Run builds a sharded set: it plans, runs the steps with Beam, and writes the manifest. If ctx ends, it cancels the
 // job at the runner, ends its steps on all machines by a mark in the output, and returns when the job has ended, after
-// about 30 seconds at most; no manifest is written. After an error, the same Run goes on with what is
-// finished. Errors of steps name the file and the line of the input.
+// about 30 seconds at most; no manifest is written. After an error, call Run again with the same Config: it keeps the
+// finished steps. Errors of steps name the file and the line of the input.
 //
-// It calls beam.Init unless that was done.
+// It calls beam.Init unless it was already called.
 func Run(ctx context.Context, c Config) (*shard.Manifest, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -140,7 +140,7 @@ func (c *Config) run(ctx context.Context, s *server, t Task) error {
 	return s.wait(ctx, id)
 }
 
-// marshal returns the pipeline as it is submitted.
+// marshal returns the pipeline in the form for the runner.
 func marshal(t Task, env *pipepb.Environment) (*pipepb.Pipeline, error) {
 	edges, _, err := graph(t).Build()
 	if err != nil {

@@ -32,7 +32,7 @@ type server struct {
 	lingers bool   // it may say that a job is cancelled while its steps go on
 }
 
-// dial connects to a job server. An endpoint at which nobody answers is an error after dialTimeout at most.
+// dial connects to a job server. If no server answers, it returns an error after at most dialTimeout.
 func dial(ctx context.Context, endpoint string) (s *server, hangUp func(), err error) {
 	d := net.Dialer{Timeout: dialTimeout}
 	c, err := d.DialContext(ctx, "tcp", endpoint)

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// flinkServer is a job server as Beam's for Flink: it forgets that a job has failed if nobody reads its messages when
-// it fails, and says after a cancel that the job is cancelled, whatever the job does.
+// flinkServer is a job server like Beam's for Flink: it forgets that a job has failed if nobody reads its messages at
+// that time, and after a cancel it reports that the job is cancelled even if it still runs.
 type flinkServer struct {
 	jobpb.JobServiceClient
 	fails     time.Duration // after which the job fails

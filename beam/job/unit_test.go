@@ -27,7 +27,7 @@ func mustProto(t *testing.T, m proto.Message) []byte {
 	return b
 }
 
-// formsOf returns the ways in which bytes may stand in a text or a proto.
+// formsOf returns the encodings in which bytes may appear in a text or a proto.
 func formsOf(b []byte) [][]byte {
 	j, _ := json.Marshal(b)
 	forms := [][]byte{
@@ -44,7 +44,8 @@ func formsOf(b []byte) [][]byte {
 
 var base64Text = regexp.MustCompile(`[A-Za-z0-9+/_-]{16,}=*`)
 
-// layers returns b, and what is in it in base64, at any depth. Beam encodes the fields of a DoFn in this way, twice.
+// layers returns b and all data nested in it as base64, at any depth. Beam encodes the fields of a DoFn in this way,
+// twice.
 func layers(b []byte) [][]byte {
 	all := [][]byte{b}
 	for _, text := range base64Text.FindAll(b, -1) {
@@ -111,7 +112,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestUnreachable checks that an endpoint at which nobody answers, or something else does, is an error at once.
+// TestUnreachable checks that an endpoint without a server, or with another kind of server, is an error at once.
 func TestUnreachable(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

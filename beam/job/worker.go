@@ -22,7 +22,7 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// Task is what the graph says about a job: names and numbers, nothing secret.
+// Task is the description of a job in the graph: names and numbers, nothing secret.
 type Task struct {
 	Input, Output  string // of openSource and openStore
 	Plan           string // id
@@ -55,8 +55,8 @@ var workers = struct {
 	m map[Task]*worker
 }{m: map[Task]*worker{}}
 
-// idleTime is how long a task keeps its worker after its last step. The next task to start then drops it. A pool has no
-// end, and a plan may take megabytes.
+// idleTime is how long a task keeps its worker after its last step. After that, the next task drops it: a pool runs for
+// ever, and a plan may take megabytes.
 const idleTime = time.Minute
 
 // open returns the worker of a task. All steps of a task in a process share it, and its memory.
@@ -76,7 +76,7 @@ func open(ctx context.Context, t Task) (*worker, error) {
 	return w, nil
 }
 
-// forget lets go of the worker of a task.
+// forget drops the worker of a task.
 func forget(t Task) {
 	workers.Lock()
 	defer workers.Unlock()
@@ -146,7 +146,7 @@ func decodeDone(b []byte) (steps.Done, error) {
 
 // gather is the step between ranges and shards: it requires all ranges. It returns the number of keys.
 func (w *worker) gather(ctx context.Context, next func(*[]byte) bool) (keys uint64, err error) {
-	done := []steps.Done{} // not nil, with which Gather would read the run files
+	done := []steps.Done{} // not nil: with nil, Gather would read the run files
 	var b []byte
 	for next(&b) {
 		d, err := decodeDone(b)
@@ -207,7 +207,7 @@ func openStore(ctx context.Context, where string) (steps.Store, error) {
 	return buckets.OpenStore(ctx, where)
 }
 
-// split divides a name or pattern of inputs into what openSource opens and a pattern in it.
+// split divides a name or pattern of inputs into a source for openSource and a pattern in it.
 func split(in string) (source, pattern string) {
 	if !isURL(in) {
 		return "", in

@@ -72,7 +72,7 @@ type writer[F ~string] struct{ w *tablefilter.Writer }
 
 func (w *writer[F]) AddKey(key []byte) { w.w.Add(key) }
 
-// Finish returns the filter block, or false if there would be no filter in it.
+// Finish returns the filter block, or false if the block would have no filter.
 func (w *writer[F]) Finish() ([]byte, F, bool) {
 	block := w.w.Finish(nil)
 	return block, Family, tablefilter.HasFilter(block)

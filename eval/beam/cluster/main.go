@@ -56,7 +56,7 @@ func (a *app) rootCommand() *cobra.Command {
 	return root
 }
 
-// note prints what the program does.
+// note prints a message about the current step.
 func (a *app) note(text string) {
 	if !a.quiet && !a.json {
 		fmt.Fprintln(a.stderr, "cluster:", text)
@@ -80,7 +80,7 @@ func (a *app) upCommand(dir *string) *cobra.Command {
 				if slices.ContainsFunc(c.Daemons, (*clusters.Daemon).Runs) {
 					return fmt.Errorf("a cluster of %s runs; stop it with: go run ./cluster down %[1]s", o.Engine)
 				}
-				if err := c.Remove(); err != nil { // of before a restart of the machine
+				if err := c.Remove(); err != nil { // left from before a restart of the machine
 					return err
 				}
 			}

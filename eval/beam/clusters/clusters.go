@@ -26,7 +26,7 @@ const (
 // Engines lists the engines.
 func Engines() []string { return []string{Flink, Spark} }
 
-// Config says what to start.
+// Config configures a cluster.
 type Config struct {
 	Engine string // one of Engines
 	// Dir is a new folder for configuration, logs and the state that Load reads.
@@ -39,10 +39,10 @@ type Config struct {
 	Port int
 	// Settings are added to the configuration of the engine, such as restart-strategy.type or spark.task.maxFailures.
 	Settings map[string]string
-	// OwnPools: worker i, from 1, resolves the name PoolHost to PoolAddress(i), where a worker pool of its own may
-	// listen. Linux only: elsewhere these addresses must be made before.
+	// OwnPools: worker i, from 1, resolves the name PoolHost to PoolAddress(i), where its own worker pool may listen.
+	// Linux only: elsewhere these addresses must be made before.
 	OwnPools bool
-	// Note, if not nil, is called with what takes long.
+	// Note, if not nil, is called with a description of each long step.
 	Note func(string)
 }
 
@@ -52,7 +52,7 @@ const PoolHost = "pool.localhost"
 // PoolAddress returns the address of the worker pool of worker i.
 func PoolAddress(i int) string { return fmt.Sprintf("127.0.0.%d", i+1) }
 
-// Cluster is a cluster that runs. Its methods must not be called at the same time.
+// Cluster is a running cluster. Its methods must not be called at the same time.
 type Cluster struct {
 	Engine    string    `json:"engine"`
 	JobServer string    `json:"job_server"` // HOST:PORT of Beam's job server
@@ -67,7 +67,7 @@ type Cluster struct {
 	rpc    int // port of the job manager or master
 }
 
-// engine is what differs between Flink and Spark.
+// engine has the differences between Flink and Spark.
 type engine interface {
 	// project is the Maven project of the jars, and the name of the folder that keeps them.
 	project() (pom []byte, folder string)
@@ -83,7 +83,7 @@ var engines = map[string]engine{Flink: flink{}, Spark: spark{}}
 // Releases of Java that the engines run on: Beam's job server for Spark fails on later ones.
 const oldestJava, newestJava = 11, 21
 
-// Lacking returns a sentence that says what a cluster needs and this machine lacks, or "".
+// Lacking returns a sentence about requirements of a cluster that this machine lacks, or "".
 func Lacking() string {
 	if runtime.GOOS == "windows" {
 		return "a cluster needs a Unix system; use WSL"
@@ -160,7 +160,7 @@ func (c *Cluster) ports(jobServer int) error {
 		if err != nil {
 			return fmt.Errorf("port of the job server: %w; stop what listens there, or name another port", err)
 		}
-		defer l.Close() // after all: no port comes twice
+		defer l.Close() // after the loop, so that no port is chosen twice
 		listeners = append(listeners, l.Addr().(*net.TCPAddr).Port)
 	}
 	c.JobServer = fmt.Sprintf("localhost:%d", listeners[0])
@@ -209,7 +209,7 @@ func (c *Cluster) Daemon(name string) (*Daemon, error) {
 	return nil, fmt.Errorf("no daemon %q: want one of %s", name, strings.Join(names, ", "))
 }
 
-// Restart starts a daemon again that has ended.
+// Restart restarts a daemon that has ended.
 func (c *Cluster) Restart(name string) error {
 	d, err := c.Daemon(name)
 	if err != nil {
@@ -241,10 +241,10 @@ func (c *Cluster) Stop() error {
 }
 
 // stagedNever is a folder of jars that Beam's job servers do not send to the engine for each job, because of its name
-// (class PipelineResources): 150 MB and more, which the engine has.
+// (class PipelineResources): 150 MB and more, which the engine already has.
 const stagedNever = "gradle/wrapper"
 
-// assemble returns the daemons of JVMs: the first is the manager, the last the job server, those between are workers.
+// assemble returns the daemons of JVMs: the first is the manager, the last the job server, the others are workers.
 func (c *Cluster) assemble(all []jvm, ownPools bool) ([]*Daemon, error) {
 	jobServer := len(all) - 1
 	var daemons []*Daemon

@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/eval/mavenjars"
 )
 
-// Daemon is a JVM of a cluster: the leader of a process group, in which processes that it starts are, too.
+// Daemon is a JVM of a cluster: the leader of a process group, which includes the processes that it starts.
 type Daemon struct {
 	Name    string   `json:"name"` // such as task-manager-1
 	PID     int      `json:"pid"`
@@ -36,7 +36,7 @@ func openings() []string {
 	return all
 }
 
-// jvm is what a daemon runs.
+// jvm is the program of a daemon.
 type jvm struct {
 	name, heap, class string
 	jars              string // folder
@@ -106,10 +106,10 @@ func (d *Daemon) KillChildren() (n int, err error) {
 // Pause stops all processes of the group until Continue.
 func (d *Daemon) Pause() error { return signal(-d.PID, pause) }
 
-// Continue continues what Pause has stopped.
+// Continue continues the processes that Pause has stopped.
 func (d *Daemon) Continue() error { return signal(-d.PID, goOn) }
 
-// Runs reports whether the daemon has not ended.
+// Runs reports whether the daemon is still running.
 func (d *Daemon) Runs() bool { return signal(d.PID, 0) == nil }
 
 // same reports whether the process is the daemon, and not a later one with the same number.

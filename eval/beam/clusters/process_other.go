@@ -16,5 +16,5 @@ const (
 
 func ownGroup(*exec.Cmd) {}
 
-// signal is not supported: Lacking says so before.
+// signal is not supported: Lacking reports this earlier.
 func signal(int, int) error { return errors.ErrUnsupported }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Signals. Signal 0 only asks whether the process is there.
+// Signals. Signal 0 only checks whether the process exists.
 const (
 	terminate = syscall.SIGTERM
 	kill      = syscall.SIGKILL
@@ -16,7 +16,7 @@ const (
 	goOn      = syscall.SIGCONT
 )
 
-// ownGroup lets a command run in a session of its own: signals of this terminal do not reach it.
+// ownGroup runs a command in its own session, so that signals of this terminal do not reach it.
 func ownGroup(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
 // signal sends a signal to a process, or to a group if the number is negative.

@@ -24,7 +24,7 @@ import (
 //	worker ADDRESS  serve a worker pool at HOST:PORT
 //	build JOB       build a set; JOB is a request as JSON
 
-// request is what the command build builds.
+// request is the input of the command build.
 type request struct {
 	Input, Output, Spec string
 	Runner, Endpoint    string
@@ -32,7 +32,7 @@ type request struct {
 	Parallelism         int
 }
 
-// child runs a command of the program itself. It returns false if the arguments are none.
+// child runs a command of the program itself. It returns false if the arguments are not such a command.
 func child(ctx context.Context, args []string) (is bool, err error) {
 	switch {
 	case len(args) == 3 && args[0] == "keys":
@@ -55,7 +55,7 @@ func generate(first, end string) error {
 	return errors.Join(lines(w, from, to), w.Flush())
 }
 
-// start prepares Beam, as bloomery-beam does.
+// start prepares Beam like bloomery-beam.
 func start() {
 	job.Formats[madeName] = made{}
 	job.LimitMemory()

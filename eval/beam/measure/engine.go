@@ -19,7 +19,7 @@ import (
 	"github.com/bloomery/bloomery/eval/beam/clusters"
 )
 
-// machines is the number of task managers or executors of a cluster. Each has a worker pool of its own.
+// machines is the number of task managers or executors of a cluster. Each has its own worker pool.
 const machines = 2
 
 // processorsOf returns the number of processors, and of tasks at the same time, of each machine: its share of this one.
@@ -41,8 +41,7 @@ func (b *bench) startCluster(engine string) (*clusters.Cluster, error) {
 	})
 }
 
-// startPools starts a worker pool for each machine of a cluster, in processes of their own, and returns when they
-// listen.
+// startPools starts a worker pool for each machine of a cluster, each in its own process, and returns when they listen.
 func (b *bench) startPools() (config string, stop func(), err error) {
 	port, err := freePort()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-// text returns a file with n keys, a line of 20 bytes each. It makes the file unless it is there.
+// text returns a file with n keys, a line of 20 bytes each. It makes the file unless it exists.
 func (b *bench) text(n int) (string, error) {
 	path := b.path(fmt.Sprintf("keys-%d.txt", n))
 	return path, make1(path, func(w io.Writer) error { return lines(w, 0, n) })
@@ -47,7 +47,7 @@ func (b *bench) small(files, each int) (string, error) {
 	return filepath.Join(dir, "*.txt"), nil
 }
 
-// make1 makes a file unless it is there.
+// make1 makes a file unless it exists.
 func make1(path string, write func(io.Writer) error) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -95,7 +95,7 @@ func (k *keys) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// line writes the line of a key, which has lineSize bytes: a number in hexadecimal that SplitMix64 makes of i.
+// line writes the line of a key, which has lineSize bytes: SplitMix64 of i in hexadecimal.
 func line(p []byte, i uint64) {
 	x := i * 0x9E3779B97F4A7C15
 	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9

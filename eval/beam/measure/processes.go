@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// process is what /proc says about a process.
+// process has the facts in /proc about a process.
 type process struct {
 	name string
 	cpu  float64 // seconds, user and system
@@ -23,7 +23,7 @@ type process struct {
 	seen int     // how often
 }
 
-// names are parts of command lines, and how the tables call these processes.
+// names maps parts of command lines to the names of processes in the tables.
 var names = []struct{ part, name string }{
 	{"StandaloneSessionClusterEntrypoint", "job manager"},
 	{"TaskManagerRunner", "task manager"},
@@ -37,7 +37,7 @@ var names = []struct{ part, name string }{
 	{"\x00keys\x00", "keys"},
 }
 
-// children returns the processes that this one has started, and those that they have started, by their ids.
+// children returns all descendants of this process by their ids.
 func children() map[int]process {
 	parents, all := map[int]int{}, map[int]process{}
 	entries, _ := os.ReadDir("/proc")
@@ -96,7 +96,7 @@ func descends(pid int, parents map[int]int) bool {
 	return false
 }
 
-// watched is what a watch has seen.
+// watched has the results of a watch.
 type watched struct {
 	processes map[int]process // by id; cpu since the start of the watch
 	samples   []sample
@@ -126,7 +126,7 @@ func watch(ctx context.Context, folder string) (stop func() watched) {
 				seen.processes[pid] = p
 			}
 		}
-		for _, p := range seen.processes { // those that have ended, too
+		for _, p := range seen.processes { // including processes that have ended
 			now.cpu[p.name] += p.cpu
 		}
 		seen.samples = append(seen.samples, now)
@@ -155,8 +155,8 @@ func watch(ctx context.Context, folder string) (stop func() watched) {
 	return func() watched { cancel(); done.Wait(); look(); return seen }
 }
 
-// cpu returns the processor time of the processes with these names, in seconds: all of it, and what they took between
-// two moments, by the samples next to them.
+// cpu returns the processor time of the processes with these names, in seconds: in total, and between two times, from
+// the nearest samples.
 func (w watched) cpu(names []string, from, to time.Time) (all, between float64) {
 	sum := func(s sample) (seconds float64) {
 		for _, name := range names {

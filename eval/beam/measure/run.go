@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// cost is what a run of a program took.
+// cost is the time and memory of a run of a program.
 type cost struct {
 	wall, cpu float64 // seconds
 	peak      float64 // MiB
 }
 
-// time1 runs a program that writes the set name, after removing that.
+// time1 removes the set name, then runs a program that writes it.
 func (b *bench) time1(program, name string, args ...string) (cost, error) {
 	if err := os.RemoveAll(b.path(name)); err != nil {
 		return cost{}, err

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// page has the templates: layout.html what all pages share, index.html the overview, document.html the page of a
+// page has the templates: layout.html has the common parts, index.html the overview, document.html the page of a
 // document, and table.html its tables.
 //
 //go:embed page
@@ -30,7 +30,7 @@ var pageTemplates = template.Must(template.New("report").Funcs(template.FuncMap{
 	"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 }).ParseFS(page, "page/*.html"))
 
-// view is what the templates show: a page of a report.
+// view is the data of the templates for a page of a report.
 type view struct {
 	Report
 	Document *Document // nil on the overview
@@ -39,7 +39,7 @@ type view struct {
 }
 
 // WriteIndex writes the overview, which links to the pages of the documents. All pages must be in one folder, under the
-// names index.html and Page.html of each document. None of them needs a script or another file.
+// names index.html and Page.html of each document. They need no scripts or other files.
 func (r Report) WriteIndex(w io.Writer) error { return write(w, "index.html", view{Report: r}) }
 
 // WriteDocument writes the page of document i. If a plot cannot be drawn it returns the error and writes nothing.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Report is a run of several experiments, finished or not, that is shown as an overview and a page a document.
+// Report is a run of several experiments, finished or not, that is shown as an overview and a page per document.
 type Report struct {
 	Started   time.Time
 	Version   string // of this program
@@ -16,7 +16,7 @@ type Report struct {
 	Documents []Document // in the order in which they are shown
 }
 
-// Document is what experiments repeat: a paper, or several documents of a kind. Each has a page in a report.
+// Document is the source that experiments repeat: a paper, or several documents of a kind. Each has a page in a report.
 type Document struct {
 	Page    string // name of the file of the page, without its extension
 	Title   string
@@ -35,7 +35,7 @@ type Entry struct {
 	Took   time.Duration
 }
 
-// Count is a number of rows, and the numbers of those that agree and disagree with a published value.
+// Count is a number of rows, and how many of them agree and disagree with a published value.
 type Count struct{ Rows, Agree, Disagree int }
 
 // Compared returns the number of rows with a published value.
@@ -102,7 +102,8 @@ func (d Document) Took() (sum time.Duration) {
 	return sum
 }
 
-// Place returns where in the document the experiment has its claims from, or the whole source if that is another one.
+// Place returns the place in the document with the claims of the experiment, or the whole source if it is another
+// document.
 func (d Document) Place(e *Entry) string {
 	if place, ok := strings.CutPrefix(e.Source, d.Cited+", "); ok && d.Cited != "" {
 		return place
@@ -114,13 +115,13 @@ func (d Document) Place(e *Entry) string {
 type Part struct {
 	Result
 	Folded bool // shown when the reader opens it
-	Rest   bool // there is a part before with other rows
+	Rest   bool // an earlier part has the other rows
 }
 
 // mostShown is the largest number of rows of a result that is shown without folding rows.
 const mostShown = 24
 
-// Parts divides the rows into tables. In a result of more than mostShown rows, those without a published value are
+// Parts divides the rows into tables. In a result of more than mostShown rows, rows without a published value are
 // folded.
 func (r Result) Parts() []Part {
 	if len(r.Rows) <= mostShown {

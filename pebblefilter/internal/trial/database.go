@@ -9,12 +9,12 @@ import (
 	"runtime"
 )
 
-// DatabaseResult is what was measured of a contender with a database, in these steps: nine tenths of the keys are
-// written and compacted into the last level, the others are written and flushed to level 0; state "levels". Then all
-// is compacted into the last level; state "last". Each contender has the same keys in the same tables.
+// DatabaseResult has the measurements of a contender with a database, in these steps: nine tenths of the keys are
+// written and compacted into the last level, the others are written and flushed to level 0; state "levels". Then all is
+// compacted into the last level; state "last". Each contender has the same keys in the same tables.
 //
-// Pebble asks the filters of the last level in seeks only, and only if the iterator says so. Blocks are read per query:
-// data, index and filter blocks, from the cache or not.
+// Pebble queries the filters of the last level only in seeks, and only if the iterator requests it. Blocks are read per
+// query: data, index and filter blocks, from the cache or not.
 type DatabaseResult struct {
 	Contender  string
 	Keys       int
@@ -79,7 +79,7 @@ func (c Config) database(r *Report, all []Contender) error {
 	}
 	turns := c.Turns
 	for i := range all {
-		turns = min(turns, len(load[i])) // a turn that was stopped is not complete
+		turns = min(turns, len(load[i])) // ignore an incomplete turn that was stopped
 	}
 	if turns == 0 {
 		return nil
@@ -170,7 +170,7 @@ func (c Config) oneDatabase(x Contender, d *DatabaseResult, done func(load, comp
 	return s.Close()
 }
 
-// queries asks for keys in a random order and counts answers that are wrong.
+// queries queries keys in a random order and counts wrong answers.
 func (c Config) queries(s Store, ask func([]byte) (bool, error), absent bool, d *DatabaseResult) (sample, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// TableResult is what was measured of a contender with tables of one size.
+// TableResult has the measurements of a contender with tables of one size.
 type TableResult struct {
 	Contender string
 	Keys      int
 	Bits      float64 // a key
-	Rate      Share   // of absent keys that may be there
+	Rate      Share   // of absent keys for which the filter answers yes
 	Build     Ratio   // CPU time of the filter alone
 	Flush     Ratio   // CPU time of writing the table with a flush
 	Present   Ratio   // time of a query
 	Absent    Ratio
 }
 
-// fewest is the number of keys of all tables of a size, if there are enough queries, so that the rate is a mean over
-// many.
+// fewest is the total number of keys in all tables of a size, if there are enough queries, so that the rate is a mean
+// over many tables.
 const fewest = 200_000
 
 // tables measures tables of n keys.
@@ -85,10 +85,10 @@ func makeTable(x Contender, first, n int) []byte {
 	return w.Done()
 }
 
-// askAll asks the tables of every contender, one table after the other, for their own keys or for absent ones. It
-// returns the number of yes of each contender, and adds to times the median times of a query and their median ratios to
+// askAll queries the tables of every contender, one after the other, for their own keys or for absent ones. It returns
+// the number of yes answers of each contender, and adds to times the median times of a query and their median ratios to
 // the first contender. All contenders get the same keys, then all the next ones, a few milliseconds each. The first
-// keys are not timed: they bring the filter of the contender back into the caches.
+// keys are not timed: they load the filter of the contender into the caches.
 func askAll(all []Contender, blocks [][][]byte, n, queries int, absent bool, times []turns) (yes []int) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -2,7 +2,7 @@
 // pebblefilter/next connect it to their version of Pebble.
 //
 // The contenders take turns, in another order each time, and times are ratios to the first contender, Base, in the same
-// turn. So what else the machine does changes the figures little.
+// turn. So other load of the machine changes the figures little.
 package trial
 
 import (
@@ -20,11 +20,11 @@ import (
 // Contender is a filter policy.
 type Contender struct {
 	Name string
-	// Open opens a database in dir, or in memory if dir is empty, that makes its filters by the policy and does
-	// not compact by itself. It flushes after room bytes of keys and values, as they lie in memory. table is the size in
-	// bytes of tables, or 0 for the sizes of Pebble.
+	// Open opens a database in dir, or in memory if dir is empty, that makes its filters by the policy and does not
+	// compact by itself. It flushes after room bytes of keys and values, counted in memory. table is the size in bytes
+	// of tables, or 0 for the sizes of Pebble.
 	Open func(dir string, room uint64, table int64) (Store, error)
-	// NewTable returns what makes one filter block.
+	// NewTable returns the writer of one filter block.
 	NewTable func() Table
 	// Has asks a filter block.
 	Has func(block, key []byte) bool
@@ -57,7 +57,7 @@ type Counts struct {
 	Filters int64 // bytes of all filter blocks
 }
 
-// Config is what to measure.
+// Config configures a measurement.
 type Config struct {
 	Keys    int   // of the database; 0 for none
 	Tables  []int // numbers of keys of single tables
@@ -110,7 +110,8 @@ func Flags(args []string, log io.Writer) (Config, error) {
 	return c, nil
 }
 
-// Run measures the contenders, the first of which is the base, and writes a report of what has at least one turn.
+// Run measures the contenders and writes a report of all measurements with at least one turn. The first contender is
+// the base.
 func Run(c Config, all []Contender, out io.Writer) error {
 	if c.Only != "" {
 		all = slices.DeleteFunc(slices.Clone(all), func(x Contender) bool {
@@ -143,7 +144,7 @@ func Run(c Config, all []Contender, out io.Writer) error {
 const keySize = 16
 
 // Key writes key i of a set to b: present keys have even numbers, absent ones odd numbers, so that they lie in the
-// ranges of the same tables. Keys spread over the whole space, as hashed or random ids do.
+// ranges of the same tables. Keys are spread over the whole space, like hashed or random ids.
 func Key(b *[keySize]byte, i int, absent bool) []byte {
 	x := uint64(i) << 1
 	if absent {

@@ -27,7 +27,7 @@ func (f fake) contender(name string) Contender {
 	}
 }
 
-// TestStop wants a run that is stopped to report the turns that are complete, and one that is not to report all.
+// TestStop checks that a stopped run reports the complete turns, and that other runs report all turns.
 func TestStop(t *testing.T) {
 	all := []Contender{fake{}.contender("a"), fake{}.contender("b")}
 	for _, stop := range []bool{false, true} {
@@ -60,7 +60,7 @@ func TestRatio(t *testing.T) {
 	}
 }
 
-// TestKey wants present and absent keys to differ, and their order to be a mixed one.
+// TestKey checks that present and absent keys differ and are mixed in their order.
 func TestKey(t *testing.T) {
 	seen := map[[keySize]byte]bool{}
 	var first [][]byte

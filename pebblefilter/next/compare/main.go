@@ -29,7 +29,7 @@ func main() {
 	}
 }
 
-// run ends at ctrl-C with what has been measured.
+// run ends at ctrl-C with the results so far.
 func run(w, log io.Writer, args []string) error {
 	c, err := trial.Flags(args, log)
 	if err != nil {
