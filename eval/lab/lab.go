@@ -1,5 +1,5 @@
 // Package lab lists the experiments that measure the claims of papers and of our own pages. An experiment gives rows of
-// numbers with their intervals, and plots. Documents says which of them belong to which document. The rooms:
+// numbers with their intervals, and plots. Documents assigns them to documents. The rooms:
 //
 //	ph      partitioned hashing (Hao, Kodialam and Lakshman, 2007)
 //	ptc     two choices (Lumetta and Mitzenmacher, 2007)
@@ -39,7 +39,7 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/scale"
 )
 
-// Experiment is one table or figure. Config is the parameters of a run.
+// Experiment is one table or figure. Config has the parameters of a run.
 type (
 	Experiment = experiment.Experiment
 	Config     = experiment.Config
@@ -92,7 +92,7 @@ func Match(patterns ...string) (found []Experiment, err error) {
 	return found, nil
 }
 
-// Document is a document with the experiments that measure what it claims. A report has a page for it.
+// Document is a document with the experiments that measure its claims. A report has a page for it.
 type Document struct {
 	figure.Document
 	Experiments []Experiment

@@ -23,8 +23,8 @@ func Java() string {
 	return "java"
 }
 
-// Lacking returns a sentence that says what this machine lacks of Maven and a Java from release oldest to newest, or
-// "". who is the subject of the sentence, such as "a cluster". A newest of 0 is no limit.
+// Lacking returns a sentence if this machine lacks Maven or a Java from release oldest to newest, or "". who is the
+// subject of the sentence, such as "a cluster". A newest of 0 is no limit.
 func Lacking(who string, oldest, newest int) string {
 	needs := who + " needs Java 17 and Maven; "
 	for _, program := range []string{Java(), "mvn"} {
@@ -44,7 +44,7 @@ func Lacking(who string, oldest, newest int) string {
 
 var versionLine = regexp.MustCompile(`version "(?:1\.)?([0-9]+)`)
 
-// release returns the release in what java -version prints, such as 17, or 0.
+// release returns the release in the output of java -version, such as 17, or 0.
 func release(text string) int {
 	m := versionLine.FindStringSubmatch(text)
 	if m == nil {
@@ -66,8 +66,8 @@ func Top() (string, error) {
 	return filepath.Join(cache, "bloomery-clusters"), nil
 }
 
-// Load returns the folder with the jars that the project file names, and all that they need. If the folder is not
-// there, Load runs Maven first, and says so to note, which may be nil. name is the name of the folder, inside the
+// Load returns the folder with the jars that the project file names, and all their dependencies. If the folder does not
+// exist, Load first runs Maven, and reports this to note, which may be nil. name is the name of the folder, inside the
 // folder of Variable. It must be another one for another project file, so it should have the versions in it. Several
 // processes may load the same name at once. After an error, nothing is left behind.
 func Load(ctx context.Context, name string, project []byte, note func(string)) (folder string, err error) {

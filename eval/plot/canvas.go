@@ -15,7 +15,7 @@ import (
 	"golang.org/x/image/font/opentype"
 )
 
-// canvas is what a picture is drawn on. Lengths are in points of 1/72 inch, from the left upper corner.
+// canvas is the surface of a picture. Lengths are in points of 1/72 inch, from the left upper corner.
 type canvas interface {
 	fill(polygon []point, c color.RGBA)
 	stroke(path []point, s stroke) // lines from each point to the next

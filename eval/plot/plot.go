@@ -1,6 +1,6 @@
-// Package plot draws curves over two axes as SVG and PNG, with error bars, labels and a legend below. It knows nothing
-// of filters: lab and bench use it. Package internal/plot of the main module has the axes, and draws what bloomery plan
-// draws, without fonts and pixels.
+// Package plot draws curves over two axes as SVG and PNG, with error bars, labels and a legend below. It does not
+// depend on filters; lab and bench use it. Package internal/plot of the main module has the axes, and draws the plots
+// of bloomery plan, without fonts and pixels.
 //
 //	plot.go    what is drawn
 //	axis.go    the axes of a plot

@@ -30,7 +30,7 @@ type subject struct {
 	counts bool   // the family counts
 	values bool   // the filter has values
 	exact  bool   // an exact set
-	// partitioned says that the command is not asked: its input would be a table.
+	// partitioned is true if the command is not queried, since its input would be a table.
 	partitioned bool
 	keys        []key
 	held        []bool // keys[i] must be present
@@ -113,7 +113,7 @@ func (s *subject) build(ctx context.Context, r *rand.Rand, ask int) error {
 	return nil
 }
 
-// look reads what the stored filter is.
+// look reads the properties of the stored filter.
 func (s *subject) look(secret *filter.Secret) error {
 	set, err := bloomery.Open(context.Background(), s.path, bloomery.WithSecret(secret))
 	if err != nil {
@@ -278,7 +278,7 @@ func (s *subject) allow(ctx context.Context, set *bloomery.Set, members []key, s
 	return nil
 }
 
-// remove removes each of the members from left on once, unless one of those before has the same bytes.
+// remove removes each of the members from left on once, unless an earlier member has the same bytes.
 func (s *subject) remove(set *bloomery.Set, members []key, left int) error {
 	keep := map[string]bool{}
 	for _, k := range members[:left] {

@@ -161,7 +161,7 @@ func safeFirst(all []key, numbers []int) {
 	}
 }
 
-// run runs a subcommand and returns what it printed. Exit code 2 means that the file was refused.
+// run runs a subcommand and returns its output. Exit code 2 means that the file was refused.
 func (g *goCommand) run(ctx context.Context, s *subject, name string) (out []byte, refused string, err error) {
 	args := append(strings.Fields(name), "-q", "-0", "--keep-empty")
 	if s.secret != "-" {

@@ -157,8 +157,8 @@ func (d *damager) check(ctx context.Context, s *subject, path string, damaged []
 	return nil
 }
 
-// relook reads with the library what the damaged file is, if it can be read, so that the command is asked for counts
-// and values. The error says that the library failed otherwise than by an error.
+// relook reads the properties of the damaged file with the library, if it can be read, so that the command is queried
+// for counts and values. It returns an error if the library failed in another way than by returning an error.
 func (s *subject) relook() (err error) {
 	defer recovered(&err)
 	s.counts, s.values = false, false

@@ -17,7 +17,7 @@ func (d *damager) spec(b []byte) []byte {
 	return p.join()
 }
 
-// specWithSections changes the spec, and the lengths of the sections to what it says.
+// specWithSections changes the spec, and the lengths of the sections accordingly.
 func (d *damager) specWithSections(b []byte) []byte {
 	p := takeApart(b)
 	spec := p.spec

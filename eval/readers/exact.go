@@ -39,7 +39,7 @@ func (t *trial) exactSets(ctx context.Context, n int) error {
 	return nil
 }
 
-// exactPlan says which keys of a universe are members, by checksums of the keys: equal keys have equal answers.
+// exactPlan chooses the members of a universe by checksums of the keys, so that equal keys have equal answers.
 type exactPlan struct {
 	universe  []key
 	seed      uint32

@@ -56,7 +56,7 @@ func (p parts) join() []byte {
 	return b
 }
 
-// mend computes all checksums anew whose bytes lie in the file.
+// mend recomputes all checksums whose bytes are in the file.
 func mend(b []byte) {
 	le := binary.LittleEndian
 	if len(b) < headerBytes {
@@ -100,8 +100,8 @@ func checksumsOf(file []byte) (all [][2]int) {
 	return all
 }
 
-// checksumFrom returns the place of the first bytes that are the CRC of those from a byte on. A record may have no
-// body.
+// checksumFrom returns the offset of the first bytes that equal the CRC of the bytes from an offset up to them. A
+// record may have no body.
 func checksumFrom(file []byte, from int) int {
 	var sum uint32
 	if string(file[from:min(from+4, len(file))]) != exactMagic && binary.LittleEndian.Uint32(file[from:]) == 0 {
@@ -116,8 +116,8 @@ func checksumFrom(file []byte, from int) int {
 	return len(file) - 4
 }
 
-// mendExact computes the checksums at their old places anew, the checksum of the trailer too, and what updates say of
-// the checksum before them.
+// mendExact recomputes the checksums at their old offsets, including the trailer's, and the copies of previous
+// checksums in updates.
 func mendExact(b []byte, sums [][2]int) {
 	const previousAt = 6 // after magic, version and kind
 	for i, sum := range sums {

@@ -11,13 +11,13 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// plan is what one random filter is to be.
+// plan describes a random filter to build.
 type plan struct {
 	family families.Family
 	spec   string
 	hash   filter.HashID // of another system, or 0
 	keys   int
-	// change is what happens to the filter after its keys were added.
+	// change is a change of the filter after its keys were added.
 	change change
 	shards int // 0: a single file
 	// valueBits has the bits of a value of a family that takes the values together with the keys.

@@ -11,11 +11,11 @@ import (
 	"github.com/bloomery/bloomery/window"
 )
 
-// foreignMagic matches what readers say of a file that does not begin as a file of a filter.
+// foreignMagic matches the errors of readers for a file that does not begin like a filter file.
 var foreignMagic = regexp.MustCompile(`magic at byte 0|MagicError|not a Bloomery file`)
 
-// windows makes n filters of package window, whose keys expire. No reader of filters opens them: each must say that it
-// is not a file of a filter. The command is not asked, since its check reads them.
+// windows makes n filters of package window, whose keys expire. Every reader of filters must refuse them as no filter
+// file. The command is not queried, since its check reads them.
 func (t *trial) windows(ctx context.Context, n int) error {
 	noKeys := filepath.Join(t.dir, "keys")
 	if err := os.WriteFile(noKeys, nil, 0o600); err != nil {

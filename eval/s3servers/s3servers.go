@@ -2,8 +2,8 @@
 // PyPI, S3Proxy and Adobe S3Mock from Maven. No Docker is needed. Each server is one process with one empty bucket, on
 // a free port of the loopback interface.
 //
-// S3Mock opens a second port with the same contents on all interfaces, and has no option against it. It checks no
-// signatures. So every machine that can connect to the port can read and change what the test wrote.
+// S3Mock also opens a second port with the same contents on all interfaces, which cannot be disabled, and checks no
+// signatures. So every machine that can connect to the port can read and change the data of the test.
 //
 // The package uses the standard library only. The program in the folder run starts servers for tests of other modules.
 package s3servers
@@ -34,7 +34,7 @@ const (
 // Names are the names of all servers.
 var Names = []string{Moto, S3Proxy, S3Mock}
 
-// What a client of these servers needs.
+// Settings for clients of these servers.
 const (
 	Region = "us-east-1"
 	Key    = "key"
@@ -55,7 +55,7 @@ var (
 	logback []byte
 )
 
-// kind says how a server is started.
+// kind describes how to start a server.
 type kind struct {
 	command func(ctx context.Context, o Options) (*exec.Cmd, error)
 	address *regexp.Regexp // HOST:PORT or the port in a line of its log; no server takes requests before it
@@ -68,7 +68,7 @@ var kinds = map[string]kind{
 	S3Mock:  {s3mockCommand, regexp.MustCompile(`Tomcat started on ports (\d+) \(http\)`), false},
 }
 
-// Lacking returns a sentence that says what Start needs and this machine lacks, or "". moto is as in Options.
+// Lacking returns a sentence about requirements of Start that this machine lacks, or "". moto is as in Options.
 func Lacking(name, moto string) string {
 	if name != Moto {
 		return mavenjars.Lacking("the server of S3 "+name, 17, 0)
@@ -89,12 +89,12 @@ type Server struct {
 	over   chan struct{} // closed when it has ended
 }
 
-// Options say what to start.
+// Options describe the server to start.
 type Options struct {
 	Dir    string       // an empty folder, for the objects and the log
 	Bucket string       // name of the bucket
 	Moto   string       // path of a moto_server, or of a Python that has moto; only for Moto
-	Note   func(string) // if not nil, called with what takes long
+	Note   func(string) // if not nil, called with a description of each long step
 }
 
 // Start starts the server of this name with an empty bucket, and returns when it takes requests. Jars are loaded once:
@@ -174,7 +174,7 @@ func (s *Server) create(ctx context.Context) error {
 	return nil
 }
 
-// Log returns what the server has written to its log.
+// Log returns the log of the server.
 func (s *Server) Log() string {
 	b, err := os.ReadFile(s.log)
 	if err != nil {

@@ -28,7 +28,7 @@ type exchange struct {
 	static bool
 	// inFile reports whether filters lie in a larger file. Ours are then written over theirs in such a file. nil: no.
 	inFile func(c testCase) bool
-	// mostAsked is about how many keys of a case are asked, present and absent together. 0 is all keys.
+	// mostAsked is the approximate number of queried keys of a case, present and absent together. 0 is all keys.
 	mostAsked int
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// kind is what the keys of a filter are. It decides which bytes are hashed.
+// kind is the kind of keys of a filter. It decides which bytes are hashed.
 type kind string
 
 // The kinds. Keys stand in key files as the bytes that are hashed, keys of the last two kinds as UTF-8.

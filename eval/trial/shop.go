@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/eval/child"
 )
 
-// programs are the sources of the programs of the systems, and of what they share by language.
+// programs are the sources of the programs of the systems, and of the common code for each language.
 //
 //go:embed java guava rust rust-parquet clubcard python parquet-mr redisbloom spark xorf parquet-python pyfusefilter
 var programs embed.FS
@@ -27,8 +27,8 @@ type shop struct {
 	notes io.Writer
 }
 
-// unpack writes sources to a folder of the cache and returns the folder. Files that are there with the same contents
-// keep their times, so that a build does only what is new.
+// unpack writes sources to a folder of the cache and returns the folder. Existing files with the same contents keep
+// their times, so that a build recompiles only changed files.
 func (s shop) unpack(sources ...string) (folder string, err error) {
 	folder = filepath.Join(s.cache, sources[len(sources)-1])
 	for _, source := range sources {
@@ -56,7 +56,7 @@ func (s shop) unpack(sources ...string) (folder string, err error) {
 	return folder, nil
 }
 
-// tool runs a tool in a folder. The error has the end of what it printed.
+// tool runs a tool in a folder. The error has the end of its output.
 func (s shop) tool(folder string, args ...string) error {
 	return child.Run(child.Command(s.ctx, args...), folder, s.notes, io.Discard)
 }

@@ -100,8 +100,8 @@ func (f figures) addTables(name string, page []byte) {
 	}
 }
 
-// moved describes the figures whose ratio to before differs from 1 by more than share, those that moved most first, and
-// those that came or went.
+// moved describes the figures whose ratio to before differs from 1 by more than share, largest change first, and
+// figures that were added or removed.
 func moved(before, after figures, share float64) (lines []string) {
 	type move struct {
 		text string

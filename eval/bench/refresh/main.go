@@ -1,5 +1,6 @@
-// Command refresh measures all figures of the documentation again and says which of them moved: the times of bloomery
-// plan (internal/families), and the pages in docs/results. It takes 90 minutes and needs an otherwise idle machine.
+// Command refresh measures all figures of the documentation again and lists the ones that changed: the times of
+// bloomery plan (internal/families), and the pages in docs/results. It takes 90 minutes and needs an otherwise idle
+// machine.
 //
 //	cd eval/bench && go run ./refresh              everything
 //	cd eval/bench && go run ./refresh --only peers one step
@@ -47,7 +48,7 @@ var steps = []step{
 	{"plan", 1, ".", []string{"go", "test", "./plan", "-run", "TestPage", "-update"}, []string{"docs/plan.md"}},
 }
 
-// large are the filters that are measured at 100M keys: those whose builds do not take hours.
+// large are the filters that are measured at 100M keys, since their builds do not take hours.
 const large = "^(standard|blocked|blocked-split|fuse|fuse-8|fuse-16|ribbon|ribbon-8|rankindexed|counting|" +
 	"bits-and-blooms|parquet-go|pebble|FastFilter-8)$"
 
@@ -64,7 +65,7 @@ func main() {
 	}
 }
 
-// run runs the steps that args name and writes to w what moved.
+// run runs the steps that args name and writes the changed figures to w.
 func run(ctx context.Context, args []string, w, wErr io.Writer) error {
 	flags := flag.NewFlagSet("refresh", flag.ContinueOnError)
 	flags.SetOutput(wErr)
@@ -108,7 +109,7 @@ func run(ctx context.Context, args []string, w, wErr io.Writer) error {
 	return nil
 }
 
-// run runs the command. At ctrl-C it is interrupted; what it has not written stays as it was.
+// run runs the command. At ctrl-C it is interrupted; files that it has not written stay unchanged.
 func (s step) run(ctx context.Context, root string, wErr io.Writer) error {
 	c := exec.CommandContext(ctx, s.args[0], s.args[1:]...)
 	c.Dir = filepath.Join(root, s.dir)

@@ -17,12 +17,12 @@ const (
 	AbsentBatch  = "absent, batch"
 )
 
-// Config says what to compare.
+// Config configures a comparison.
 type Config struct {
 	Keys     int // of each filter
 	Rates    []float64
 	Builds   int // timed builds of each filter
-	Warm     int // keys of the builds before the timed ones, of which there is at least one
+	Warm     int // keys of the warm-up builds, of which there is at least one
 	Turns    int // timed rounds of queries
 	Asked    int // queries of a round
 	Absent   int // absent keys that measure the rate, at least Asked
@@ -55,7 +55,7 @@ type Comparison struct {
 	Rate   float64 // 0 if the rates are fixed
 	Ours   Side
 	Theirs Side
-	// Failed says why there are no more measurements, such as a false negative, or is empty.
+	// Failed is the reason why there are no more measurements, such as a false negative, or empty.
 	Failed string
 }
 

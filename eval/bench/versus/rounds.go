@@ -77,8 +77,8 @@ func (r *run) compare(c *Comparison, both *sides) error {
 	return nil
 }
 
-// time keeps the time of queries for keys. It asks for other keys first, so that the caches hold as much of the filter as
-// they can before each measurement, on both sides.
+// time keeps the time of queries for keys. It first queries other keys, so that on both sides the caches hold as much
+// of the filter as possible before each measurement.
 func (a *asker) time(operation, how string, keys, other [2]int) error {
 	if _, err := a.ask(how, other); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (a *asker) keep(operation string, ns uint64, keys int) error {
 	return nil
 }
 
-// ask asks for a range of keys. It returns an error if the filter answers otherwise than the last time.
+// ask queries a range of keys. It returns an error if the answers differ from the last ones.
 func (a *asker) ask(how string, keys [2]int) (ns uint64, err error) {
 	got, err := a.process.numbers(fmt.Sprintf("ask %s %d %d", how, keys[0], keys[1]), "ns", "positives")
 	if err != nil {
@@ -130,7 +130,7 @@ func (a *asker) ask(how string, keys [2]int) (ns uint64, err error) {
 	return got[0], nil
 }
 
-// truth asks for all keys of the filter and for all absent keys.
+// truth queries all keys of the filter and all absent keys.
 func (a *asker) truth(at layout) error {
 	ways := []string{"single", "batch"}
 	if !a.batch {

@@ -6,10 +6,10 @@
 //	Hash Lo -> bucket b = ⌊Lo·B / 2^64⌋, in [0, B)
 //	Hash Hi -> remainder r = 1 + ⌊Hi·R / 2^64⌋, in [1, R], R = 2^bits - 1; 0 is an empty cell
 //
-// As in the paper, a key is first reduced to the pair (b, r), and each subtable permutes these pairs. Keys that look
-// alike in one subtable then look alike in all, so that a removal never clears the cell of another key. The paper
-// multiplies by odd numbers modulo a power of two. This table adds to b an amount that depends only on the remainder
-// and the subtable, which is a permutation for every B.
+// As in the paper, a key is first reduced to the pair (b, r), and each subtable permutes these pairs. Keys that collide
+// in one subtable then collide in all, so that a removal never clears the cell of another key. The paper multiplies by
+// odd numbers modulo a power of two. This table adds to b an amount that depends only on the remainder and the
+// subtable, which is a permutation for every B.
 //
 // In the counting form a cell has 2 more bits, the number of its copies less 1; a fifth copy takes another cell.
 package dleft
@@ -145,7 +145,7 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
-// Info counts the cells in use. Its posterior rate counts keys that look alike once.
+// Info counts the cells in use. Its posterior rate counts colliding keys once.
 func (f *Filter) Info() filter.Info {
 	all := subtables * f.buckets * cells
 	pairs := map[[2]uint64]bool{}

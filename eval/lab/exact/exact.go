@@ -1,5 +1,5 @@
-// Package exact measures exact sets: their size beside the entropy of the choice and beside a cascade of Bloom filters,
-// with and without partitions, and whether every answer is right. docs/exact.md shows the results.
+// Package exact measures exact sets: their size compared with the entropy of the choice and with a cascade of Bloom
+// filters, with and without partitions, and whether every answer is right. docs/exact.md shows the results.
 package exact
 
 import (
@@ -91,7 +91,7 @@ type outcome struct {
 	wrong int
 }
 
-// build builds the set of a universe, with partitions or without, and asks for every key.
+// build builds the set of a universe, with partitions or without, and queries every key.
 func (u universe) build(ctx context.Context, partitioned bool) (o outcome, err error) {
 	b, err := exact.NewBuilder(exact.Config{Seed: u.seed, Partitioned: partitioned})
 	if err != nil {
@@ -168,7 +168,7 @@ type point struct{ percent, limit float64 }
 // limitedKeys is the number of keys for which limits hold.
 const limitedKeys = 10_000_000
 
-// points returns the densities that are measured: those with limits, and others for the plot.
+// points returns the measured densities: the ones with limits, and others for the plot.
 func points(keys int) []point {
 	all := []point{{0.01, 0}, {0.03, 0}, {0.1, 12.1}, {0.3, 0}, {1, 8.6}, {3, 0}, {10, 5.15}, {30, 0}, {50, 0}}
 	if keys < limitedKeys {

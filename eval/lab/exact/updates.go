@@ -17,7 +17,7 @@ const (
 	updateMembers = 0.01  // share of the universe
 )
 
-// updates changes some members a day and appends an update each day. It asks for every key after the last one.
+// updates changes some members and appends an update each day. It queries every key after the last update.
 func updates(ctx context.Context, c experiment.Config, work *experiment.Work, keys int, result *figure.Result) error {
 	members := int(updateMembers * float64(keys))
 	half := max(1, int(changedShare*float64(members)/2))
@@ -71,7 +71,7 @@ func keyOf(key []byte, seed, i uint64) {
 	binary.LittleEndian.PutUint64(key, (seed<<36+i)*0x9e3779b97f4a7c15)
 }
 
-// wrongAnswers asks for all keys, of which those from number from to number to-1 are members.
+// wrongAnswers queries all keys. The keys with numbers from to to-1 are members.
 func wrongAnswers(set *exact.Set, seed uint64, keys, from, to int) (wrong int) {
 	i := 0
 	for key := range numbers(seed, 0, keys) {

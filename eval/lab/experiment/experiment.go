@@ -1,5 +1,5 @@
-// Package experiment has what the experiments of the lab share: how they are described and configured, how they use all
-// cores and report progress, and how they fill filters with random keys.
+// Package experiment has the common code of the experiments of the lab: descriptions, configuration, use of all cores,
+// reports of progress, and filters with random keys.
 package experiment
 
 import (
@@ -40,7 +40,7 @@ func (e Experiment) Do(ctx context.Context, c Config) (figure.Result, error) {
 	return r, err
 }
 
-// Config is the parameters of a run. Zero fields take the default noted beside them.
+// Config has the parameters of a run. Zero fields take the default noted beside them.
 type Config struct {
 	Trials int    // sets of keys; 0: the default of the experiment
 	Seed   uint64 // 0: 1

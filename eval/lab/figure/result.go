@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// Result is what an experiment found: rows of numbers and plots.
+// Result is the result of an experiment: rows of numbers and plots.
 type Result struct {
 	Name   string `json:"name"`
 	Source string `json:"source"`
@@ -18,7 +18,8 @@ type Result struct {
 	Trials int    `json:"trials"`
 	Rows   []Row  `json:"rows"`
 	Plots  []Plot `json:"plots"`
-	// Notes apply to the whole result, such as what replaces an input that is not available, or an error in a paper.
+	// Notes apply to the whole result. They describe, for example, the replacement of an unavailable input, or an error
+	// in a paper.
 	Notes []string `json:"notes,omitempty"`
 }
 

@@ -111,7 +111,7 @@ func Build(
 	return to.Build(ctx)
 }
 
-// Count returns how many of the integer keys f contains. It asks as a Set does.
+// Count returns how many of the integer keys f contains. It queries like a Set.
 func Count(f family.Filter, keys []uint64, h filter.Hasher) (n int) {
 	q := kernel.NewQuery(h, f, nil)
 	for _, k := range keys {

@@ -24,9 +24,9 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// Config is the parameters of a measurement. Zero fields take the default noted beside them.
+// Config has the parameters of a measurement. Zero fields take the default noted beside them.
 type Config struct {
-	Trials int  // measurements of each query, of which the shortest counts; 0: 5, 40 with Family, or 2 with Quick
+	Trials int  // measurements of each query; the shortest counts; 0: 5, 40 with Family, or 2 with Quick
 	Quick  bool // smallest filters only, to see that it works
 	// Family, if not empty, measures the kinds of that family only. The result is families.Costs with these points
 	// replaced. Times are corrected for the speed of the machine: each point is measured together with one of

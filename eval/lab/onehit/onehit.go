@@ -127,8 +127,8 @@ func replayAll(
 	}, err
 }
 
-// counts has the counts of two caches, divided by the number of requests: one stores all objects, one those its filter
-// contains.
+// counts has the counts of two caches, divided by the number of requests: one stores all objects, the other one only
+// the objects in its filter.
 type counts struct {
 	hits, writes   float64
 	filteredHits   float64

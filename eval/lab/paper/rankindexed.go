@@ -28,7 +28,8 @@ const maxRankIndexedKeys = 1 << 50
 //	S3 = 1 + Z3 + Z3·r
 //	S  = B·S1 + J2·S2 + J3·S3
 //
-// Here r is the number of all bits of a cell, including its counter or value. Pointers are those before any growth.
+// Here r is the number of all bits of a cell, including its counter or value. Pointers have their size before any
+// growth.
 func RankIndexedBits(g rankindexed.Geometry) uint64 {
 	return uint64(rankIndexedBits(g, float64(g.Pools[1]), float64(g.Pools[2])))
 }
@@ -51,7 +52,7 @@ func cellBits(g rankindexed.Geometry) int {
 	return n
 }
 
-// RankIndexed is the requirements on a geometry. Zero fields take the default noted beside them.
+// RankIndexed has the requirements on a geometry. Zero fields take the default noted beside them.
 type RankIndexed struct {
 	Keys      uint64  // capacity n; 0: 1
 	FPR       float64 // rate at the capacity; 0: rankindexed.DefaultFPR

@@ -1,6 +1,6 @@
-// Package paper has what only reproduces papers: their theory, their search and sizing algorithms as published, and the
-// hash functions that they use. Experiments of the lab and tests of the families compare with it; no filter is built
-// with it.
+// Package paper has code that only reproduces papers: their theory, their search and sizing algorithms as published,
+// and the hash functions that they use. Experiments of the lab and tests of the families compare with it; no filter is
+// built with it.
 //
 //	theory.go       theory of partitioned hashing (Hao, Kodialam and Lakshman, 2007, sections 2 to 4), and of compressed
 //	                Bloom filters (Mitzenmacher, 2002)
@@ -14,10 +14,10 @@ package paper
 import "math"
 
 // The functions of this file are the predictions of Hao, Kodialam and Lakshman (2007, sections 2 to 4; its equations
-// have no numbers). They are about its model, random functions of which whole sets are tried, and not about the search
-// by shifts of internal/family/partitioned. m is the bits of the bitmap alone, without side information; t is the
-// number of sets of k functions that a group tries. theory_test.go compares each function with simulation. Parameters
-// outside their domain give NaN.
+// have no numbers). They describe its model, in which whole sets of random functions are tried, and not the search by
+// shifts of internal/family/partitioned. m is the bits of the bitmap alone, without side information; t is the number
+// of sets of k functions that a group tries. theory_test.go compares each function with simulation. Parameters outside
+// their domain give NaN.
 
 // OnesTail returns the bound of Theorem 1 on the probability that the number of ones Y of a filter with n keys and k
 // random functions differs from E[Y] = m(1 - e^(-kn/m)) by more than lambda bits:

@@ -44,8 +44,8 @@ func (x choice) empty(n int, hashing twochoice.Hashing) (experiment.Growing, err
 	)
 }
 
-// online adds the keys of each trial to an empty filter one by one and returns what of returns for it. Each trial is by
-// units of w.
+// online adds the keys of each trial to an empty filter one by one and returns the result of the function of for it.
+// Each trial counts as units of w.
 func (x choice) online(
 	ctx context.Context, c experiment.Config, w *experiment.Work, by float64, n, trials int,
 	hashing twochoice.Hashing, of func(f experiment.Growing, trial int) float64,

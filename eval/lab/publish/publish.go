@@ -1,6 +1,6 @@
-// Package publish measures what it takes to keep readers of a set current: a list of domains of which a few are
-// replaced every day, the filter of every version in each family, and the deltas between versions. docs/updates.md
-// shows the results.
+// Package publish measures the cost of keeping readers of a set current: a list of domains in which a few are replaced
+// every day, the filter of every version in each family, and the deltas between versions. docs/updates.md shows the
+// results.
 package publish
 
 import (

@@ -59,7 +59,7 @@ func kept(ok bool) string {
 	return "target missed"
 }
 
-// listRows returns what the list itself takes: whole, and with zstd beside the day before.
+// listRows returns the size of the list itself: whole, and with zstd relative to the day before.
 func (h *history) listRows(ctx context.Context) ([]figure.Row, error) {
 	list := slices.Clone(h.first)
 	var sizes []float64
@@ -91,7 +91,7 @@ func text(list []string) []byte {
 	return []byte(strings.Join(sorted, "\n") + "\n")
 }
 
-// ignoredRows returns the rates of filters that get the new keys and keep those that went.
+// ignoredRows returns the rates of filters that get the new keys and also keep the removed ones.
 func (s scale) ignoredRows(ctx context.Context, h *history) (rows []figure.Row, err error) {
 	for _, spec := range []string{"standard(fpr=0.01)", "partitioned(fpr=0.01)"} {
 		set, err := bloomery.Build(ctx, slices.Values(h.first), bloomery.Config{Spec: spec})

@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/internal/drift"
 )
 
-// track is what a kind of sets took over all days.
+// track has the sizes of a kind of sets over all days.
 type track struct {
 	kind
 	scale
@@ -22,7 +22,7 @@ type track struct {
 	whole       int // bytes of the first version
 	sizes       []float64
 	short, long []float64 // bytes of the deltas over several days
-	packed      int       // bytes that zstd takes for the second version beside the first
+	packed      int       // bytes of the second version with zstd, given the first
 	rates       []drift.Measured
 	seen        map[int]experiment.Tally // observed, by day
 }

@@ -81,7 +81,7 @@ func (v version) since(ctx context.Context, old version) (int, error) {
 
 var errPatch = errors.New("a delta gives another file: this is a bug of package patch")
 
-// packed returns the number of bytes that zstd takes for a file of which the reader has an older version.
+// packed returns the size of a file compressed with zstd for a reader that has an older version.
 func packed(file, old []byte) (int, error) {
 	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(8<<20),
 		zstd.WithEncoderDictRaw(1, old), zstd.WithEncoderConcurrency(1))

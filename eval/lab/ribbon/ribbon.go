@@ -1,5 +1,5 @@
-// Package ribbon measures filters of family ribbon: their size beside the bound of information theory, their rates, how
-// many keys each layer takes, and their times beside the times of family fuse. docs/ribbon.md shows the results.
+// Package ribbon measures filters of family ribbon: their size compared with the bound of information theory, their
+// rates, how many keys each layer takes, and their times compared with family fuse. docs/ribbon.md shows the results.
 package ribbon
 
 import (

@@ -40,7 +40,7 @@ func shapesOf(n int) []shape {
 	return slices.DeleteFunc(slices.Clone(shapes), func(s shape) bool { return s.only != 0 && s.only != n })
 }
 
-// size says by how many percent a filter, and its file, exceed r bits a key.
+// size computes by how many percent a filter, and its file, exceed r bits per key.
 type size struct{ bits, file float64 }
 
 // table builds filters of all shapes.

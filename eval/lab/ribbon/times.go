@@ -33,7 +33,7 @@ const (
 	chunk = 1 << 13 // queries that are timed at once
 )
 
-// operation is what is timed, in nanoseconds a key, and the limits of the ratio of ribbon with w=64 to fuse.
+// operation is a timed operation, in nanoseconds per key, with the limits of the ratio of ribbon with w=64 to fuse.
 type operation struct {
 	name   string
 	limits map[int]float64

@@ -1,4 +1,4 @@
-// Package scale computes what a distributed build of a very large set takes (package distribute), and simulates its
+// Package scale computes the cost of a distributed build of a very large set (package distribute), and simulates its
 // stragglers and lost workers. docs/scale.md shows the results.
 package scale
 
@@ -21,7 +21,7 @@ var scaleBuild = experiment.Experiment{
 	Name: "scale-build", Source: "docs/scale.md", Varies: "number of keys and shards", Run: runBuild, Seconds: 1,
 }
 
-// Costs that were measured, or that follow from the formats: docs/scale.md says how.
+// Costs that were measured, or that follow from the formats; see docs/scale.md.
 const (
 	hashBytes  = 16      // of a key in a run file
 	groupKeys  = 1 << 22 // keys of a group of a run file: internal/hashes.GroupKeys
@@ -35,7 +35,8 @@ const (
 	shardOpen  = 31e-6   // seconds to open a shard of a set, its file in the page cache
 )
 
-// builds are the families of the tables: seconds of CPU a key, bits a key, bytes of memory a key besides the filter.
+// builds are the families of the tables: seconds of CPU per key, bits per key, and bytes of memory per key without the
+// filter.
 var builds = []struct {
 	name      string
 	cpu, bits float64

@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/figure"
 )
 
-// scaleStragglers simulates a stage of equal tasks on workers of which some are slow or get lost.
+// scaleStragglers simulates a stage of equal tasks on workers, some of which are slow or get lost.
 var scaleStragglers = experiment.Experiment{
 	Name: "scale-stragglers", Source: "docs/scale.md", Varies: "slow and lost workers, second attempts",
 	Run: runStragglers, Seconds: 20,
@@ -29,13 +29,13 @@ type stage struct {
 	second         bool    // idle workers begin running tasks a second time; the first to end counts
 }
 
-// outcome is what a stage took.
+// outcome is the time and work of a stage.
 type outcome struct {
 	time float64 // over the time without spread, slow or lost workers
 	work float64 // of all workers, over the work of all tasks
 }
 
-// attempt is a task on a worker, or the absence of one that is being replaced.
+// attempt is a task on a worker, or a worker that is being replaced.
 type attempt struct {
 	worker, task int // task < 0: replaced
 	start, end   float64
@@ -195,7 +195,7 @@ var stages = []struct {
 	{"1,000 tasks on 1,000 workers", 1000, 1000},
 }
 
-// troubles are what happens to a stage.
+// troubles are the disturbances of a stage.
 var troubles = []struct {
 	name, short    string
 	slow, by, lost float64

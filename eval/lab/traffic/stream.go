@@ -1,5 +1,5 @@
-// Package traffic has what experiments with caches share: requests, synthetic or from a trace, sizes of objects, and an
-// LRU cache. The lab and the bench module use it.
+// Package traffic has the common code of experiments with caches: requests, synthetic or from a trace, sizes of
+// objects, and an LRU cache. The lab and the bench module use it.
 package traffic
 
 import (

@@ -135,7 +135,8 @@ func (a *app) listCommand() *cobra.Command {
 	}
 }
 
-// readable returns an error if a file cannot be read. It does not open a pipe, whose writer could be gone later.
+// readable returns an error if a file cannot be read. It does not open pipes, since the writer may be gone at the next
+// opening.
 func readable(path string) error {
 	switch st, err := os.Stat(path); {
 	case err != nil:

@@ -124,7 +124,7 @@ func (a *app) tellEntry(n, of int, e figure.Entry) {
 	fmt.Fprintf(a.stderr, "%d of %d  %s: %s, in %v\n", n, of, e.Name, text, e.Took.Round(100*time.Millisecond))
 }
 
-// tellReport prints the summary of a report, and where to begin.
+// tellReport prints the summary of a report, and the page to begin with.
 func (a *app) tellReport(p *pages) error {
 	r, c := p.report, p.report.Count()
 	n := len(r.Entries())
