@@ -17,7 +17,7 @@ func (s *Set) Contains(key []byte) bool { return s.query.Bytes(key) }
 // ContainsString is Contains for a string. For integers and batches see [Keyed].
 func (s *Set) ContainsString(key string) bool { return s.query.String(key) }
 
-// Hash returns the hash of a key. All sets with an equal Hasher can be asked for it.
+// Hash returns the hash of a key. Pass it to ContainsHash of any Set with an equal Hasher.
 func (s *Set) Hash(key []byte) filter.Hash { return s.Hasher().Sum(key) }
 
 // ContainsHash is Contains for a key hashed by Hash or Hasher. A filter that takes raw keys has more false positives

@@ -50,7 +50,7 @@ func (s *Set) ContainsHashContext(ctx context.Context, h filter.Hash) (bool, err
 func (s *Set) hasSlowly(ctx context.Context, g *generation, h filter.Hash) (bool, error) {
 	dst, hs := [1]bool{true}, [1]filter.Hash{h}
 	err := s.ask(ctx, g, shard.Route(h, len(g.manifest.Shards)), dst[:], hs[:])
-	if now := s.now.Load(); err != nil && now != g { // a Refresh came in between
+	if now := s.now.Load(); err != nil && now != g { // Refresh has replaced the set
 		err = s.ask(ctx, now, shard.Route(h, len(now.manifest.Shards)), dst[:], hs[:])
 	}
 	if err != nil {

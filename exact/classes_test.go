@@ -231,7 +231,7 @@ func TestGrouped(t *testing.T) {
 	}
 }
 
-// TestCandidates: without a level 1 it does not matter of which keys there are more.
+// TestCandidates checks that without a level 1, the codes do not depend on whether most keys are members.
 func TestCandidates(t *testing.T) {
 	codes := candidates([]group{{tally{3, 2}, 100}})
 	if !slices.Contains(codes, 0) || slices.Contains(codes, 2) || !slices.Contains(codes, 3) {

@@ -39,8 +39,8 @@ func WithSecret(secret *filter.Secret) Option {
 	return func(o *options) { o.Secret = secret }
 }
 
-// WithMaxBytes limits the size of the file. Above it the error wraps filter.ErrTooLarge. Default: DefaultMaxBytes for
-// Read, and no limit for Open and OpenLive. FromBytes ignores it.
+// WithMaxBytes limits the size of the file. For a larger file the error wraps filter.ErrTooLarge. Default:
+// DefaultMaxBytes for Read, and no limit for Open and OpenLive. FromBytes ignores it.
 func WithMaxBytes(n uint64) Option { return func(o *options) { o.MaxBytes = max(n, 1) } }
 
 // Open reads the set in a regular file into memory. It checks that the file begins like an exact set before it reads

@@ -27,8 +27,8 @@ func TestPrefix(t *testing.T) {
 	storetest.Run(t, cloud.New(b, "sets/", cloud.Driver{Page: 2}))
 }
 
-// TestFiles tests a driver of other code. In gocloud.dev v0.47 each of its writers has a lock of its own, so that
-// several may create an object. file:// of package buckets does not use it.
+// TestFiles tests the driver fileblob of gocloud.dev. In gocloud.dev v0.47 each of its writers has a lock of its own,
+// so that several may create an object. file:// of package buckets does not use it.
 func TestFiles(t *testing.T) {
 	b, err := fileblob.OpenBucket(t.TempDir(), &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
 	if err != nil {

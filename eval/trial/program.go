@@ -28,8 +28,8 @@ type peer interface {
 	// build makes the filter of a case from a file of keys, and writes it to a file. It returns where the filters lie
 	// in the file, in the order of the answers of ask.
 	build(c testCase, keys, out string) ([]part, error)
-	// ask writes the answers of all filters of a file to a file: of each filter, a bit for each key, the lowest of a
-	// byte first. The bits of the next filter follow without a gap.
+	// ask writes the answers of all filters of a file to a file: one bit per key for each filter, lowest bit of a byte
+	// first. The bits of the next filter follow without a gap.
 	ask(c testCase, file, keys, answers string) error
 	// again reads a file and writes the filter to another one.
 	again(c testCase, file, out string) error

@@ -112,7 +112,7 @@ type trialCounts struct {
 	sizes, memories         []counts
 }
 
-// replayAll replays a stream with all settings concurrently. It adds by to the finished work.
+// replayAll replays a stream with all settings concurrently. It adds the number by to the finished work.
 func replayAll(
 	ctx context.Context, w *experiment.Work, by float64, s traffic.Stream, sizes []float64, hasher filter.Hasher,
 ) (t trialCounts, err error) {
