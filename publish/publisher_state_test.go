@@ -232,8 +232,8 @@ func TestSharedKey(t *testing.T) {
 	}
 }
 
-// TestOneListTwoFolders publishes one list in two folders with one key at the same time, and checks that each number
-// has one content.
+// TestOneListTwoFolders publishes one list with one key in two folders at the same time, and checks that no two
+// releases with the same number have different contents.
 func TestOneListTwoFolders(t *testing.T) {
 	s := newSigner(t, "A")
 	s.Name = "list"

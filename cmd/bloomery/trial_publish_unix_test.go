@@ -48,7 +48,7 @@ type blob struct {
 	Bytes  uint64    `json:"bytes"`
 }
 
-// current is a release.json, as docs/format/release.md has it.
+// current is the content of a release.json: see docs/format/release.md.
 type current struct {
 	publish.Release
 	Previous *struct {

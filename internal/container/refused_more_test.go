@@ -172,7 +172,7 @@ func rankindexedCases(f forger) {
 	g.empty(true, "rankindexed(buckets=1048576,capacity=40,cells=8192,chains=1,remainder=10,trimmed=0)", 16384)
 }
 
-// firstZero returns the first bit of a section that is 0.
+// firstZero returns the index of the first zero bit of a section.
 func firstZero(section []byte) (at int) {
 	for section[at/8]>>(at%8)&1 == 1 {
 		at++

@@ -107,7 +107,8 @@ func TestEstimateFull(t *testing.T) {
 	}
 }
 
-// TestEstimateOthers has sets that cannot be compared, and families that count their keys.
+// TestEstimateOthers checks the errors of EstimateOverlap for sets that cannot be compared, and that EstimateInterval
+// returns the exact number of keys for families that count their keys.
 func TestEstimateOthers(t *testing.T) {
 	make := func(spec string, seed uint64, keys int) *bloomery.Set {
 		set := settest.Must(bloomery.Build(t.Context(), func(yield func(uint64) bool) {

@@ -29,7 +29,8 @@ type issuer struct {
 	revoked, valid []string
 }
 
-// equation says that the sum of the rows in bits is sum. Row r is bit r.
+// equation is a linear equation over GF(2): the XOR of the rows selected by bits equals sum. Bit r of bits selects row
+// r.
 type equation struct {
 	bits []uint64
 	sum  bool
