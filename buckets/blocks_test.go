@@ -158,7 +158,7 @@ func TestBlocksVerified(t *testing.T) {
 	}
 }
 
-// TestBlocksClosed: after Close a block in the cache gives no answer, and Err says why.
+// TestBlocksClosed checks that after Close a block in the cache gives no answer, and Err says why.
 func TestBlocksClosed(t *testing.T) {
 	dir, _ := storetest.Build(t, 1000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 2})
 	for name, o := range map[string]buckets.Options{"blocks": {Blocks: true}, "shards": {}} {

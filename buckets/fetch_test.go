@@ -150,8 +150,8 @@ func TestDownload(t *testing.T) {
 	}
 }
 
-// TestDownloadLock: Download refuses a folder that a build has locked, and has the lock while it fetches. It removes
-// what a killed writer has left.
+// TestDownloadLock checks that Download refuses a folder that a build has locked, and has the lock while it fetches. It
+// removes what a killed writer has left.
 func TestDownloadLock(t *testing.T) {
 	t.Parallel()
 	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 4})

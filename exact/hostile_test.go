@@ -50,7 +50,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestTrailer: a trailer is for one length, one number of updates and one last record.
+// TestTrailer checks that a trailer is for one length, one number of updates and one last record.
 func TestTrailer(t *testing.T) {
 	_, s := chain(t)
 	data := bytesOf(t, s)

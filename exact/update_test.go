@@ -201,7 +201,7 @@ func TestUpdateChain(t *testing.T) {
 	}
 }
 
-// TestUpdateCounts: if only the counts change, so does the record.
+// TestUpdateCounts checks that if only the counts change, so does the record.
 func TestUpdateCounts(t *testing.T) {
 	l := newList(2, 1000, 100)
 	s := l.build(t, false)

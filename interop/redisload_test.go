@@ -63,8 +63,8 @@ func TestLoadRedis(t *testing.T) {
 	}
 }
 
-// TestLoadRedisRefuses: a key that exists is not deleted, a RENAME that fails leaves the old filter, and a filter of
-// another system sends nothing.
+// TestLoadRedisRefuses checks that a key that exists is not deleted, a RENAME that fails leaves the old filter, and a
+// filter of another system sends nothing.
 func TestLoadRedisRefuses(t *testing.T) {
 	old, fresh := chain(t, 1, 900), chain(t, 951, 1900)
 	s, c := start(t)

@@ -158,7 +158,7 @@ func TestHighestNumber(t *testing.T) {
 	}
 }
 
-// TestDamagedRelease: a release.json that cannot be read is refused, unless name and number are stated.
+// TestDamagedRelease checks that a release.json that cannot be read is refused, unless name and number are stated.
 func TestDamagedRelease(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(dir)

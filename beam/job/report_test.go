@@ -139,7 +139,7 @@ func TestRestURL(t *testing.T) {
 	}
 }
 
-// TestOtherVersion: a worker refuses the job of a submitter of another version, if both are known.
+// TestOtherVersion checks that a worker refuses the job of a submitter of another version, if both are known.
 func TestOtherVersion(t *testing.T) {
 	for _, tt := range []struct {
 		submitter, worker string

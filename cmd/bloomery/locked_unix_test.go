@@ -48,7 +48,7 @@ func TestOneState(t *testing.T) {
 	}
 }
 
-// TestStateOfTwoFiles: what is not one file cannot be a state, and says so at once.
+// TestStateOfTwoFiles checks that a state that is not one file is an immediate error.
 func TestStateOfTwoFiles(t *testing.T) {
 	for name, make := range map[string]func(state string) error{
 		"hard link": func(state string) error {
@@ -78,7 +78,7 @@ func TestStateOfTwoFiles(t *testing.T) {
 	}
 }
 
-// TestLockedState: SIGTERM ends the wait for a state that another run has.
+// TestLockedState checks that SIGTERM ends the wait for a state that another run has.
 func TestLockedState(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	first := program("", "dedup", "--state", state)

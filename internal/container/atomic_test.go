@@ -73,7 +73,8 @@ func TestInterruptedWrite(t *testing.T) {
 	}
 }
 
-// TestBatch: in a Batch the temporary file of a killed writer stays until RemoveAbandoned, and the file is complete.
+// TestBatch checks that in a Batch the temporary file of a killed writer stays until RemoveAbandoned, and the file is
+// complete.
 func TestBatch(t *testing.T) {
 	if !canLock {
 		t.Skip("this system has no locks: temporary files stay")

@@ -348,7 +348,7 @@ func mended(file []byte) []byte {
 	})
 }
 
-// FuzzRead: any bytes are refused, or are a filter that is written the same again.
+// FuzzRead checks that any bytes are refused, or are a filter that is written the same again.
 func FuzzRead(f *testing.F) {
 	all := samples(f)
 	if len(all) == 0 {

@@ -186,7 +186,8 @@ func TestLayers(t *testing.T) {
 // a newer version of it: go get -u.
 var libraries = []string{"buckets", "pebblefilter"}
 
-// TestLibraries: no file of a library imports an internal package of this module, tests and their tools aside.
+// TestLibraries checks that no file of a library imports an internal package of this module, tests and their tools
+// aside.
 func TestLibraries(t *testing.T) {
 	atRoot(t)
 	for _, dir := range libraries {
@@ -217,7 +218,7 @@ func TestLibraries(t *testing.T) {
 // serversForTests starts servers that only tests need.
 const serversForTests = "buckets/internal/reals3"
 
-// TestWorkName: only package shardset has the name of the folder of working files.
+// TestWorkName checks that only package shardset has the name of the folder of working files.
 func TestWorkName(t *testing.T) {
 	atRoot(t)
 	found := 0

@@ -275,7 +275,8 @@ func noAllocation(t *testing.T, f family.Filter) {
 	}
 }
 
-// TestNoKeys: a filter without keys answers false for single keys and batches, after it is built and after it is read.
+// TestNoKeys checks that a filter without keys answers false for single keys and batches, after it is built and after
+// it is read.
 func TestNoKeys(t *testing.T) {
 	hs := make([]filter.Hash, 100_000)
 	for i := range hs {

@@ -58,7 +58,7 @@ func observedRate(t *testing.T, f Family, s filter.Spec) {
 	}
 }
 
-// TestDefaultFPR: without a size a family has its default rate, or none.
+// TestDefaultFPR checks that without a size a family has its default rate, or none.
 func TestDefaultFPR(t *testing.T) {
 	for _, f := range All() {
 		if strings.Contains(f.Default, "%") != (f.DefaultFPR != 0) {
@@ -105,8 +105,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestSizeAsAsked: no form of a family makes a filter that is much smaller than was asked for. A size that it cannot
-// use is an error.
+// TestSizeAsAsked checks that no form of a family makes a filter that is much smaller than was asked for. A size that
+// it cannot use is an error.
 func TestSizeAsAsked(t *testing.T) {
 	for _, f := range All() {
 		for _, s := range plainSpecs(f) {

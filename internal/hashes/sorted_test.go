@@ -159,7 +159,7 @@ func wantSpilled(t *testing.T, k *Sorted, want bool) {
 	}
 }
 
-// TestRepeated: repeated keys stay in memory if the distinct ones fill at most half of the room.
+// TestRepeated checks that repeated keys stay in memory if the distinct ones fill at most half of the room.
 func TestRepeated(t *testing.T) {
 	const room = 1000
 	k := NewSorted(Config{Memory: room * hashSize, Dir: t.TempDir()})

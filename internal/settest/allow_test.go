@@ -215,7 +215,8 @@ func TestAllowCounts(t *testing.T) {
 	}
 }
 
-// TestAllowMillion: a blocklist beside the million most frequent names costs less than a bit a key at a rate of 1%.
+// TestAllowMillion checks that a blocklist beside the million most frequent names costs less than a bit a key at a rate
+// of 1%.
 func TestAllowMillion(t *testing.T) {
 	const members, allowed = 133_604, 1_000_000
 	s := allowing(t, bloomery.Config{Spec: "standard(fpr=0.01)"}, members, allowed)

@@ -361,7 +361,7 @@ func TestSecretNotShown(t *testing.T) {
 	}
 }
 
-// TestBatchLengths: slices of different lengths panic with a message that names the mistake.
+// TestBatchLengths checks that slices of different lengths panic with a message that names the mistake.
 func TestBatchLengths(t *testing.T) {
 	for _, f := range families.All() {
 		s := settest.Build(t, settest.Words(20), bloomery.Config{Spec: settest.SpecOf(f)})

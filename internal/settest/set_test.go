@@ -174,7 +174,7 @@ func TestSnapshotApart(t *testing.T) {
 	}
 }
 
-// TestNoCopy: saving, comparing and estimating a plain Set do not copy its filter.
+// TestNoCopy checks that saving, comparing and estimating a plain Set do not copy its filter.
 func TestNoCopy(t *testing.T) {
 	const size = 8 << 20
 	s := settest.Build(t, settest.Words(1000), bloomery.Config{Spec: "standard(bytes=8388608)"})

@@ -120,8 +120,8 @@ func TestEverywhere(t *testing.T) {
 	}
 }
 
-// TestOtherLogs: files whose bits per key come from another logarithm, of an earlier version or of another C library,
-// are read, written again unchanged, and grow.
+// TestOtherLogs checks that files whose bits per key come from another logarithm, of an earlier version or of another C
+// library, are read, written again unchanged, and grow.
 func TestOtherLogs(t *testing.T) {
 	f, _ := chain(t, Config{Capacity: 10}, 25)
 	for i := range f.links {

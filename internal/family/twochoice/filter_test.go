@@ -265,7 +265,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestGreedyEnds: a search without noise does not use up a number of rounds that it has no use for.
+// TestGreedyEnds checks that a search without noise does not use up a number of rounds that it has no use for.
 func TestGreedyEnds(t *testing.T) {
 	const keys = 2000
 	c := Config{K: 8, Greedy: true, Effort: filter.Effort{Passes: filter.MaxPasses}}
