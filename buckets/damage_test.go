@@ -135,7 +135,7 @@ func TestDamagedSet(t *testing.T) {
 	}
 }
 
-// TestForeign has a manifest with the size and SHA-256 of a shard of another seed.
+// TestForeign checks that a manifest with the size and SHA-256 of a shard of another seed is refused.
 func TestForeign(t *testing.T) {
 	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "standard(bits_per_key=10)", Shards: 1})
 	other, foreign := storetest.Build(t, keys, bloomery.Config{Spec: "standard(bits_per_key=10)", Shards: 1, Seed: 5})

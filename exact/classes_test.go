@@ -89,7 +89,7 @@ func sizeWith(partitions []tally, codes []code) uint64 {
 	return total
 }
 
-// ending is a context that ends after that many calls of Err.
+// ending is a context that ends after the given number of calls of Err.
 type ending struct {
 	context.Context
 	calls int

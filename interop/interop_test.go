@@ -499,7 +499,7 @@ func TestWriteCommands(t *testing.T) {
 	}
 }
 
-// links returns the number of links, as the Spec has it.
+// links returns the number of links in the Spec of s.
 func links(s *bloomery.Set) int { return int(family.Reader(s.Spec()).Uint("links")) }
 
 // TestForgedHeaders reads headers that are complete but invalid.

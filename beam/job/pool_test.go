@@ -51,7 +51,7 @@ func (m *taskManagers) end(name string) {
 	close(m.streams[name])
 }
 
-// expect waits until exactly these workers run, after so many starts.
+// expect waits until exactly the workers want run and starts workers were started.
 func (m *taskManagers) expect(t *testing.T, starts int, want ...string) {
 	t.Helper()
 	var now []string

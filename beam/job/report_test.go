@@ -232,7 +232,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestProgress runs a job of which a former one has hashed some ranges.
+// TestProgress runs a job after an earlier job has hashed some of its ranges.
 func TestProgress(t *testing.T) {
 	pattern, _ := input(t, 30_000)
 	c := config(pattern, filepath.Join(t.TempDir(), "set"), "blocked(fpr=0.01)")

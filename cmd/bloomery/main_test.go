@@ -212,7 +212,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestInterruptedSteps stops what has steps and no input.
+// TestInterruptedSteps interrupts commands that work in steps and read no input.
 func TestInterruptedSteps(t *testing.T) {
 	for _, args := range [][]string{{"plan", "--keys", "1M"}, {"demo"}, {"demo", "--json"}} {
 		ctx, cancel := context.WithCancel(t.Context())

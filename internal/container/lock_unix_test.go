@@ -150,7 +150,8 @@ func TestLockFileRemoved(t *testing.T) {
 	}
 }
 
-// TestResolve checks that all names of a file resolve to one Path, even before the file exists.
+// TestResolve checks that Resolve returns the same path for all names of a file, even before the file exists, and
+// refuses pipes, dangling links, and files with several hard links.
 func TestResolve(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -180,7 +180,7 @@ func firstZero(section []byte) (at int) {
 	return at
 }
 
-// foreignCases are of families of other systems.
+// foreignCases adds the cases of families of other systems.
 func foreignCases(f forger) {
 	g := f.with("guava", "guava-0.bloom")
 	g.bit("any bit", false, 0, 447)

@@ -95,7 +95,7 @@ func layerOf(room string) (layer int, line string) {
 	return -1, ""
 }
 
-// TestLayers reads the imports of every file, tests included, and holds them to the order of layers.
+// TestLayers reads the imports of every file, tests included, and checks them against the order of layers.
 func TestLayers(t *testing.T) {
 	atRoot(t)
 	arrows, named, used := 0, map[string]bool{}, map[string]bool{}

@@ -121,7 +121,7 @@ func parse(t testing.TB, text string) (Family, filter.Spec) {
 	return f, s
 }
 
-// start returns an empty filter for that many keys.
+// start returns an empty filter for the given number of keys.
 func start(t testing.TB, f Family, s filter.Spec, keys uint64) family.Filter {
 	t.Helper()
 	made, err := f.New(s, keys)
@@ -131,7 +131,7 @@ func start(t testing.TB, f Family, s filter.Spec, keys uint64) family.Filter {
 	return made
 }
 
-// newBuilder returns a Builder for that many keys.
+// newBuilder returns a Builder for the given number of keys.
 func newBuilder(t testing.TB, f Family, s filter.Spec, keys int) family.Builder {
 	t.Helper()
 	b, err := f.NewBuilder(s, uint64(keys))

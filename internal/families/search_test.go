@@ -136,8 +136,8 @@ func TestReoptimize(t *testing.T) {
 	}
 }
 
-// TestLater tells builders how many keys will come late, and holds the rate after them against the promise and against
-// the rate of a filter which was not told.
+// TestLater tells builders how many keys will come late, and compares the rate after them with the chosen rate and with
+// the rate of a filter that was not told.
 func TestLater(t *testing.T) {
 	const n, late = 12_000, 8_000
 	hs := filtertest.Hashes(n+late, 1)

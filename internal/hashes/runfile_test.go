@@ -28,7 +28,7 @@ func ofShard(hs []filter.Hash, s, shards int) []filter.Hash {
 	return slices.DeleteFunc(slices.Clone(hs), func(h filter.Hash) bool { return Route(h, shards) != s })
 }
 
-// runFile returns a run file with groups of that many hashes.
+// runFile returns a run file with groups of group hashes.
 func runFile(t testing.TB, h Header, group int, hs []filter.Hash) ([]byte, *Index) {
 	t.Helper()
 	var b bytes.Buffer
@@ -179,7 +179,7 @@ func mended(b []byte, h Header) []byte {
 	return append(b[:len(b)-trailerSize-length], x.tail(h)...)
 }
 
-// TestWriterErrors checks that the writer keeps returning its first error.
+// TestWriterErrors checks that NewWriter, Add or Close returns the first error of the output.
 func TestWriterErrors(t *testing.T) {
 	stop := errors.New("stop")
 	for _, after := range []int{0, 1, 2, 3} {

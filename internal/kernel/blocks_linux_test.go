@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// guarded returns size bytes behind which lies a page that cannot be read.
+// guarded returns size bytes that are followed by a page that cannot be read.
 func guarded(t *testing.T, size int) unsafe.Pointer {
 	page := syscall.Getpagesize()
 	room := (size + page - 1) / page * page

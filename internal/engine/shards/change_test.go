@@ -29,7 +29,7 @@ func sharded(tb testing.TB, spec string, shards int, keys []string) (dir string,
 	return dir, writeShards(tb, dir, bloomery.Config{Spec: spec, Seed: 7}, shards, keys)
 }
 
-// holds opens a set and asks for keys.
+// holds opens a set and checks that it contains the keys.
 func holds(tb testing.TB, dir string, keys []string) *bloomery.Set {
 	tb.Helper()
 	set, err := bloomery.Open(tb.Context(), dir)

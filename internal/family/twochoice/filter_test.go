@@ -89,7 +89,7 @@ func TestPlain(t *testing.T) {
 }
 
 // TestPublished checks a few rows of Tables 1, 2 and 3 of the paper; the lab has all of them with more trials.
-// Tolerances are 4.5 standard deviations of the mean of so many trials and the last digit printed.
+// Tolerances are 4.5 standard deviations of the mean of these trials and the last digit printed.
 func TestPublished(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
