@@ -17,7 +17,7 @@ import (
 	"github.com/bloomery/bloomery/internal/sums"
 )
 
-// files returns the files of testdata of at most most bytes. It requires at least least files.
+// files returns the files of testdata up to a size of most, in bytes. It fails the test if there are fewer than least.
 func files(t testing.TB, most, least int) (all [][]byte) {
 	paths := must(filepath.Glob("testdata/*.exact"))
 	for _, path := range paths {

@@ -40,8 +40,8 @@ func (l *list) add() {
 	l.next++
 }
 
-// change removes the given number of members, makes as many other keys members, and replaces replaced keys of the
-// universe by new ones.
+// change removes the given number of members, makes as many other keys members, and replaces some keys of the universe
+// by new ones.
 func (l *list) change(members, replaced int) {
 	gone, come := members, members
 	for _, i := range l.random.Perm(len(l.keys)) {

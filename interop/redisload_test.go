@@ -17,7 +17,7 @@ import (
 	"github.com/bloomery/bloomery/interop"
 )
 
-// chain returns a chain of three links that holds the numbers from first to last as decimal digits.
+// chain returns a chain of three links whose keys are the numbers from first to last in decimal.
 func chain(t *testing.T, first, last int) *bloomery.Set {
 	t.Helper()
 	set := must(bloomery.New(bloomery.Config{Spec: "redisbloom(capacity=200,fpr=0.01)"}))

@@ -98,7 +98,7 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// TestStolenKey has a thief sign the highest number. The publisher continues with a new key from its own last number,
+// TestStolenKey lets a thief sign the highest number. The publisher continues with a new key from its own last number,
 // and uses nothing of the forged release.
 func TestStolenKey(t *testing.T) {
 	stolen, fresh := testKey(t, "A"), testKey(t, "E")

@@ -310,7 +310,7 @@ func TestBadState(t *testing.T) {
 	s.refuses("a folder that is missing", dir, missing, ErrKeyState)
 }
 
-// TestReadOnlyKey has a read-only folder of the key, like a mounted secret. A state that never existed is a warning; a
+// TestReadOnlyKey uses a key in a read-only folder, like a mounted secret. A state that never existed is a warning; a
 // state that cannot be replaced is an error.
 func TestReadOnlyKey(t *testing.T) {
 	if runtime.GOOS == "windows" || os.Geteuid() == 0 {

@@ -51,7 +51,8 @@ func (m *taskManagers) end(name string) {
 	close(m.streams[name])
 }
 
-// expect waits until exactly the workers want run and starts workers were started.
+// expect waits until the running workers are exactly want, and until pools have started the given number of workers in
+// total.
 func (m *taskManagers) expect(t *testing.T, starts int, want ...string) {
 	t.Helper()
 	var now []string

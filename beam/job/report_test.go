@@ -73,7 +73,7 @@ func (s *jobServer) Run(context.Context, *jobpb.RunJobRequest, ...grpc.CallOptio
 	return &jobpb.RunJobResponse{}, nil
 }
 
-// TestParallelism asks an imitation of Flink for its slots.
+// TestParallelism queries an imitation of Flink for its slots.
 func TestParallelism(t *testing.T) {
 	overview := `{"slots-total":8,"slots-available":6}`
 	flink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

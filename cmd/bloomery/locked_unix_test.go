@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// TestOneState has two runs of dedup begin together with two names of one state: no row is printed by both.
+// TestOneState starts two runs of dedup at the same time with two names of one state, and checks that no row is printed
+// by both.
 func TestOneState(t *testing.T) {
 	rows := trialKeys("row", 100_000)
 	for name, names := range map[string][2]string{

@@ -267,7 +267,7 @@ func TestInterruptedConvert(t *testing.T) {
 	convert(cause, "guava", path, "bloomery")
 }
 
-// TestConvertAdvice has files that convert does not take, and what it says to do.
+// TestConvertAdvice checks the errors and hints for files that convert refuses.
 func TestConvertAdvice(t *testing.T) {
 	const guava = "\x01\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01"
 	redis := mustRead(t, "../../interop/testdata/redisbloom.bin")

@@ -367,8 +367,8 @@ func TestTrialPublishFirstKills(t *testing.T) {
 	t.Logf("%d kills, %d of them before the first release", kills, begun)
 }
 
-// TestTrialPublishRaces has several publishers work on one folder at once, while a reader reads it: every release is
-// complete, and the numbers have no gap.
+// TestTrialPublishRaces lets several publishers work on one folder at once while a reader reads it, and checks that
+// every release is complete and the numbers have no gap.
 func TestTrialPublishRaces(t *testing.T) {
 	rounds := 2
 	if *long {

@@ -163,8 +163,8 @@ func entriesOf(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestTrialRaces has eight processes add to one file and remove from it at once, while others read it: no key is lost,
-// no reader sees anything but a whole file, and nothing is left behind.
+// TestTrialRaces lets eight processes add to one file and remove from it at once while others read it. It checks that
+// no key is lost, that every reader sees a whole file, and that no other file is left.
 func TestTrialRaces(t *testing.T) {
 	rounds := 2
 	if *long {

@@ -20,7 +20,7 @@ type record struct {
 	Keys *bloomery.Set
 }
 
-// TestMarshal takes a set of each family through every encoding.
+// TestMarshal encodes and decodes a set of each family in every encoding.
 func TestMarshal(t *testing.T) {
 	keys := words("key ", 300)
 	for _, spec := range specs {

@@ -218,7 +218,7 @@ func TestLibraries(t *testing.T) {
 // serversForTests starts servers that only tests need.
 const serversForTests = "buckets/internal/reals3"
 
-// TestWorkName checks that only package shardset has the name of the folder of working files.
+// TestWorkName checks that only package shardset contains the name of the folder of working files.
 func TestWorkName(t *testing.T) {
 	atRoot(t)
 	found := 0

@@ -63,7 +63,7 @@ func TestConformance(t *testing.T) {
 	}
 	for _, f := range All() {
 		if f.Can.Has(family.CanRawKeys) {
-			continue // takes no hashes; its own package holds it to the same laws
+			continue // takes no hashes; its own package tests the same laws
 		}
 		texts := tried(f)
 		if len(texts) == 0 {

@@ -76,7 +76,7 @@ func TestDefaultFPR(t *testing.T) {
 	}
 }
 
-// TestForecastAtKeys has all families forecast the rate at the keys that they are asked for, not at their capacity.
+// TestForecastAtKeys checks that all families forecast the rate for the given number of keys, not for their capacity.
 func TestForecastAtKeys(t *testing.T) {
 	for _, name := range Taking("capacity") {
 		f, s := parse(t, name+"(capacity=1000000,fpr=0.01)")
@@ -91,7 +91,7 @@ func TestForecastAtKeys(t *testing.T) {
 	}
 }
 
-// TestCheck has Check refuse what no number of keys makes right, and nothing that some number does.
+// TestCheck checks that Check refuses a Spec only if no number of keys makes it valid.
 func TestCheck(t *testing.T) {
 	for _, f := range All() {
 		for text, want := range map[string]bool{

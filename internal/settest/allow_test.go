@@ -135,7 +135,7 @@ func TestAllowLevelRate(t *testing.T) {
 	}
 }
 
-// TestAllowForms has every way from a Set to a file and back keep the exceptions.
+// TestAllowForms checks that every way to write and read a Set keeps the exceptions.
 func TestAllowForms(t *testing.T) {
 	ctx := context.Background()
 	const n, allowed = 200_000, 100_000
@@ -226,7 +226,7 @@ func TestAllowMillion(t *testing.T) {
 	}
 }
 
-// TestAllowReadOnly has every change of a Set with exceptions refused, and the Set as before.
+// TestAllowReadOnly checks that every change of a Set with exceptions is refused and leaves the Set unchanged.
 func TestAllowReadOnly(t *testing.T) {
 	ctx, key := context.Background(), []byte("new")
 	for _, spec := range []string{

@@ -75,7 +75,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestSetComeAndGo has keys come, carry values, and go, or be refused by families that cannot.
+// TestSetComeAndGo adds keys, sets values, and removes keys. Families without support for these must refuse.
 func TestSetComeAndGo(t *testing.T) {
 	key := []byte("key")
 	set := settest.Must(bloomery.New(bloomery.Config{Spec: "rankindexed(value_bits=4)", Keys: 100}))

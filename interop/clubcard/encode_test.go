@@ -213,7 +213,7 @@ func assemble(u universe, bands []*band, columns [][]uint64, exact []uint64) []b
 	return out.Bytes()
 }
 
-// indexEntry says that a file covers a log for some time.
+// indexEntry states which times of a log a file covers.
 type indexEntry struct {
 	file string
 	clubcard.Coverage

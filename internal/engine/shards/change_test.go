@@ -142,8 +142,8 @@ func TestShardedAbandoned(t *testing.T) {
 	}
 }
 
-// TestShardedOpenDuringChange has a reader whose shards are not loaded when the set is replaced: it still reads its
-// own.
+// TestShardedOpenDuringChange checks that a reader whose shards are not loaded when the set is replaced still reads the
+// shards of the old set.
 func TestShardedOpenDuringChange(t *testing.T) {
 	old := settest.Names("old", 1000)
 	dir, _ := sharded(t, "standard(bytes=2048)", 4, old)

@@ -264,7 +264,7 @@ func TestGrowthClosesPools(t *testing.T) {
 	requireAll(t, c, hs)
 }
 
-// TestGrowthWithoutMemory has the allocation of the larger table fail. The filter must stay unchanged, and grow when
+// TestGrowthWithoutMemory makes the allocation of the larger table fail. The filter must stay unchanged, and grow when
 // the allocation succeeds.
 func TestGrowthWithoutMemory(t *testing.T) {
 	c, hs := atCapacity(t, Config{Keys: 20_000, Growth: 1}, 2000)

@@ -107,7 +107,7 @@ func TestNearMath(t *testing.T) {
 	}
 }
 
-// TestEverywhere has sums of the bits of many results, which are the same on every machine.
+// TestEverywhere checks that sums of the bits of many results are the same on every machine.
 func TestEverywhere(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	var logs, exps uint64

@@ -38,7 +38,8 @@ func show(chunks []Chunk) (lines []string) {
 	return lines
 }
 
-// TestGolden has what pyarrow 26.0.1 (FileMetaData) and DuckDB 2.0.1 (parquet_metadata) say about their files.
+// TestGolden compares our results with the metadata that pyarrow 26.0.1 (FileMetaData) and DuckDB 2.0.1
+// (parquet_metadata) print for their files.
 func TestGolden(t *testing.T) {
 	for name, want := range map[string][]string{
 		"pyarrow.parquet": {
