@@ -19,7 +19,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestFetchOnce starts many queries for one shard: it is fetched once. One of them gives up; the others go on.
+// TestFetchOnce starts many queries for one shard, and checks that it is fetched once. One query gives up; the others
+// continue.
 func TestFetchOnce(t *testing.T) {
 	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 1})
 	f := &storetest.Faulty{Store: buckets.Folder(dir)}

@@ -32,7 +32,7 @@ func files(t testing.TB, most, least int) (all [][]byte) {
 	return all
 }
 
-// TestTruncated reads every beginning of files, and files with bytes behind them. Neither is a file.
+// TestTruncated checks that every truncation of a file, and a file with more bytes after its end, is refused.
 func TestTruncated(t *testing.T) {
 	for _, data := range files(t, 3500, 12) {
 		must(FromBytes(data, WithSecret(&vectorSecret)))
@@ -92,7 +92,7 @@ func TestFlipped(t *testing.T) {
 	}
 }
 
-// header returns the file of a base with these numbers behind the seed, with right CRCs, and body.
+// header returns the file of a base with these numbers after the seed, correct CRCs, and body.
 func header(body []byte, numbers ...uint64) []byte {
 	b := append([]byte(magic), version, kindBase, byte(filter.XXH3))
 	b = binary.LittleEndian.AppendUint64(b, 7)

@@ -152,8 +152,8 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// TestUpdateSizes checks that an update takes little more than the entropy of the change, whatever the number of
-// toggled keys.
+// TestUpdateSizes checks that an update takes little more than the entropy of the change for any number of toggled
+// keys.
 func TestUpdateSizes(t *testing.T) {
 	const n = 50_000
 	d := newDaily(n, 0)

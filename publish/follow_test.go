@@ -81,7 +81,7 @@ func TestPollDelta(t *testing.T) {
 	}
 }
 
-// around returns the names of the files beside the file of a follower.
+// around returns the names of the other files in the folder of the file of a follower.
 func around(t *testing.T, f *Follower) (names []string) {
 	t.Helper()
 	all, err := os.ReadDir(filepath.Dir(f.file))

@@ -219,7 +219,7 @@ func TestSkipBadRows(t *testing.T) {
 }
 
 // TestContinueAfterBadRow checks that the state of a run that ends at a bad row knows the rows that were printed, and
-// no others. A second run behind that row prints the rest.
+// no others. A second run from the row after the bad one prints the rest.
 func TestContinueAfterBadRow(t *testing.T) {
 	runs := filtertest.Third(t, *long)
 	for _, flags := range [][]string{nil, {"--ttl", "24h", "--keys", "300k"}} {
@@ -293,7 +293,8 @@ func TestBadRowWritesNothing(t *testing.T) {
 	}
 }
 
-// TestBehindGzip checks that other bytes behind gzip data are named as that, after the rows of the data were answered.
+// TestBehindGzip checks that the error for other bytes after gzip data says so, after the rows of the data were
+// answered.
 func TestBehindGzip(t *testing.T) {
 	rows := keyList(0, 10)
 	for behind, want := range map[string]int{"garbage\n": exitError, "\x00\x00x": exitError, "\x00\x00": exitOK} {

@@ -139,7 +139,7 @@ var domainFiles = sync.OnceValue(func() map[string][]byte {
 	return files
 })
 
-// TestScripts runs testdata/script. $SITE is the address of a server that has nothing.
+// TestScripts runs testdata/script. $SITE is the address of a server without files.
 func TestScripts(t *testing.T) {
 	site := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(site.Close)
@@ -197,7 +197,7 @@ func TestParseCount(t *testing.T) {
 	}
 }
 
-// TestInterrupted stops a build before it starts: nothing may be left behind.
+// TestInterrupted stops a build before it starts, and checks that no file is left.
 func TestInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	keys := dir + "/keys"
@@ -291,7 +291,7 @@ func TestConvertAdvice(t *testing.T) {
 	}
 }
 
-// TestSecondSignal interrupts a process that cannot end by itself, since nobody takes its output.
+// TestSecondSignal interrupts a process that cannot end by itself, since no process reads its output.
 func TestSecondSignal(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no interrupt that one process can send another")
@@ -357,7 +357,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// TestFullOutput writes to a full disk whatever goes to standard output, help included.
+// TestFullOutput writes standard output, including help, to a full disk.
 func TestFullOutput(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	mustRun(t, "a\n", "build", "-o", path, "--family", "rankindexed")

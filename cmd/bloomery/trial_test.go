@@ -73,7 +73,7 @@ func victims(t *testing.T, dir, secret string) (all []victim) {
 }
 
 // damage returns a damaged copy of a file, and what was done to it. mended reports that the checksum of the header is
-// right, so that the header may say something else than before.
+// right, so that the header may differ from before.
 func damage(r *rand.Rand, file, other []byte) (what string, bad []byte, mended bool) {
 	bad = bytes.Clone(file)
 	switch r.IntN(7) {

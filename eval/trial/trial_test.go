@@ -182,7 +182,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestNotRun checks that a machine without a tool skips the systems that need it, says so, and goes on with the others.
+// TestNotRun checks that a machine without a tool skips the systems that need it, says so, and continues with the
+// others.
 func TestNotRun(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("JAVA_HOME", "")

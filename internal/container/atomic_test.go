@@ -19,7 +19,7 @@ func half(text string, err error) func(io.Writer) error {
 	}
 }
 
-// TestWriteAtomic fails in the middle of a file: the old one stays, and nothing is left beside it.
+// TestWriteAtomic fails in the middle of a file, and checks that the old file stays and no other file is left.
 func TestWriteAtomic(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")

@@ -9,7 +9,7 @@ import (
 )
 
 // fields are the places in bucket 0 of a rankindexed filter: the first bits of the higher index, of the pointer and of
-// the cells, and the first bit behind the cells.
+// the cells, and the first bit after the cells.
 type fields struct{ higher, pointer, cells, end int }
 
 func fieldsOf(chains, cells, pool, width int) fields {

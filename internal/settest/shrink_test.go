@@ -97,7 +97,7 @@ func TestShrinkSharded(t *testing.T) {
 	}
 }
 
-// TestShrinkCounts checks that counts are not lost in silence if the new list has each key once.
+// TestShrinkCounts checks that counts are not lost without an error if the new list has each key once.
 func TestShrinkCounts(t *testing.T) {
 	keys := settest.Words(10_000)
 	log := func(times int) iter.Seq[string] {

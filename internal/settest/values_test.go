@@ -327,7 +327,7 @@ func TestAskValuesMissing(t *testing.T) {
 }
 
 // TestValuesWithoutNumber checks that a filter with values is chosen before its keys are counted. What depends on their
-// number is refused, with the field that mends it.
+// number is refused, with the field to set.
 func TestValuesWithoutNumber(t *testing.T) {
 	for _, n := range []plan.Needs{{ValueBits: 8, Add: true}, {ValueBits: 8, Later: 100},
 		{ValueBits: 8, Bytes: 8000}, {ValueBits: 8, BitsPerKey: 40}} {

@@ -279,8 +279,8 @@ func atOperation(at int, f func()) func() {
 	}
 }
 
-// TestFinishInFinish stops a Finish before every single operation, lets another plan begin and finish, and goes on: the
-// later set is complete and stays. In a folder the lock does that: see TestFinishWaits.
+// TestFinishInFinish stops a Finish before every single operation, lets another plan begin and finish, and continues:
+// the later set is complete and stays. In a folder the lock does that: see TestFinishWaits.
 func TestFinishInFinish(t *testing.T) {
 	for _, old := range []bool{false, true} {
 		start := memoryOf()

@@ -88,7 +88,7 @@ func TestPlanSpec(t *testing.T) {
 	}
 }
 
-// TestPlanIDConcurrent checks that the race detector sees a plan that goroutines share before anybody asked for its ID.
+// TestPlanIDConcurrent checks that the race detector sees a plan that goroutines share before the first call of ID.
 func TestPlanIDConcurrent(t *testing.T) {
 	want, text := planText(t)
 	p, err := steps.ParsePlan([]byte(text), nil)

@@ -516,7 +516,8 @@ func (s steps) Err() error {
 	return nil
 }
 
-// TestShardedFailingSteps lets each step of Replace fail in turn: the old set stays, whole, and nothing is left behind.
+// TestShardedFailingSteps makes each step of Replace fail in turn, and checks that the old set stays complete and no
+// other file is left.
 func TestShardedFailingSteps(t *testing.T) {
 	old, more := settest.Names("old", 500), settest.Names("more", 50)
 	dir, m := sharded(t, "standard(bytes=2048)", 4, old)

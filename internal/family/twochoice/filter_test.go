@@ -199,7 +199,7 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// TestFrom goes on from a filter, with the same keys and with changed ones.
+// TestFrom continues a search from a filter, with the same keys and with changed ones.
 func TestFrom(t *testing.T) {
 	hs := filtertest.Hashes(3000, 8)
 	f := build(t, Config{Shards: 3, Effort: filter.Effort{Passes: 40}}, hs[:2700])
