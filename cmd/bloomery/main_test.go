@@ -224,8 +224,7 @@ func TestInterruptedSteps(t *testing.T) {
 	}
 }
 
-// TestInterruptedConvert stops a conversion before it starts, and one that waits for a pipe: nothing may be left
-// behind.
+// TestInterruptedConvert stops a conversion before it starts, and one that waits for a pipe. No file may be left.
 func TestInterruptedConvert(t *testing.T) {
 	dir := t.TempDir()
 	source := filepath.Join(dir, "keys.guava")

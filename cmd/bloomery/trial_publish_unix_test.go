@@ -327,8 +327,8 @@ func TestTrialPublishKills(t *testing.T) {
 	}
 }
 
-// TestTrialPublishFirstKills kills publishers before and after the first release of a folder. The next one goes on with
-// the number after the last that was signed.
+// TestTrialPublishFirstKills kills publishers before and after the first release of a folder. The next one continues
+// with the number after the last that was signed.
 func TestTrialPublishFirstKills(t *testing.T) {
 	wantKills := 4
 	if *long {

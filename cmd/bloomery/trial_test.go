@@ -121,7 +121,8 @@ func mend(file []byte) []byte {
 }
 
 // TestTrialDamage runs the commands on damaged files of every family: exit code 2, or the answers of the whole file;
-// never a crash or a large allocation. A file with a mended header may be a right file with other answers.
+// never a crash or a large allocation. A file with a corrected checksum of the header may be a valid file with other
+// answers.
 func TestTrialDamage(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestStartFails checks that errors name the servers, and have the log of a server that ends.
+// TestStartFails checks that errors name the servers, and contain the log of a server that ends.
 func TestStartFails(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the imitation of moto is a shell script")

@@ -302,7 +302,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// TestProgram checks that the error about a program that fails has what it printed.
+// TestProgram checks that the error about a program that fails contains its output.
 func TestProgram(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

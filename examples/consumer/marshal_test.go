@@ -75,7 +75,7 @@ type source struct {
 	io.WriterTo
 }
 
-// TestReadTwo reads two sets from one stream: each stops at its end.
+// TestReadTwo reads two sets from one stream, and checks that each read stops at the end of its set.
 func TestReadTwo(t *testing.T) {
 	a := built(t, words("a ", 100), bloomery.Config{})
 	b := built(t, words("b ", 200), bloomery.Config{Spec: "fuse(width=8)"})

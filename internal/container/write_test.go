@@ -99,7 +99,7 @@ func TestWriteRate(t *testing.T) {
 	}
 }
 
-// TestIntact changes the source of a file while it is written: nothing of the new file remains.
+// TestIntact changes the source of a file while the file is written, and checks that nothing of the new file remains.
 func TestIntact(t *testing.T) {
 	f, err := standard.New(standard.Config{Bits: 1000, K: 1})
 	if err != nil {

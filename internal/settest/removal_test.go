@@ -221,8 +221,8 @@ func TestRemovalClosed(t *testing.T) {
 	}
 }
 
-// TestHalfStrangers checks that a list with half of its keys in the Set does not count as the wrong list. By force any
-// list is removed.
+// TestHalfStrangers checks that a list with half of its keys in the Set does not count as the wrong list. With force,
+// any list is removed.
 func TestHalfStrangers(t *testing.T) {
 	keys := keysOf(0, 0, 1000)
 	s := settest.Build(t, keys, bloomery.Config{Spec: "rankindexed(fpr=1e-6)"})

@@ -158,7 +158,8 @@ func TestFolderPatterns(t *testing.T) {
 	}
 }
 
-// TestErrors checks that errors of keys name the object and the line in the whole of it, and changed inputs are errors.
+// TestErrors checks that errors of keys name the object and the line number in the object, and changed inputs are
+// errors.
 func TestErrors(t *testing.T) {
 	_, text := lines("key", 2000)
 	in := memoryOf("long", text+strings.Repeat("k", 100)+"\nb\n", "nul", text+"a\x00b\n", "changed", text)

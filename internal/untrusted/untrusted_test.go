@@ -83,7 +83,7 @@ func TestNotRegular(t *testing.T) {
 	_ = f.Close()
 }
 
-// TestContext checks that a stream without end is left when the context ends.
+// TestContext checks that reading of an endless stream stops when the context ends.
 func TestContext(t *testing.T) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("enough"))
 	defer cancel()

@@ -191,7 +191,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestKeys checks the file of keys: all present keys are distinct, the sample is of them, and no absent key is.
+// TestKeys checks the file of keys: all present keys are distinct, the sample contains only present keys, and no absent
+// key is among them.
 func TestKeys(t *testing.T) {
 	at := layoutOf(5000, 3000, 4000)
 	dir := t.TempDir()

@@ -248,7 +248,7 @@ func TestShardedPut(t *testing.T) {
 	}
 }
 
-// TestShardedFull adds more keys than fit: an error that names the shard, and the folder stays.
+// TestShardedFull adds more keys than fit, and checks that the error names the shard and the folder is unchanged.
 func TestShardedFull(t *testing.T) {
 	keys := settest.Names("key", 100)
 	dir, m := sharded(t, "rankindexed(capacity=40,fpr=0.01)", 4, keys)
@@ -554,7 +554,8 @@ func TestShardedFailingSteps(t *testing.T) {
 	}
 }
 
-// TestShardedRetry opens a set while its manifest names a shard that is gone: an error unless the manifest changes.
+// TestShardedRetry opens a set while its manifest names a missing shard, and checks for an error unless the manifest
+// changes.
 func TestShardedRetry(t *testing.T) {
 	keys := settest.Names("key", 100)
 	dir, m := sharded(t, "standard(bytes=2048)", 4, keys)

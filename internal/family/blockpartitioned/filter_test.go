@@ -211,8 +211,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestForecast checks forecasts, and the geometries that they choose, against plain searches: a third of the grid in a
-// run.
+// TestForecast checks forecasts, and the geometries that they choose, against plain searches. A run tests a third of
+// the grid.
 func TestForecast(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -286,8 +286,7 @@ func TestGrowthEnds(t *testing.T) {
 	}
 }
 
-// TestMemory checks that a builder with a memory limit does not hold the keys when it adds them, and makes the same
-// chain.
+// TestMemory checks that a builder with a memory limit does not keep the keys in memory, and makes the same chain.
 func TestMemory(t *testing.T) {
 	const n = 400_000
 	build := func(limit int64) (f family.Filter, allocated uint64) {
