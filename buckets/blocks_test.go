@@ -115,7 +115,7 @@ func TestBlocksRefused(t *testing.T) {
 	}
 }
 
-// TestBlocksVerified damages blocks on their way: before Verify nobody can see that. After Verify, an answer is right
+// TestBlocksVerified damages blocks on their way: before Verify no error reports this. After Verify, an answer is right
 // or an error, even for blocks that were in the cache. Verify returns an error for damage that it finds.
 func TestBlocksVerified(t *testing.T) {
 	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 4})
@@ -158,7 +158,7 @@ func TestBlocksVerified(t *testing.T) {
 	}
 }
 
-// TestBlocksClosed: after Close a block in the cache gives no answer, and Err says why.
+// TestBlocksClosed checks that after Close a block in the cache gives no answer, and Err says why.
 func TestBlocksClosed(t *testing.T) {
 	dir, _ := storetest.Build(t, 1000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 2})
 	for name, o := range map[string]buckets.Options{"blocks": {Blocks: true}, "shards": {}} {

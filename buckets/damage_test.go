@@ -135,7 +135,7 @@ func TestDamagedSet(t *testing.T) {
 	}
 }
 
-// TestForeign has a manifest with the size and SHA-256 of a shard of another seed.
+// TestForeign checks that a manifest with the size and SHA-256 of a shard of another seed is refused.
 func TestForeign(t *testing.T) {
 	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "standard(bits_per_key=10)", Shards: 1})
 	other, foreign := storetest.Build(t, keys, bloomery.Config{Spec: "standard(bits_per_key=10)", Shards: 1, Seed: 5})
@@ -161,7 +161,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestReplacedShard replaces a shard after Open by one with the same size: it is never read.
+// TestReplacedShard replaces a shard after Open by one with the same size, and checks that the new shard is never read.
 func TestReplacedShard(t *testing.T) {
 	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 4})
 	s := openSet(t, buckets.Folder(dir), buckets.Options{})

@@ -19,7 +19,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestFetchOnce starts many queries for one shard: it is fetched once. One of them gives up; the others go on.
+// TestFetchOnce starts many queries for one shard, and checks that it is fetched once. One query gives up; the others
+// continue.
 func TestFetchOnce(t *testing.T) {
 	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 1})
 	f := &storetest.Faulty{Store: buckets.Folder(dir)}
@@ -150,8 +151,8 @@ func TestDownload(t *testing.T) {
 	}
 }
 
-// TestDownloadLock: Download refuses a folder that a build has locked, and has the lock while it fetches. It removes
-// what a killed writer has left.
+// TestDownloadLock checks that Download refuses a folder that a build has locked, and has the lock while it fetches. It
+// removes what a killed writer has left.
 func TestDownloadLock(t *testing.T) {
 	t.Parallel()
 	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 4})

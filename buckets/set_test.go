@@ -102,8 +102,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestMapped has shards that are large enough to be mapped, and room for two of four: none is unmapped while it is
-// read.
+// TestMapped queries four shards that are large enough to be mapped, with room for two. It checks that no shard is
+// unmapped while it is read.
 func TestMapped(t *testing.T) {
 	const n = 3_800_000
 	dir, local := storetest.Build(t, n, bloomery.Config{Spec: "blocked(bits_per_key=10)", Shards: 4})

@@ -39,7 +39,8 @@
 //     manifest; these plans cannot finish any more. A step that is still running then does not change the finished set.
 //     It may leave working files, which the next Finish removes.
 //   - In a Store without a lock, Save of another plan, or a change of the set, must not run at the same time as Finish.
-//     In a Store with WriteIf, Finish then fails, or finds that a shard is missing.
+//     If one of them runs at the same time and the Store has WriteIf, Finish returns an error, for example that a shard
+//     is missing.
 //   - No secret is written. Every Range and Build needs it again: see Options.Secret.
 //
 // # Values

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAddAfterBuild: a Builder that was built or closed refuses keys, since no set will contain them.
+// TestAddAfterBuild checks that a Builder that was built or closed refuses keys, since no set will contain them.
 func TestAddAfterBuild(t *testing.T) {
 	for how, end := range map[string]func(b *Builder) error{
 		"Build": func(b *Builder) error { _, err := b.Build(t.Context()); return err },

@@ -100,7 +100,8 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// TestPartitionsApart has the same keys in several partitions, and names and keys that are alike when joined.
+// TestPartitionsApart builds a set with the same keys in several partitions, and with names and keys that are equal
+// when concatenated.
 func TestPartitionsApart(t *testing.T) {
 	all := func(yield func(_, _ []byte, member bool) bool) {
 		for _, p := range []string{"", "a", "ab", "b"} {

@@ -89,7 +89,7 @@ func sizeWith(partitions []tally, codes []code) uint64 {
 	return total
 }
 
-// ending is a context that ends after that many calls of Err.
+// ending is a context that ends after the given number of calls of Err.
 type ending struct {
 	context.Context
 	calls int
@@ -134,7 +134,7 @@ func TestChooseCancelled(t *testing.T) {
 	t.Error("it does not end")
 }
 
-// TestChoiceCancelled ends the context of a build during the choice of classes: no file is left.
+// TestChoiceCancelled ends the context of a build during the choice of classes, and checks that no file is left.
 func TestChoiceCancelled(t *testing.T) {
 	universe := func(yield func(partition, key []byte) bool) {
 		for i := range 50_000 {

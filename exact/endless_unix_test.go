@@ -31,7 +31,8 @@ func (e *endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestEndless: what does not begin like an exact set is not read further, and devices and pipes are errors at once.
+// TestEndless checks that what does not begin like an exact set is not read further, and devices and pipes are errors
+// at once.
 func TestEndless(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -12,7 +12,7 @@ import (
 // numbers is a list of keys of a type of its own.
 type numbers func(yield func(string) bool)
 
-// TestKeys: all forms of a list give the same set, and an error ends the build.
+// TestKeys checks that all forms of a list give the same set, and an error ends the build.
 func TestKeys(t *testing.T) {
 	var texts []string
 	var keys [][]byte

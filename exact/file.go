@@ -62,9 +62,9 @@ func open(ctx context.Context, path string, o options) (*Set, error) {
 	return s, nil
 }
 
-// Read reads a set from r up to its end. On a 32-bit platform it reads at most 512 MiB. If r does not begin like an
-// exact set, it reads at most 8 bytes. Peak memory: at most three times the bytes received. The error wraps the error
-// of r, filter.ErrTooLarge or an error of FromBytes.
+// Read reads r until io.EOF and returns the set in it. On a 32-bit platform it reads at most 512 MiB. If r does not
+// begin like an exact set, it reads at most 8 bytes. Peak memory: at most three times the bytes received. The error
+// wraps the error of r, filter.ErrTooLarge or an error of FromBytes.
 func Read(r io.Reader, o ...Option) (*Set, error) {
 	all := optionsOf(0, o)
 	data, err := untrusted.Read(context.Background(), r, limit(readLimit(all.MaxBytes)))

@@ -17,7 +17,7 @@ import (
 	"github.com/bloomery/bloomery/internal/sums"
 )
 
-// files returns the files of testdata of up to most bytes, at least that many.
+// files returns the files of testdata up to a size of most, in bytes. It fails the test if there are fewer than least.
 func files(t testing.TB, most, least int) (all [][]byte) {
 	paths := must(filepath.Glob("testdata/*.exact"))
 	for _, path := range paths {
@@ -32,7 +32,7 @@ func files(t testing.TB, most, least int) (all [][]byte) {
 	return all
 }
 
-// TestTruncated reads every beginning of files, and files with bytes behind them. Neither is a file.
+// TestTruncated checks that every truncation of a file, and a file with more bytes after its end, is refused.
 func TestTruncated(t *testing.T) {
 	for _, data := range files(t, 3500, 12) {
 		must(FromBytes(data, WithSecret(&vectorSecret)))
@@ -50,7 +50,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestTrailer: a trailer is for one length, one number of updates and one last record.
+// TestTrailer checks that a trailer is for one length, one number of updates and one last record.
 func TestTrailer(t *testing.T) {
 	_, s := chain(t)
 	data := bytesOf(t, s)
@@ -92,7 +92,7 @@ func TestFlipped(t *testing.T) {
 	}
 }
 
-// header returns the file of a base with these numbers behind the seed, with right CRCs, and body.
+// header returns the file of a base with these numbers after the seed, correct CRCs, and body.
 func header(body []byte, numbers ...uint64) []byte {
 	b := append([]byte(magic), version, kindBase, byte(filter.XXH3))
 	b = binary.LittleEndian.AppendUint64(b, 7)

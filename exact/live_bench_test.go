@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkLive measures queries through a Live, beside the same queries of its Set.
+// BenchmarkLive compares queries of a Live with the same queries of its Set.
 func BenchmarkLive(b *testing.B) {
 	l := newList(11, 1000, 100)
 	s := l.build(b, false)

@@ -14,7 +14,8 @@ import (
 	"github.com/bloomery/bloomery/internal/live"
 )
 
-// TestLive: a Live has each new file, keeps the last good one beside a damaged or missing one, and reports errors.
+// TestLive checks that a Live loads each new file, keeps the last good one if a new one is damaged or missing, and
+// reports errors.
 func TestLive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.exact")
 	if _, err := OpenLive(t.Context(), path); !errors.Is(err, os.ErrNotExist) {

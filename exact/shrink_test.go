@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/internal/drift"
 )
 
-// TestUpdateShrunk: an update from a list that was cut is refused, unless Config.Shrink allows it.
+// TestUpdateShrunk checks that an update from a list that was cut is refused, unless Config.Shrink allows it.
 func TestUpdateShrunk(t *testing.T) {
 	for _, partitioned := range []bool{false, true} {
 		l := newList(28, 1000, 100)
@@ -85,7 +85,7 @@ func TestUpdateShrunk(t *testing.T) {
 	}
 }
 
-// TestConfigRefused: numbers out of range are errors before a key is added.
+// TestConfigRefused checks that numbers out of range are errors before a key is added.
 func TestConfigRefused(t *testing.T) {
 	for _, c := range []Config{
 		{Shrink: -.1}, {Shrink: 1.1}, {Shrink: math.NaN()}, {Memory: -1}, {Workers: -1},

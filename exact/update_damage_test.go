@@ -33,8 +33,8 @@ func chain(t *testing.T) (*list, *Set) {
 	return l, s
 }
 
-// TestUpdateDamage: every flipped byte and every truncation of the updates is an error, and so are updates in another
-// order, twice, or of another set, with or without a trailer that fits.
+// TestUpdateDamage checks that every flipped byte and every truncation of the updates is an error, and so are updates
+// in another order, twice, or of another set, with or without a trailer that fits.
 func TestUpdateDamage(t *testing.T) {
 	_, s := chain(t)
 	data := bytesOf(t, s)
@@ -88,7 +88,8 @@ func recordsOf(t *testing.T, s *Set) []byte {
 	return b
 }
 
-// TestUpdateHostile: an update by positions with right checksums and wrong content is an error, and takes no memory.
+// TestUpdateHostile checks that an update by positions with right checksums and wrong content is an error, and takes no
+// memory.
 func TestUpdateHostile(t *testing.T) {
 	base := recordsOf(t, newList(9, 100, 10).build(t, false))
 	for what, c := range map[string]struct {
@@ -118,7 +119,7 @@ func TestUpdateHostile(t *testing.T) {
 	}
 }
 
-// TestPositions: positions are read as they were written, for all widths.
+// TestPositions checks that positions are read as they were written, for all widths.
 func TestPositions(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for width := uint(1); width <= 64; width++ {
@@ -151,7 +152,8 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// TestUpdateSizes: an update takes little more than the entropy of the change, whatever the number of toggled keys.
+// TestUpdateSizes checks that an update takes little more than the entropy of the change for any number of toggled
+// keys.
 func TestUpdateSizes(t *testing.T) {
 	const n = 50_000
 	d := newDaily(n, 0)

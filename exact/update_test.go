@@ -40,7 +40,8 @@ func (l *list) add() {
 	l.next++
 }
 
-// change toggles that many members and as many other keys, and replaces keys of the universe by new ones.
+// change removes the given number of members, makes as many other keys members, and replaces some keys of the universe
+// by new ones.
 func (l *list) change(members, replaced int) {
 	gone, come := members, members
 	for _, i := range l.random.Perm(len(l.keys)) {
@@ -201,7 +202,7 @@ func TestUpdateChain(t *testing.T) {
 	}
 }
 
-// TestUpdateCounts: if only the counts change, so does the record.
+// TestUpdateCounts checks that if only the counts change, so does the record.
 func TestUpdateCounts(t *testing.T) {
 	l := newList(2, 1000, 100)
 	s := l.build(t, false)

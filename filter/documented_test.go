@@ -19,7 +19,7 @@ func documentedKey(n int) []byte {
 	return key
 }
 
-// TestDocumentedHashes holds the vectors of docs/format/hashes.md to the hash functions.
+// TestDocumentedHashes compares the vectors of docs/format/hashes.md with the hash functions.
 func TestDocumentedHashes(t *testing.T) {
 	text, err := os.ReadFile("../docs/format/hashes.md")
 	if err != nil {

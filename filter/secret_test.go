@@ -107,7 +107,7 @@ func TestHasherPrints(t *testing.T) {
 	}
 }
 
-// TestMask: the masks of two secrets differ, so that their XOR does not give the XOR of the secrets.
+// TestMask checks that the masks of two secrets differ, so that their XOR does not give the XOR of the secrets.
 func TestMask(t *testing.T) {
 	other := testSecret
 	other[0]++
@@ -124,7 +124,7 @@ func TestMask(t *testing.T) {
 	}
 }
 
-// TestSecretShown: a Secret shows itself as REDACTED wherever methods are called.
+// TestSecretShown checks that a Secret shows itself as REDACTED wherever methods are called.
 func TestSecretShown(t *testing.T) {
 	s := testSecret
 	for what, v := range map[string]any{

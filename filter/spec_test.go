@@ -17,7 +17,7 @@ func parsed(t *testing.T, text string) Spec {
 	return s
 }
 
-// TestSpecPrints: a Spec prints in its canonical form, alone and in other values.
+// TestSpecPrints checks that a Spec prints in its canonical form, alone and in other values.
 func TestSpecPrints(t *testing.T) {
 	s := parsed(t, "standard").With("m", 100).With("k", 7)
 	const want = "standard(k=7,m=100)"
@@ -34,7 +34,8 @@ func TestSpecPrints(t *testing.T) {
 	}
 }
 
-// TestSpecText: a Spec comes back from text and from JSON, as a value and as a key of a map, the zero Spec included.
+// TestSpecText checks that a Spec comes back from text and from JSON, as a value and as a key of a map, the zero Spec
+// included.
 func TestSpecText(t *testing.T) {
 	type record struct {
 		Spec Spec

@@ -65,7 +65,7 @@ func newVectors(t *testing.T) (v vectors) {
 	return v
 }
 
-// TestVectors holds testdata/hashes.json, which readers in other languages test their hash functions against.
+// TestVectors checks testdata/hashes.json, with which readers in other languages test their hash functions.
 func TestVectors(t *testing.T) {
 	const path = "testdata/hashes.json"
 	want, err := json.MarshalIndent(newVectors(t), "", " ")

@@ -61,7 +61,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestColumnsNoLength: the length is that of the header at the offset.
+// TestColumnsNoLength checks that the length is that of the header at the offset.
 func TestColumnsNoLength(t *testing.T) {
 	b := whole(t, "pyarrow.parquet")
 	want := must(interop.Columns(bytes.NewReader(b), int64(len(b))))
@@ -84,7 +84,7 @@ func TestColumnsNoLength(t *testing.T) {
 	}
 }
 
-// TestColumnsRefuse: what is no whole Parquet file.
+// TestColumnsRefuse checks that input that is not a whole Parquet file is refused.
 func TestColumnsRefuse(t *testing.T) {
 	for name, c := range map[string]struct {
 		file string
@@ -102,7 +102,8 @@ func TestColumnsRefuse(t *testing.T) {
 	}
 }
 
-// TestDetectCutOff: a file that begins with a valid header and is too short is named, with the place where it ends.
+// TestDetectCutOff checks that a file that begins with a valid header and is too short is named, with the place where
+// it ends.
 func TestDetectCutOff(t *testing.T) {
 	for _, g := range golden {
 		b := file(t, g.name)

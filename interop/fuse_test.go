@@ -103,7 +103,7 @@ func TestXorFilter(t *testing.T) {
 	}
 }
 
-// TestXorFilterBuilt: the Go library reads what we build.
+// TestXorFilterBuilt checks that the Go library reads what we build.
 func TestXorFilterBuilt(t *testing.T) {
 	none := must(bloomery.Build(t.Context(), slices.Values[[]uint64](nil),
 		bloomery.Config{Spec: "fuse(width=32)", Hash: filter.Uint64}))
@@ -138,7 +138,7 @@ func TestXorFilterBuilt(t *testing.T) {
 	}
 }
 
-// TestFuseRefuses: numbers of slots that contradict each other, and JSON.
+// TestFuseRefuses checks that JSON, and numbers of slots that contradict each other, are refused.
 func TestFuseRefuses(t *testing.T) {
 	for _, f := range []interop.Format{interop.FastFilter8, interop.Xorf8} {
 		b := file(t, string(f))

@@ -155,8 +155,8 @@ func TestEveryTruncation(t *testing.T) {
 	}
 }
 
-// TestEveryFlippedBit: a damaged file is refused, or read, asked and written back unchanged. These formats have no
-// checksums.
+// TestEveryFlippedBit checks that a damaged file is refused, or read, asked and written back unchanged. These formats
+// have no checksums.
 func TestEveryFlippedBit(t *testing.T) {
 	for _, g := range golden {
 		b := file(t, g.name)
@@ -187,7 +187,7 @@ func same(t *testing.T, b []byte, f interop.Format) *bloomery.Set {
 	return set
 }
 
-// TestAllocationBomb: headers that promise more than follows cost little memory.
+// TestAllocationBomb checks that headers that promise more than follows cost little memory.
 func TestAllocationBomb(t *testing.T) {
 	for f, head := range map[interop.Format]string{
 		interop.Parquet:       "\x15\xc0\xff\xff\xff\x0f\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x00",
@@ -297,7 +297,7 @@ func TestWriteRefuses(t *testing.T) {
 	}
 }
 
-// TestReadOptions: Read takes the options of bloomery.Read.
+// TestReadOptions checks that Read takes the options of bloomery.Read.
 func TestReadOptions(t *testing.T) {
 	b := file(t, "parquet")
 	set, err := interop.Read(bytes.NewReader(b), interop.Parquet, 1<<20, bloomery.WithConcurrent())
@@ -330,7 +330,7 @@ func TestReadOptions(t *testing.T) {
 	}
 }
 
-// TestLimit: Read reads at most the limit, or the first part of a header, at most 24 bytes.
+// TestLimit checks that Read reads at most the limit, or the first part of a header, at most 24 bytes.
 func TestLimit(t *testing.T) {
 	for _, g := range golden {
 		b := file(t, g.name)
@@ -347,7 +347,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestDetectShort: a file too short for any filter is of no format, and the error says so.
+// TestDetectShort checks that a file too short for any filter has no format, and that the error says so.
 func TestDetectShort(t *testing.T) {
 	const smallest = "\x01\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01"
 	if f, err := interop.Detect(strings.NewReader(smallest), int64(len(smallest))); f != interop.Guava || err != nil {
@@ -374,14 +374,14 @@ var errBroken = errors.New("broken disk")
 
 func (brokenDisk) ReadAt([]byte, int64) (int, error) { return 0, errBroken }
 
-// TestDetectBroken: an error of the reader is not taken for another format.
+// TestDetectBroken checks that an error of the reader is not taken for another format.
 func TestDetectBroken(t *testing.T) {
 	if _, err := interop.Detect(brokenDisk{}, 1000); !errors.Is(err, errBroken) || errors.Is(err, interop.ErrFormat) {
 		t.Error(err)
 	}
 }
 
-// TestNoFilter: a Set without a filter cannot be written.
+// TestNoFilter checks that a Set without a filter cannot be written.
 func TestNoFilter(t *testing.T) {
 	var s bloomery.Set
 	closed := readGolden(t, "guava-64", interop.Guava)
@@ -404,7 +404,7 @@ func TestNoFilter(t *testing.T) {
 	}
 }
 
-// TestEstimate: bits that no probe reads do not count as keys.
+// TestEstimate checks that bits that no probe reads do not count as keys.
 func TestEstimate(t *testing.T) {
 	b := word(70) + word(1) + word(192) + word(1<<35-1) + word(^uint64(63)) + word(^uint64(0))
 	set := must(interop.Read(strings.NewReader(b), interop.BitsAndBlooms, 1000))
@@ -499,7 +499,7 @@ func TestWriteCommands(t *testing.T) {
 	}
 }
 
-// links returns the number of links, as the Spec has it.
+// links returns the number of links in the Spec of s.
 func links(s *bloomery.Set) int { return int(family.Reader(s.Spec()).Uint("links")) }
 
 // TestForgedHeaders reads headers that are complete but invalid.
@@ -561,7 +561,7 @@ func readGolden(t *testing.T, name string, f interop.Format) *bloomery.Set {
 	return set
 }
 
-// FuzzRead: any bytes are refused, or a filter that is written the same again.
+// FuzzRead checks that any bytes are refused, or a filter that is written the same again.
 func FuzzRead(f *testing.F) {
 	if len(golden) == 0 {
 		f.Fatal("no seeds")
@@ -615,7 +615,7 @@ func TestWriteChanged(t *testing.T) {
 	}
 }
 
-// TestRedisBloomRate: the error rate of BF.RESERVE is in the file, and becomes the chosen rate.
+// TestRedisBloomRate checks that the error rate of BF.RESERVE is in the file, and becomes the chosen rate.
 func TestRedisBloomRate(t *testing.T) {
 	for _, spec := range []string{"redisbloom(capacity=50,fpr=0.003)", "redisbloom(expansion=0,fpr=0.003)"} {
 		set := must(bloomery.Build(t.Context(), slices.Values([]string{"a", "b"}), bloomery.Config{Spec: spec}))

@@ -16,7 +16,7 @@ type gobbed []byte
 
 func (e gobbed) GobEncode() ([]byte, error) { return e, nil }
 
-// TestOthers: files that are taken for filters are named for what they are, with what to do.
+// TestOthers checks that files that are taken for filters are named for what they are, with what to do.
 func TestOthers(t *testing.T) {
 	gobOf := func(v any) string {
 		var b bytes.Buffer

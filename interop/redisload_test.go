@@ -17,7 +17,7 @@ import (
 	"github.com/bloomery/bloomery/interop"
 )
 
-// chain returns a chain of three links that holds the numbers from first to last as decimal digits.
+// chain returns a chain of three links whose keys are the numbers from first to last in decimal.
 func chain(t *testing.T, first, last int) *bloomery.Set {
 	t.Helper()
 	set := must(bloomery.New(bloomery.Config{Spec: "redisbloom(capacity=200,fpr=0.01)"}))
@@ -63,8 +63,8 @@ func TestLoadRedis(t *testing.T) {
 	}
 }
 
-// TestLoadRedisRefuses: a key that exists is not deleted, a RENAME that fails leaves the old filter, and a filter of
-// another system sends nothing.
+// TestLoadRedisRefuses checks that a key that exists is not deleted, a RENAME that fails leaves the old filter, and a
+// filter of another system sends nothing.
 func TestLoadRedisRefuses(t *testing.T) {
 	old, fresh := chain(t, 1, 900), chain(t, 951, 1900)
 	s, c := start(t)

@@ -141,7 +141,8 @@ func TestFollowExactDamaged(t *testing.T) {
 	holds(t, f, good)
 }
 
-// TestFollowExact: a Live has each new release. Follow refuses exact sets, and FollowExact refuses filters.
+// TestFollowExact checks that a Live loads each new release. Follow refuses exact sets, and FollowExact refuses
+// filters.
 func TestFollowExact(t *testing.T) {
 	s := newSite(t)
 	s.deltas, s.forge = true, func(r *record) { r.Kind = Exact }

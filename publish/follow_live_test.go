@@ -17,8 +17,8 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// TestRotation: a reader that pins the old and the new key follows a publisher from one to the other. A reader that
-// pins only the old key keeps the last release that it signed.
+// TestRotation checks that a reader that pins the old and the new key follows a publisher from one to the other. A
+// reader that pins only the old key keeps the last release that it signed.
 func TestRotation(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -58,7 +58,8 @@ func TestInsecure(t *testing.T) {
 	}
 }
 
-// TestExpired: an expired release is used and reported, also if a server always answers that nothing has changed.
+// TestExpired checks that an expired release is used and reported, also if a server always answers that nothing has
+// changed.
 func TestExpired(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -113,8 +114,8 @@ func TestFirstNotModified(t *testing.T) {
 	}
 }
 
-// TestHistory: a reader that is several releases behind finds its delta in the history. If the history is damaged, it
-// loads the whole file and reports why.
+// TestHistory checks that a reader that is several releases behind finds its delta in the history. If the history is
+// damaged, it loads the whole file and reports why.
 func TestHistory(t *testing.T) {
 	s := newSite(t)
 	s.deltas = true
@@ -209,7 +210,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestTwoFollowers: two followers of one file poll one after the other, and the second finds the file current.
+// TestTwoFollowers checks that two followers of one file poll one after the other, and the second finds the file
+// current.
 func TestTwoFollowers(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()

@@ -18,7 +18,7 @@ import (
 
 var longTrial = flag.Bool("long", false, "200 followers with a filter of 2 million keys, and limits of time")
 
-// TestManyFollowers has many followers of one publisher, each with its own file, over HTTP. All of them must get each
+// TestManyFollowers runs many followers of one publisher, each with its own file, over HTTP. All of them must get each
 // new release; the bytes of all bodies must be at most 1.05 times their deltas, and 0 without a release. The followers
 // must not poll at the same moment.
 func TestManyFollowers(t *testing.T) {

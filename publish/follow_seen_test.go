@@ -106,8 +106,8 @@ func TestNumbersOfStrangers(t *testing.T) {
 	holds(t, f, second)
 }
 
-// TestStolenName: a reader whose first release was signed by a thief, with another name and the largest number,
-// recovers with the next key and the right name.
+// TestStolenName checks that a reader whose first release was signed by a thief, with another name and the largest
+// number, recovers with the next key and the right name.
 func TestStolenName(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -127,8 +127,8 @@ func TestStolenName(t *testing.T) {
 	mustPoll(t, f)
 }
 
-// TestConditionsOfKeys: a server may answer that nothing has changed only while the key that has signed the release is
-// pinned: otherwise a thief could keep a reader on a release that expires in a hundred years.
+// TestConditionsOfKeys checks that a server may answer that nothing has changed only while the key that has signed the
+// release is pinned: otherwise a thief could keep a reader on a release that expires in a hundred years.
 func TestConditionsOfKeys(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()

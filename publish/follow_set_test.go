@@ -195,7 +195,7 @@ func TestHostileSet(t *testing.T) {
 	s.holdsSet(f, 5, true)
 }
 
-// TestFollowSecret: a filter with a keyed hash is followed without its secret, and opened with it.
+// TestFollowSecret checks that a filter with a keyed hash is followed without its secret, and opened with it.
 func TestFollowSecret(t *testing.T) {
 	secret := filter.NewSecret()
 	s := newSite(t)

@@ -182,7 +182,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// holds fails the test unless the file of a follower has these bytes.
+// holds fails the test unless the file of a follower is equal to want.
 func holds(t *testing.T, f *Follower, want []byte) {
 	t.Helper()
 	got, err := os.ReadFile(f.file)

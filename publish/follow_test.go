@@ -42,8 +42,8 @@ func TestPoll(t *testing.T) {
 	}
 }
 
-// TestPollDelta: a follower that is one release behind loads the delta, also after a restart. If the delta is damaged
-// or missing, or leads to another release, it loads the whole file.
+// TestPollDelta checks that a follower that is one release behind loads the delta, also after a restart. If the delta
+// is damaged or missing, or leads to another release, it loads the whole file.
 func TestPollDelta(t *testing.T) {
 	s := newSite(t)
 	s.deltas = true
@@ -81,7 +81,7 @@ func TestPollDelta(t *testing.T) {
 	}
 }
 
-// around returns the names of the files beside the file of a follower.
+// around returns the names of the other files in the folder of the file of a follower.
 func around(t *testing.T, f *Follower) (names []string) {
 	t.Helper()
 	all, err := os.ReadDir(filepath.Dir(f.file))
@@ -135,7 +135,8 @@ func TestNotModified(t *testing.T) {
 	}
 }
 
-// TestSameSecond: two releases in one second are both seen, although a web server gives both the same length and time.
+// TestSameSecond checks that two releases in one second are both seen, although a web server gives both the same length
+// and time.
 func TestSameSecond(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -166,7 +167,8 @@ func TestNewFollower(t *testing.T) {
 	}
 }
 
-// TestFollowTrimmed: trimmed filters and sets take deltas, and so does the first full one after a trimmed one.
+// TestFollowTrimmed checks that trimmed filters and sets take deltas, and so does the first full one after a trimmed
+// one.
 func TestFollowTrimmed(t *testing.T) {
 	for what, shards := range map[string]int{File: 0, Set: 3} {
 		s, src := newSite(t), t.TempDir()
@@ -186,7 +188,7 @@ func TestFollowTrimmed(t *testing.T) {
 	}
 }
 
-// TestTrimmedLimit: a trimmed filter that is too large in memory is refused.
+// TestTrimmedLimit checks that a trimmed filter that is too large in memory is refused.
 func TestTrimmedLimit(t *testing.T) {
 	s := newSite(t)
 	file := build(t, t.TempDir(), 1, 0, bloomery.Config{Spec: "rankindexed(capacity=20000,fpr=0.01)"})
@@ -195,7 +197,7 @@ func TestTrimmedLimit(t *testing.T) {
 	pollFails(t, f, filter.ErrTooLarge)
 }
 
-// TestNoHTTP: programs that use the library without this package and its transport do not link net/http.
+// TestNoHTTP checks that programs that use the library without this package and its transport do not link net/http.
 func TestNoHTTP(t *testing.T) {
 	const module = "github.com/bloomery/bloomery"
 	for path, want := range map[string]bool{
@@ -211,7 +213,8 @@ func TestNoHTTP(t *testing.T) {
 	}
 }
 
-// TestObjectComesLater: a mirror has release.json before the object that it names. Follow waits for the object.
+// TestObjectComesLater checks that a mirror has release.json before the object that it names. Follow waits for the
+// object.
 func TestObjectComesLater(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()

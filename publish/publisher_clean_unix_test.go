@@ -27,7 +27,7 @@ func unreadable(t *testing.T, path string) (repair func()) {
 	}
 }
 
-// TestCleanUnreadable: a manifest of an older set cannot be read for a moment. Then no object is removed: when the
+// TestCleanUnreadable checks that no object is removed while the manifest of an older set cannot be read: when the
 // manifest can be read again, all objects that the history names are there.
 func TestCleanUnreadable(t *testing.T) {
 	src, dir := t.TempDir(), filepath.Join(t.TempDir(), "list")
@@ -62,8 +62,8 @@ func TestCleanUnreadable(t *testing.T) {
 	}
 }
 
-// TestHistoryUnreadable: a history that cannot be read for a moment stops the release. With a damaged history there are
-// no deltas, and the objects stay until the release after.
+// TestHistoryUnreadable checks that a history that cannot be read for a moment stops the release. With a damaged
+// history there are no deltas, and the objects stay until the release after.
 func TestHistoryUnreadable(t *testing.T) {
 	src, dir := t.TempDir(), filepath.Join(t.TempDir(), "list")
 	o := Options{Now: start}
@@ -95,8 +95,8 @@ func TestHistoryUnreadable(t *testing.T) {
 	}
 }
 
-// TestUndoKeepsLive: a release fails after objects were written. Objects that existed before stay, even one that could
-// not be read and was written again.
+// TestUndoKeepsLive makes a release fail after its objects were written, and checks that objects that existed before
+// stay, even one that could not be read and was written again.
 func TestUndoKeepsLive(t *testing.T) {
 	src, dir := t.TempDir(), filepath.Join(t.TempDir(), "list")
 	o := Options{Now: start}

@@ -58,7 +58,7 @@ func TestStateOfTwoNames(t *testing.T) {
 	}
 }
 
-// TestStateLocked: a process that holds the lock of a state for ever stops a publisher with an error.
+// TestStateLocked checks that a process that holds the lock of a state for ever stops a publisher with an error.
 func TestStateLocked(t *testing.T) {
 	defer func(d time.Duration) { stateWait = d }(stateWait)
 	stateWait = 100 * time.Millisecond
@@ -124,8 +124,8 @@ func TestObjectsReplaced(t *testing.T) {
 	}
 }
 
-// TestKindRestarted: a list whose first release has failed, or whose folder is lost, may change its kind if name and
-// number are stated.
+// TestKindRestarted checks that a list whose first release has failed, or whose folder is lost, may change its kind if
+// name and number are stated.
 func TestKindRestarted(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(dir)

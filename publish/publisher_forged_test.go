@@ -60,7 +60,7 @@ func TestForged(t *testing.T) {
 	}
 }
 
-// TestForgedBytes: a signed release.json in which any byte of the signed part was changed is refused.
+// TestForgedBytes checks that a signed release.json in which any byte of the signed part was changed is refused.
 func TestForgedBytes(t *testing.T) {
 	src, dir, key := t.TempDir(), filepath.Join(t.TempDir(), "list"), testKey(t, "A")
 	file := build(t, src, 1, 0, bloomery.Config{})

@@ -98,7 +98,7 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// TestStolenKey has a thief sign the highest number. The publisher continues with a new key from its own last number,
+// TestStolenKey lets a thief sign the highest number. The publisher continues with a new key from its own last number,
 // and uses nothing of the forged release.
 func TestStolenKey(t *testing.T) {
 	stolen, fresh := testKey(t, "A"), testKey(t, "E")
@@ -158,7 +158,7 @@ func TestHighestNumber(t *testing.T) {
 	}
 }
 
-// TestDamagedRelease: a release.json that cannot be read is refused, unless name and number are stated.
+// TestDamagedRelease checks that a release.json that cannot be read is refused, unless name and number are stated.
 func TestDamagedRelease(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(dir)

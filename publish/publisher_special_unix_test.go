@@ -138,7 +138,7 @@ func TestSpecialShards(t *testing.T) {
 	}
 }
 
-// TestCancelled: a context that has ended stops Publish and Check, also in the middle of an object.
+// TestCancelled checks that a context that has ended stops Publish and Check, also in the middle of an object.
 func TestCancelled(t *testing.T) {
 	dir, file := filepath.Join(t.TempDir(), "list"), build(t, t.TempDir(), 1, 0, bloomery.Config{})
 	mustPublish(t, dir, file, Options{})

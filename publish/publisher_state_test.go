@@ -94,7 +94,7 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// TestLostRelease: release.json is lost, or the whole folder. With a state the numbers continue; without one the
+// TestLostRelease removes release.json, or the whole folder. With a state the numbers continue; without one the
 // publisher refuses to start again if there are objects.
 func TestLostRelease(t *testing.T) {
 	for _, lost := range []string{ReleaseName, ""} {
@@ -128,7 +128,7 @@ func TestLostRelease(t *testing.T) {
 	}
 }
 
-// TestKilledFirst: a publisher was killed before its first release. The next one starts at 1.
+// TestKilledFirst checks that if a publisher was killed before its first release, the next publisher starts at 1.
 func TestKilledFirst(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(filepath.Join(t.TempDir(), "another"))
@@ -163,7 +163,7 @@ func TestForeignList(t *testing.T) {
 	s.refuses("the name is stated", one, o, ErrName)
 }
 
-// TestElsewhere: a release that the key signed, but not on this machine, is a warning.
+// TestElsewhere checks that a release that the key signed, but not on this machine, is a warning.
 func TestElsewhere(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(dir)
@@ -232,8 +232,8 @@ func TestSharedKey(t *testing.T) {
 	}
 }
 
-// TestOneListTwoFolders publishes one list in two folders with one key at the same time, and checks that each number
-// has one content.
+// TestOneListTwoFolders publishes one list with one key in two folders at the same time, and checks that no two
+// releases with the same number have different contents.
 func TestOneListTwoFolders(t *testing.T) {
 	s := newSigner(t, "A")
 	s.Name = "list"
@@ -260,7 +260,7 @@ func TestOneListTwoFolders(t *testing.T) {
 	wg.Wait()
 }
 
-// TestBadState: a damaged state is an error, and so is one that cannot be replaced; nothing is published.
+// TestBadState checks that a damaged state is an error, and so is one that cannot be replaced; nothing is published.
 func TestBadState(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(dir)
@@ -310,7 +310,7 @@ func TestBadState(t *testing.T) {
 	s.refuses("a folder that is missing", dir, missing, ErrKeyState)
 }
 
-// TestReadOnlyKey has a read-only folder of the key, like a mounted secret. A state that never existed is a warning; a
+// TestReadOnlyKey uses a key in a read-only folder, like a mounted secret. A state that never existed is a warning; a
 // state that cannot be replaced is an error.
 func TestReadOnlyKey(t *testing.T) {
 	if runtime.GOOS == "windows" || os.Geteuid() == 0 {
@@ -333,7 +333,7 @@ func TestReadOnlyKey(t *testing.T) {
 	}
 }
 
-// TestFullState: a state file has room for maxLists lists.
+// TestFullState checks that a state file has room for maxLists lists.
 func TestFullState(t *testing.T) {
 	var all []lastSigned
 	for i := range maxLists {

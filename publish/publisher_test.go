@@ -246,8 +246,8 @@ func TestPublishRefuses(t *testing.T) {
 	}
 }
 
-// TestPublishKeys: a filter with a keyed hash needs no secret, signatures are renewed when the keys change, and an
-// unsigned release can follow a signed one if that is asked for.
+// TestPublishKeys checks that a filter with a keyed hash needs no secret, signatures are renewed when the keys change,
+// and an unsigned release can follow a signed one if that is asked for.
 func TestPublishKeys(t *testing.T) {
 	src, dir := t.TempDir(), t.TempDir()
 	one, two := testKey(t, "A"), testKey(t, "E")
@@ -303,7 +303,8 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// TestExceptions: a filter with exceptions is published as it is, or trimmed, and damaged exceptions are refused.
+// TestExceptions checks that a filter with exceptions is published as it is, or trimmed, and damaged exceptions are
+// refused.
 func TestExceptions(t *testing.T) {
 	src, dir := t.TempDir(), t.TempDir()
 	allowed := func(yield func([]byte) bool) {

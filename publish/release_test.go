@@ -48,7 +48,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestMarshalRefuses: fields out of range are not written.
+// TestMarshalRefuses checks that fields out of range are not written.
 func TestMarshalRefuses(t *testing.T) {
 	for what, change := range map[string]func(*record){
 		"no name":         func(r *record) { r.Name = "" },
@@ -78,7 +78,7 @@ func TestMarshalRefuses(t *testing.T) {
 	}
 }
 
-// TestDamaged: a signed release that is cut or in which a bit changes is refused, and never panics.
+// TestDamaged checks that a signed release that is cut or in which a bit changes is refused, and never panics.
 func TestDamaged(t *testing.T) {
 	key := testKey(t, "A")
 	good, err := testRelease().marshal(key)
@@ -106,7 +106,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestHistoryRefused: invalid histories.
+// TestHistoryRefused checks that invalid histories are refused.
 func TestHistoryRefused(t *testing.T) {
 	b, err := testHistory().marshal()
 	must(t, err)

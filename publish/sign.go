@@ -37,8 +37,8 @@ func NewKey() (PrivateKey, error) {
 	return PrivateKey{key}, err
 }
 
-// ParsePublicKey returns the key of the text "ed25519:" and 44 characters of base64. Space around it is ignored. The
-// error wraps ErrKey.
+// ParsePublicKey returns the key of the text "ed25519:" and 44 characters of base64. Leading and trailing space is
+// ignored. The error wraps ErrKey.
 func ParsePublicKey(text string) (k PublicKey, err error) {
 	b, err := parseKey(text, publicPrefix, ed25519.PublicKeySize)
 	if err == nil {
@@ -47,8 +47,8 @@ func ParsePublicKey(text string) (k PublicKey, err error) {
 	return k, err
 }
 
-// ParsePrivateKey returns the key of the text that PrivateKey.Text returns. Space around it is ignored. The error wraps
-// ErrKey and does not contain the text.
+// ParsePrivateKey returns the key of the text that PrivateKey.Text returns. Leading and trailing space is ignored. The
+// error wraps ErrKey and does not contain the text.
 func ParsePrivateKey(text string) (k PrivateKey, err error) {
 	seed, err := parseKey(text, privatePrefix, ed25519.SeedSize)
 	if err == nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestKeyFiles: a key is written once, for its owner only, and found by its text and by its file.
+// TestKeyFiles checks that a key is written once, for its owner only, and found by its text and by its file.
 func TestKeyFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	public, err := CreateKey(t.Context(), path)
@@ -47,7 +47,7 @@ func TestKeyFiles(t *testing.T) {
 	}
 }
 
-// TestKeys: texts of keys, and that a private one is not printed by accident.
+// TestKeys tests the text of keys, and checks that a private key is not printed by accident.
 func TestKeys(t *testing.T) {
 	k, err := NewKey()
 	must(t, err)

@@ -308,7 +308,7 @@ func TestTrialProxy(t *testing.T) {
 	}
 }
 
-// follow follows the list for that many polls, and then up to the newest release.
+// follow follows the list for the given number of polls, and then up to the newest release.
 func (p *proxied) follow(polls int) {
 	t := p.t
 	web := httptest.NewServer(p)

@@ -52,7 +52,7 @@ func TestManifestEndless(t *testing.T) {
 	}
 }
 
-// TestManifestOrder: fields may have any order, and unknown fields do not hide a newer version.
+// TestManifestOrder checks that fields may have any order, and unknown fields do not hide a newer version.
 func TestManifestOrder(t *testing.T) {
 	good := text(t, manifest(t))
 	list := regexp.MustCompile(`(?s)"shards": \[.*\]`).FindString(good)

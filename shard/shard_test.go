@@ -197,7 +197,7 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
-// TestParseName: a name has the number of its shard, of at most Max, and a suffix or none.
+// TestParseName checks that a name has the number of its shard, of at most Max, and a suffix or none.
 func TestParseName(t *testing.T) {
 	for name, want := range map[string]int{
 		"00000-of-00001.bloom": 0, "00017-of-00300.0az9.bloom": 17, "1048575-of-1048576.bloom": 1048575,

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestOneNew has many goroutines add the same keys at the same time, and checks that exactly one of them sees each key
+// TestOneNew lets many goroutines add the same keys at the same time, and checks that exactly one of them sees each key
 // as new, while other goroutines query and describe the filter and move the time by less than ttl.
 func TestOneNew(t *testing.T) {
 	const goroutines = 6
@@ -63,8 +63,8 @@ func TestOneNew(t *testing.T) {
 	}
 }
 
-// TestPromise has goroutines add and query keys with a clock that they all move, through many windows and with jumps. A
-// key that any of them added must be present for all of them for ttl, and absent after 8/7 of ttl.
+// TestPromise lets goroutines add and query keys with a clock that they all move, through many windows and with jumps.
+// A key that any of them added must be present for all of them for ttl, and absent after 8/7 of ttl.
 func TestPromise(t *testing.T) {
 	const goroutines, ttl = 4, int64(time.Hour)
 	keys, operations := uint64(3_000), 60_000

@@ -61,8 +61,8 @@ func TestWindowFiles(t *testing.T) {
 	}
 }
 
-// TestWindowShards has a set whose manifest names window as the family, and a set with such a file as a shard, which
-// its manifest knows: both are refused.
+// TestWindowShards checks that a set is refused if its manifest names window as the family, or if one of its shards,
+// with the right size and checksum in the manifest, is a file of package window.
 func TestWindowShards(t *testing.T) {
 	file := settest.ReadAll(t, filepath.Join("testdata", "few.window"))
 	for _, spec := range []string{"window(keys=12,ttl=7000000000)", ""} {

@@ -151,7 +151,7 @@ func TestModel(t *testing.T) {
 // startLaps are numbers of laps after which tests begin: none, and shortly before the counts of passes and laps wrap.
 var startLaps = []int64{0, 1<<29 - 3, 1<<32 - 3}
 
-// begun returns an empty filter whose time began so many laps before now.
+// begun returns an empty filter whose time began the given number of laps before now.
 func begun[K filter.Key](t *testing.T, c Config, laps, now int64) *Filter[K] {
 	t.Helper()
 	event := c

@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// at returns the time that many nanoseconds after a fixed one.
+// at returns a fixed time plus ns.
 func at(ns time.Duration) time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC).Add(ns) }
 
 func mustNew[K filter.Key](t testing.TB, c Config) *Filter[K] {

@@ -316,8 +316,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestResume lets one range fail, once: its error comes out, the other ranges are not read again, and the bytes are the
-// same.
+// TestResume makes one range fail once, and checks that its error is returned, the other ranges are not read again, and
+// the bytes are the same.
 func TestResume(t *testing.T) {
 	pattern, keys := plain(t, 30_000)
 	c := config(pattern, filepath.Join(t.TempDir(), "set"), "blocked(fpr=0.01)")

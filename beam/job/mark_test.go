@@ -42,8 +42,8 @@ func (l *looked) set(name string, there bool) {
 	l.names[name] = there
 }
 
-// TestWatchMark: a mark ends the watch of its attempt within a second, and no other one. The end of the plan ends the
-// others within five. An output that does not answer ends none, and a watch that is stopped reads nothing.
+// TestWatchMark checks that a mark ends the watch of its attempt within a second, and no other one. The end of the plan
+// ends the others within five. An output that does not answer ends none, and a watch that is stopped reads nothing.
 func TestWatchMark(t *testing.T) {
 	p := new(steps.Plan)
 	plan := shardset.WorkName(p.ID(), steps.PlanName)
@@ -95,8 +95,9 @@ func TestWatchMark(t *testing.T) {
 	})
 }
 
-// TestMark: a mark ends the watch of its attempt, also one that begins later, and no other attempt. The tally counts
-// what is finished. Finish removes the mark, which ends the watches that are left; after it none is written.
+// TestMark checks that a mark ends the watch of its attempt, also one that begins later, and no other attempt. The
+// tally counts what is finished. Finish removes the mark, which ends the watches that are left; after it none is
+// written.
 func TestMark(t *testing.T) {
 	pattern, _ := plain(t, 30_000)
 	c := config(pattern, filepath.Join(t.TempDir(), "set"), "blocked(fpr=0.01)")

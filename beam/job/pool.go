@@ -34,8 +34,8 @@ func ServeWorkers(ctx context.Context, address string, ready func()) error {
 
 // pool is a worker pool: Beam's service BeamFnExternalWorkerPool. Its workers are goroutines of this process.
 //
-// A worker is known by its id and its control endpoint. Each task manager of Flink and each executor of Spark numbers
-// its workers from 1-1 and has its own control endpoint, so one pool can serve several of them.
+// A worker is identified by its id and its control endpoint. Each task manager of Flink and each executor of Spark
+// numbers its workers from 1-1 and has its own control endpoint, so one pool can serve several of them.
 type pool struct {
 	fnpb.UnimplementedBeamFnExternalWorkerPoolServer
 	at      string // HOST:PORT

@@ -51,7 +51,8 @@ func (m *taskManagers) end(name string) {
 	close(m.streams[name])
 }
 
-// expect waits until exactly these workers run, after so many starts.
+// expect waits until the running workers are exactly want, and until pools have started the given number of workers in
+// total.
 func (m *taskManagers) expect(t *testing.T, starts int, want ...string) {
 	t.Helper()
 	var now []string
@@ -151,7 +152,8 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestPoolRefuses: a request without endpoints, or with authentication, is refused with a text for the runner.
+// TestPoolRefuses checks that a request without endpoints, or with authentication, is refused with a text for the
+// runner.
 func TestPoolRefuses(t *testing.T) {
 	p := newPool(t.Context(), nil)
 	secure := endpoint("host:1")
@@ -173,8 +175,8 @@ func TestPoolRefuses(t *testing.T) {
 	}
 }
 
-// TestPoolEndsSteps: if the control stream of a worker ends, the context of its steps ends. A worker that does not end
-// delays a stop by endTimeout at most.
+// TestPoolEndsSteps checks that if the control stream of a worker ends, the context of its steps ends. A worker that
+// does not end delays a stop by endTimeout at most.
 func TestPoolEndsSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		contexts, release := make(chan context.Context, 2), make(chan struct{})

@@ -73,7 +73,7 @@ func (s *jobServer) Run(context.Context, *jobpb.RunJobRequest, ...grpc.CallOptio
 	return &jobpb.RunJobResponse{}, nil
 }
 
-// TestParallelism asks an imitation of Flink for its slots.
+// TestParallelism queries an imitation of Flink for its slots.
 func TestParallelism(t *testing.T) {
 	overview := `{"slots-total":8,"slots-available":6}`
 	flink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -139,7 +139,7 @@ func TestRestURL(t *testing.T) {
 	}
 }
 
-// TestOtherVersion: a worker refuses the job of a submitter of another version, if both are known.
+// TestOtherVersion checks that a worker refuses the job of a submitter of another version, if both are known.
 func TestOtherVersion(t *testing.T) {
 	for _, tt := range []struct {
 		submitter, worker string
@@ -232,7 +232,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestProgress runs a job of which a former one has hashed some ranges.
+// TestProgress runs a job after an earlier job has hashed some of its ranges.
 func TestProgress(t *testing.T) {
 	pattern, _ := input(t, 30_000)
 	c := config(pattern, filepath.Join(t.TempDir(), "set"), "blocked(fpr=0.01)")

@@ -62,9 +62,9 @@ func (s *flinkServer) GetState(
 	return &jobpb.JobStateEvent{State: s.state}, nil
 }
 
-// TestWaitLingers: after a cancel, the job has time to end by the mark of its attempt, and the submitter reads its
-// messages until then. If the job does not end, the server is told to cancel it. A server that does not linger is told
-// at once.
+// TestWaitLingers checks that after a cancel, the job has time to end by the mark of its attempt, and the submitter
+// reads its messages until then. If the job does not end, the server is told to cancel it. A server that does not
+// linger is told at once.
 func TestWaitLingers(t *testing.T) {
 	cause := errors.New("enough")
 	const delay = time.Second // until the cancel

@@ -90,7 +90,7 @@ func read(t *testing.T, o steps.Object, k steps.KeyFormat, spans ...steps.Span) 
 	return readValues(t, o, k, 0, spans...)
 }
 
-// readValues returns the keys of some spans, with values of that many bits as "key=value".
+// readValues returns the keys of some spans, as "key=value" with values of bits bits.
 func readValues(t *testing.T, o steps.Object, k steps.KeyFormat, bits int, spans ...steps.Span) (
 	keys []string, err error,
 ) {

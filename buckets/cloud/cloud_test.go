@@ -14,7 +14,7 @@ func TestMemory(t *testing.T) {
 	storetest.Run(t, cloud.New(memblob.OpenBucket(nil), "", cloud.Driver{}))
 }
 
-// TestLate: a late worker and a late Finish change no finished set.
+// TestLate checks that a late worker and a late Finish change no finished set.
 func TestLate(t *testing.T) {
 	storetest.Late(t, cloud.New(memblob.OpenBucket(nil), "", cloud.Driver{}))
 }

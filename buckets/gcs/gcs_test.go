@@ -29,7 +29,7 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, open(t, "sets/one"))
 }
 
-// TestLate: a late worker and a late Finish change no finished set.
+// TestLate checks that a late worker and a late Finish change no finished set.
 func TestLate(t *testing.T) {
 	fakegcs.New(t)
 	storetest.Late(t, open(t, "sets/late"))

@@ -20,7 +20,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestLate: a late worker and a late Finish change no finished set.
+// TestLate checks that a late worker and a late Finish change no finished set.
 func TestLate(t *testing.T) { storetest.Late(t, open(t, fakes3.New(t), "sets/late")) }
 
 // TestDistribute builds a set from plain and compressed objects of a bucket into the bucket, while some answers break

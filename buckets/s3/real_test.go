@@ -300,7 +300,7 @@ func table(t *testing.T) map[reals3.Behaviour][]string {
 	return rows
 }
 
-// TestTable: README.md has a row for every behaviour that is measured, and each cell is yes or no.
+// TestTable checks that README.md has a row for every behaviour that is measured, and each cell is yes or no.
 func TestTable(t *testing.T) {
 	rows := table(t)
 	for _, b := range reals3.Behaviours() {

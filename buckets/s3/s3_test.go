@@ -121,7 +121,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestRetries answers with errors: the SDK repeats some of them, and the others come out.
+// TestRetries answers requests with errors. The SDK repeats the request after some of them, and returns the others.
 func TestRetries(t *testing.T) {
 	f := fakes3.New(t)
 	s := open(t, f, "")

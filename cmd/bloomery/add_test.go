@@ -61,7 +61,7 @@ func TestConcurrentAdd(t *testing.T) {
 	}
 }
 
-// TestAddToReplaced has another process replace the file while keys are added.
+// TestAddToReplaced lets another process replace the file while keys are added.
 func TestAddToReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	mustRun(t, "first\n", "build", "-o", path, "--needs", "add", "--bytes", "1000")

@@ -102,8 +102,9 @@ func badRowFiles(t *testing.T) (named func(args []string) []string) {
 	}
 }
 
-// TestBeforeBadRow: each command that answers row by row prints the answers for all rows before a bad one and nothing
-// after, names the row, and ends with exit code 2. The inputs are one file, or a file and standard input, in turn.
+// TestBeforeBadRow checks that each command that answers row by row prints the answers for all rows before a bad one
+// and nothing after, names the row, and ends with exit code 2. The inputs are one file, or a file and standard input,
+// in turn.
 func TestBeforeBadRow(t *testing.T) {
 	named, runs := badRowFiles(t), filtertest.Third(t, *long)
 	dir, oneFile := t.TempDir(), false
@@ -176,8 +177,8 @@ func TestBeforeBadRow(t *testing.T) {
 	}
 }
 
-// TestSkipBadRows: with --bad-rows skip, each command answers all rows but the bad ones, and says how many these were
-// and which was the first.
+// TestSkipBadRows checks that with --bad-rows skip, each command answers all rows but the bad ones, and says how many
+// these were and which was the first.
 func TestSkipBadRows(t *testing.T) {
 	named, runs := badRowFiles(t), filtertest.Third(t, *long)
 	for _, format := range badRowFormats() {
@@ -217,8 +218,8 @@ func TestSkipBadRows(t *testing.T) {
 	}
 }
 
-// TestContinueAfterBadRow: the state of a run that ends at a bad row knows the rows that were printed, and no others. A
-// second run behind that row prints the rest.
+// TestContinueAfterBadRow checks that the state of a run that ends at a bad row knows the rows that were printed, and
+// no others. A second run from the row after the bad one prints the rest.
 func TestContinueAfterBadRow(t *testing.T) {
 	runs := filtertest.Third(t, *long)
 	for _, flags := range [][]string{nil, {"--ttl", "24h", "--keys", "300k"}} {
@@ -256,7 +257,8 @@ func TestContinueAfterBadRow(t *testing.T) {
 	}
 }
 
-// TestBadRowWritesNothing: commands that write a file leave it as it was if the last row of their input is bad.
+// TestBadRowWritesNothing checks that commands that write a file leave it as it was if the last row of their input is
+// bad.
 func TestBadRowWritesNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
@@ -291,7 +293,8 @@ func TestBadRowWritesNothing(t *testing.T) {
 	}
 }
 
-// TestBehindGzip: other bytes behind gzip data are named as that, after the rows of the data were answered.
+// TestBehindGzip checks that the error for other bytes after gzip data says so, after the rows of the data were
+// answered.
 func TestBehindGzip(t *testing.T) {
 	rows := keyList(0, 10)
 	for behind, want := range map[string]int{"garbage\n": exitError, "\x00\x00x": exitError, "\x00\x00": exitOK} {

@@ -26,7 +26,7 @@ func TestFullCounting(t *testing.T) {
 	}
 }
 
-// TestInterruptedChange stops all that changes a file: it stays.
+// TestInterruptedChange interrupts each command that changes a file, and checks that the file is unchanged.
 func TestInterruptedChange(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f.bloom")

@@ -50,7 +50,7 @@ func TestFileChangedInPlace(t *testing.T) {
 	}
 }
 
-// TestFileReplaced replaces a mapped filter file by rename while check waits: no error.
+// TestFileReplaced replaces a mapped filter file by rename while check waits, and checks that there is no error.
 func TestFileReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	build := func() error {

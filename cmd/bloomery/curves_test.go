@@ -6,7 +6,7 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// TestCurves draws each family that meets the needs, whatever the limits of size are, and the bounds behind them.
+// TestCurves draws each family that meets the needs, for any limits of size, and the bounds behind the curves.
 func TestCurves(t *testing.T) {
 	for _, c := range []struct {
 		n    plan.Needs

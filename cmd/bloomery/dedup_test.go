@@ -161,8 +161,8 @@ func TestDedupAhead(t *testing.T) {
 	}
 }
 
-// TestDedupClocks runs commands with 100 states whose clocks are anywhere: each ends. The limit is far above the time
-// that they take.
+// TestDedupClocks runs commands with 100 states whose clocks are random, and checks that each command ends. The limit
+// is far above the time that they take.
 func TestDedupClocks(t *testing.T) {
 	const ttl, limit = 50 * time.Millisecond, 30 * time.Second
 	flags := []string{"--ttl", ttl.String(), "--keys", "5000"}

@@ -22,8 +22,8 @@ func (zeros) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestEndlessExact: commands that read an exact set or a Clubcard refuse a device, an endless stream, and a large file
-// of zeros at once, without memory for them.
+// TestEndlessExact checks that commands that read an exact set or a Clubcard refuse a device, an endless stream, and a
+// large file of zeros at once, without memory for them.
 func TestEndlessExact(t *testing.T) {
 	dir := t.TempDir()
 	large := filepath.Join(dir, "large")
@@ -74,7 +74,7 @@ func TestEndlessExact(t *testing.T) {
 	}
 }
 
-// TestExactPipe: an exact set may come from a pipe, and an interrupted command does not wait for its writer.
+// TestExactPipe checks that an exact set may come from a pipe, and an interrupted command does not wait for its writer.
 func TestExactPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	must(t, syscall.Mkfifo(pipe, 0o600))
@@ -93,7 +93,7 @@ func TestExactPipe(t *testing.T) {
 	}
 }
 
-// TestExactCuts: exact info refuses a file that was cut.
+// TestExactCuts checks that exact info refuses a file that was cut.
 func TestExactCuts(t *testing.T) {
 	whole := mustRead(t, "../../exact/testdata/updates.exact")
 	path := filepath.Join(t.TempDir(), "cut.exact")

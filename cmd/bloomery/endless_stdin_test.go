@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestEndlessStdin: a filter on standard input that never ends is refused by its first bytes.
+// TestEndlessStdin checks that a filter on standard input that never ends is refused by its first bytes.
 func TestEndlessStdin(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out.bloom")
 	for _, args := range [][]string{

@@ -8,7 +8,7 @@ import (
 	"github.com/bloomery/bloomery"
 )
 
-// TestEstimateJSON: infinite numbers are null.
+// TestEstimateJSON checks that infinite numbers are null.
 func TestEstimateJSON(t *testing.T) {
 	for want, e := range map[string]bloomery.Estimate{
 		`{"keys":null,"low":42,"high":null}`:         {Keys: math.Inf(1), Low: 42, High: math.Inf(1)},

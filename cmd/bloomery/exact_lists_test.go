@@ -27,8 +27,8 @@ func exactRows() (members, universe []string) {
 	return members, universe
 }
 
-// TestExactUpdateShrunk: exact update refuses lists that were cut, with both counts, and --shrink allows them. A build
-// over an older file is not asked.
+// TestExactUpdateShrunk checks that exact update refuses lists that were cut, with both counts, and --shrink allows
+// them. A build over an older file is not asked.
 func TestExactUpdateShrunk(t *testing.T) {
 	dir := t.TempDir()
 	members, universe := exactRows()
@@ -87,7 +87,8 @@ func TestExactUpdateShrunk(t *testing.T) {
 	}
 }
 
-// TestExactCutInput: a compressed list that was cut is an error, wherever it was cut, and nothing is written.
+// TestExactCutInput checks that a compressed list that was cut is an error, wherever it was cut, and nothing is
+// written.
 func TestExactCutInput(t *testing.T) {
 	dir := t.TempDir()
 	members, universe := exactRows()

@@ -48,7 +48,7 @@ func unknownFlags(root *cobra.Command, text string, commands ...*cobra.Command) 
 	return unknown
 }
 
-// TestHintFlags shows every hint in every command: it names only flags that the command has.
+// TestHintFlags checks that every hint names only flags of the command that shows it.
 func TestHintFlags(t *testing.T) {
 	root := (&app{}).rootCommand()
 	errs := []error{&keyio.KeyTooLongError{}, keyio.ErrRecordTooLong}

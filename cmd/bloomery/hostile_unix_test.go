@@ -152,7 +152,8 @@ func refusedHostile(t *testing.T, dir string, args []string, waits bool) {
 	}
 }
 
-// TestFilesFromPipes: what may come from a pipe does, as with the shell's <(command).
+// TestFilesFromPipes checks that every input that may come from a pipe can be read from one, as with the shell's
+// <(command).
 func TestFilesFromPipes(t *testing.T) {
 	dir := hostileFiles(t)
 	for i, line := range []string{

@@ -25,7 +25,8 @@ func (b *between) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// TestInputChanged changes the input of a build between its two passes: nothing is written, and the error says why.
+// TestInputChanged changes the input of a build between its two passes, and checks that nothing is written and that the
+// error says why.
 func TestInputChanged(t *testing.T) {
 	keys := []byte(strings.Repeat("key\n", 1000))
 	for what, change := range map[string]func(path string) error{

@@ -14,7 +14,7 @@ import (
 )
 
 // TestLater builds filters for all pairs of needs, with many options, and does what the build says that the filter can
-// do later: each of it works. A build that refuses says so before it writes.
+// do later. Each of these changes must work. A build that refuses says so before it writes.
 func TestLater(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) string {

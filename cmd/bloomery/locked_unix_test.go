@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// TestOneState has two runs of dedup begin together with two names of one state: no row is printed by both.
+// TestOneState starts two runs of dedup at the same time with two names of one state, and checks that no row is printed
+// by both.
 func TestOneState(t *testing.T) {
 	rows := trialKeys("row", 100_000)
 	for name, names := range map[string][2]string{
@@ -48,7 +49,7 @@ func TestOneState(t *testing.T) {
 	}
 }
 
-// TestStateOfTwoFiles: what is not one file cannot be a state, and says so at once.
+// TestStateOfTwoFiles checks that a state that is not one file is an immediate error.
 func TestStateOfTwoFiles(t *testing.T) {
 	for name, make := range map[string]func(state string) error{
 		"hard link": func(state string) error {
@@ -78,7 +79,7 @@ func TestStateOfTwoFiles(t *testing.T) {
 	}
 }
 
-// TestLockedState: SIGTERM ends the wait for a state that another run has.
+// TestLockedState checks that SIGTERM ends the wait for a state that another run has.
 func TestLockedState(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	first := program("", "dedup", "--state", state)

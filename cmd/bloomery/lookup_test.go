@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestAnswersLive asks key by key: the next one comes only after the answer.
+// TestAnswersLive writes keys one by one, each after the answer for the key before it.
 func TestAnswersLive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	mustRun(t, "a\nb\na\n", "build", "-o", path, "--family", "rankindexed", "--counting")

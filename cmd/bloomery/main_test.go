@@ -139,7 +139,7 @@ var domainFiles = sync.OnceValue(func() map[string][]byte {
 	return files
 })
 
-// TestScripts runs testdata/script. $SITE is the address of a server that has nothing.
+// TestScripts runs testdata/script. $SITE is the address of a server without files.
 func TestScripts(t *testing.T) {
 	site := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(site.Close)
@@ -197,7 +197,7 @@ func TestParseCount(t *testing.T) {
 	}
 }
 
-// TestInterrupted stops a build before it starts: nothing may be left behind.
+// TestInterrupted stops a build before it starts, and checks that no file is left.
 func TestInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	keys := dir + "/keys"
@@ -212,7 +212,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestInterruptedSteps stops what has steps and no input.
+// TestInterruptedSteps interrupts commands that work in steps and read no input.
 func TestInterruptedSteps(t *testing.T) {
 	for _, args := range [][]string{{"plan", "--keys", "1M"}, {"demo"}, {"demo", "--json"}} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -224,8 +224,7 @@ func TestInterruptedSteps(t *testing.T) {
 	}
 }
 
-// TestInterruptedConvert stops a conversion before it starts, and one that waits for a pipe: nothing may be left
-// behind.
+// TestInterruptedConvert stops a conversion before it starts, and one that waits for a pipe. No file may be left.
 func TestInterruptedConvert(t *testing.T) {
 	dir := t.TempDir()
 	source := filepath.Join(dir, "keys.guava")
@@ -267,7 +266,7 @@ func TestInterruptedConvert(t *testing.T) {
 	convert(cause, "guava", path, "bloomery")
 }
 
-// TestConvertAdvice has files that convert does not take, and what it says to do.
+// TestConvertAdvice checks the errors and hints for files that convert refuses.
 func TestConvertAdvice(t *testing.T) {
 	const guava = "\x01\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01"
 	redis := mustRead(t, "../../interop/testdata/redisbloom.bin")
@@ -291,7 +290,7 @@ func TestConvertAdvice(t *testing.T) {
 	}
 }
 
-// TestSecondSignal interrupts a process that cannot end by itself, since nobody takes its output.
+// TestSecondSignal interrupts a process that cannot end by itself, since no process reads its output.
 func TestSecondSignal(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no interrupt that one process can send another")
@@ -357,7 +356,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// TestFullOutput writes to a full disk whatever goes to standard output, help included.
+// TestFullOutput writes standard output, including help, to a full disk.
 func TestFullOutput(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	mustRun(t, "a\n", "build", "-o", path, "--family", "rankindexed")

@@ -63,8 +63,9 @@ func peakOfReader(t *testing.T, stdin io.Reader, args ...string) int64 {
 	return kib << 10
 }
 
-// TestMemoryOfChanges holds the promise that a change of a filter file takes the filter once and 64 MiB. The limit of
-// the test is 32 MiB, since a program takes 23 MiB beside its filter and a second copy of a filter takes at least 32.
+// TestMemoryOfChanges checks that a change of a filter file takes at most the size of the filter and 64 MiB. The limit
+// of the test is 32 MiB, since a program takes 23 MiB beside its filter and a second copy of a filter takes at least
+// 32.
 func TestMemoryOfChanges(t *testing.T) {
 	if testing.Short() {
 		t.Skip("filters of 32 MiB; left out with -short")
@@ -93,8 +94,8 @@ func TestMemoryOfChanges(t *testing.T) {
 	}
 }
 
-// TestMemoryOfBuild holds the promise that a build whose filter the planner chooses takes --memory and the filter. 64
-// MiB are left for the program and for what lies between two runs of the collector.
+// TestMemoryOfBuild checks that a build whose filter the planner chooses takes at most --memory and the size of the
+// filter. It allows 64 MiB more for the program and for garbage that is not collected yet.
 func TestMemoryOfBuild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("8 million keys; left out with -short")
@@ -118,7 +119,8 @@ func TestMemoryOfBuild(t *testing.T) {
 	t.Logf("%d MiB in memory, a filter of %d MiB", got>>20, st.Size()>>20)
 }
 
-// numbersTo returns lines of different numbers, and rests after every so many, so that dedup saves its state between.
+// numbersTo returns n lines with different numbers. It pauses after every restAfter lines, so that dedup saves its
+// state during the pause.
 func numbersTo(n, restAfter int) io.Reader {
 	r, w := io.Pipe()
 	go func() {
@@ -134,9 +136,10 @@ func numbersTo(n, restAfter int) io.Reader {
 	return r
 }
 
-// TestMemoryOfDedup holds the promise of docs/dedup.md for a state, when it is made, and when it is read and saved many
-// times: the filter once, or with --ttl twice, for the copy that is saved; while it doubles, up to three times. The
-// program and its buffers take 20 MiB; a further copy takes more than the 32 MiB that the test leaves.
+// TestMemoryOfDedup checks the memory limits of docs/dedup.md for a state that is made, and for one that is read and
+// saved many times. The limit is the size of the filter, or with --ttl twice this size, since a copy is saved; while
+// the filter doubles, it is up to three times the size. The program and its buffers take 20 MiB; a further copy takes
+// more than the 32 MiB that the test leaves.
 func TestMemoryOfDedup(t *testing.T) {
 	if testing.Short() {
 		t.Skip("filters of 48 MiB; left out with -short")
@@ -168,7 +171,7 @@ func TestMemoryOfDedup(t *testing.T) {
 	}
 }
 
-// TestMemoryOfWindows holds the promise that info, check and verify take a file of package window once. The limit is
+// TestMemoryOfWindows checks that info, check and verify take the size of a file of package window once. The limit is
 // the limit of TestMemoryOfChanges: the file and 32 MiB, of which the program takes 23.
 func TestMemoryOfWindows(t *testing.T) {
 	if testing.Short() {

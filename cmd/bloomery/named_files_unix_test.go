@@ -164,7 +164,7 @@ func TestNamedFiles(t *testing.T) {
 	}
 }
 
-// TestKeepsAccess: a file that is replaced keeps its access control list, its mode and its user attributes.
+// TestKeepsAccess checks that a file that is replaced keeps its access control list, its mode and its user attributes.
 func TestKeepsAccess(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("POSIX access control lists as attributes are of Linux")
@@ -211,7 +211,8 @@ func TestKeepsAccess(t *testing.T) {
 	}
 }
 
-// TestStepsKeepModes: shards that the steps of a build make for a set that is closed to others are closed, too.
+// TestStepsKeepModes checks that shards that the steps of a build make for a set that is closed to others are closed,
+// too.
 func TestStepsKeepModes(t *testing.T) {
 	n := namedFile{
 		setup: []string{"bloomery build --shards 2 -o set --family blocked log.txt"},
@@ -244,8 +245,8 @@ func TestStepsKeepModes(t *testing.T) {
 	})
 }
 
-// TestOwnInput: a command that prints lines refuses an input that is the file to which its output is appended, which
-// would grow without end.
+// TestOwnInput checks that a command that prints lines refuses an input that is the file to which its output is
+// appended, which would grow without end.
 func TestOwnInput(t *testing.T) {
 	bin := exampleBin(t)
 	for _, c := range []struct{ setup, line string }{

@@ -15,8 +15,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestNoPrefix: no proper prefix of a file that Bloomery writes or reads is a file of that kind. Only the newline at
-// the end of a text may be missing.
+// TestNoPrefix checks that no proper prefix of a file that Bloomery writes or reads is a file of that kind. Only the
+// newline at the end of a text may be missing.
 func TestNoPrefix(t *testing.T) {
 	read := func(path string) []byte {
 		t.Helper()

@@ -73,8 +73,8 @@ var positionalOutputs = map[string][]string{
 	"bloomery trim":         {"bloomery trim -"}, "bloomery optimize": {"bloomery optimize - --keys blocklist.txt"},
 }
 
-// TestOutputs runs every example of every command, in a copy of its folder, with outputs that cannot be written: by
-// default each with one of the first three.
+// TestOutputs runs every example of every command, in a copy of its folder, with outputs that cannot be written.
+// Without -long, it runs a third of the pairs of an example and one of the first three outputs.
 //
 //   - Standard output full: exit code 2 if something is printed there.
 //   - Standard output closed: Go opens /dev/null in its place, so that the work is the same; but nothing is remembered
@@ -127,7 +127,8 @@ func TestOutputs(t *testing.T) {
 	}
 }
 
-// tryOutputs runs a line as it is, and before that with each output that cannot be written, in copies of dir.
+// tryOutputs runs a line with each output that cannot be written, each time in a new copy of dir. Then it runs the
+// unchanged line in dir and compares the results.
 func tryOutputs(t *testing.T, runs func() bool, bin, dir, line string) {
 	t.Helper()
 	before := treeOf(t, dir)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestStderrWithoutReader adds keys while nobody reads standard error any more, as in 2>&1 | head -1: the work is done,
-// and the process does not end by SIGPIPE.
+// TestStderrWithoutReader adds keys while no process reads standard error any more, as in 2>&1 | head -1: the work is
+// done, and the process does not end by SIGPIPE.
 func TestStderrWithoutReader(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	mustRun(t, "a\n", "build", "-o", path, "--family", "standard", "--capacity", "100")

@@ -76,8 +76,8 @@ func manifestOf(t *testing.T, dir string) string {
 	return string(b)
 }
 
-// TestTrialShardRaces has processes add to one sharded set at once, while others read it: no key is lost, and every
-// reader sees a whole set.
+// TestTrialShardRaces lets processes add to one sharded set at once while others read it, and checks that no key is
+// lost and every reader sees a whole set.
 func TestTrialShardRaces(t *testing.T) {
 	rounds := 3
 	if *long {

@@ -166,7 +166,7 @@ func (s *trialSite) held(path string) (uint64, error) {
 	return n, set.Check(context.Background(), nil)
 }
 
-// TestTrialKillFollow kills followers at random moments while a publisher goes on. The file is always a complete
+// TestTrialKillFollow kills followers at random moments while a publisher continues. The file is always a complete
 // release and never an older one than before, and a last run makes it the newest and leaves nothing behind.
 func TestTrialKillFollow(t *testing.T) {
 	want := 7 // kills of a follower that has not ended

@@ -14,9 +14,9 @@ import (
 	"github.com/bloomery/bloomery/publish"
 )
 
-// TestTrialPublishFullDisk publishes on a disk with so many free pages, from none on, until it succeeds. Before that
-// each attempt is an error that says so, and leaves the old release and nothing else, so that the space is free again.
-// It needs the right to mount a file system; TestTrialPublishLimit needs none.
+// TestTrialPublishFullDisk publishes on a disk without free pages, and then with more and more of them until it
+// succeeds. Before that each attempt is an error that says so, and leaves the old release and nothing else, so that the
+// space is free again. It needs the right to mount a file system; TestTrialPublishLimit needs none.
 func TestTrialPublishFullDisk(t *testing.T) {
 	dir, disk := t.TempDir(), t.TempDir()
 	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=2m"); err != nil {
@@ -60,7 +60,7 @@ func TestTrialPublishFullDisk(t *testing.T) {
 	}
 }
 
-// fill makes the file ballast so large that a disk has so many free pages.
+// fill makes the file ballast so large that the disk has the given number of free pages.
 func fill(t *testing.T, ballast, disk string, pages uint64) {
 	t.Helper()
 	if err := os.Remove(ballast); err != nil && !errors.Is(err, os.ErrNotExist) {

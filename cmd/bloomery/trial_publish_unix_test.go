@@ -48,7 +48,7 @@ type blob struct {
 	Bytes  uint64    `json:"bytes"`
 }
 
-// current is a release.json, as docs/format/release.md has it.
+// current is the content of a release.json: see docs/format/release.md.
 type current struct {
 	publish.Release
 	Previous *struct {
@@ -232,8 +232,8 @@ func signedLast(t *testing.T, key string) uint64 {
 }
 
 // TestTrialPublishKills kills the publisher at random moments. Then a reader finds the complete old or new release,
-// signed, no number stands for two contents, and the next publisher goes on with the next number that was never signed,
-// and leaves nothing but the objects of the new release and the one before.
+// signed, no number is used for two contents, and the next publisher continues with the next number that was never
+// signed, and leaves nothing but the objects of the new release and the one before.
 func TestTrialPublishKills(t *testing.T) {
 	wantKills := 10
 	if *long {
@@ -327,8 +327,8 @@ func TestTrialPublishKills(t *testing.T) {
 	}
 }
 
-// TestTrialPublishFirstKills kills publishers before and after the first release of a folder. The next one goes on with
-// the number after the last that was signed.
+// TestTrialPublishFirstKills kills publishers before and after the first release of a folder. The next one continues
+// with the number after the last that was signed.
 func TestTrialPublishFirstKills(t *testing.T) {
 	wantKills := 4
 	if *long {
@@ -367,8 +367,8 @@ func TestTrialPublishFirstKills(t *testing.T) {
 	t.Logf("%d kills, %d of them before the first release", kills, begun)
 }
 
-// TestTrialPublishRaces has several publishers work on one folder at once, while a reader reads it: every release is
-// complete, and the numbers have no gap.
+// TestTrialPublishRaces lets several publishers work on one folder at once while a reader reads it, and checks that
+// every release is complete and the numbers have no gap.
 func TestTrialPublishRaces(t *testing.T) {
 	rounds := 2
 	if *long {
@@ -418,8 +418,8 @@ func TestTrialPublishRaces(t *testing.T) {
 	t.Logf("%d publishers, %d releases, %d complete reads", writers, last, reads)
 }
 
-// TestTrialPublishLimit lets the publisher write only files of so many bytes: exit code 2, a message that names a file
-// in the folder, the old release, and nothing left behind.
+// TestTrialPublishLimit limits the size of the files that the publisher can write. It checks for exit code 2, a message
+// that names a file in the folder, the old release, and no files left behind.
 func TestTrialPublishLimit(t *testing.T) {
 	dir := t.TempDir()
 	files := versions(t, dir, 2, 300_000, false)

@@ -73,7 +73,7 @@ func victims(t *testing.T, dir, secret string) (all []victim) {
 }
 
 // damage returns a damaged copy of a file, and what was done to it. mended reports that the checksum of the header is
-// right, so that the header may say something else than before.
+// right, so that the header may differ from before.
 func damage(r *rand.Rand, file, other []byte) (what string, bad []byte, mended bool) {
 	bad = bytes.Clone(file)
 	switch r.IntN(7) {
@@ -121,7 +121,8 @@ func mend(file []byte) []byte {
 }
 
 // TestTrialDamage runs the commands on damaged files of every family: exit code 2, or the answers of the whole file;
-// never a crash or a large allocation. A file with a mended header may be a right file with other answers.
+// never a crash or a large allocation. A file with a corrected checksum of the header may be a valid file with other
+// answers.
 func TestTrialDamage(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret")

@@ -41,7 +41,7 @@ type change struct {
 	keys string
 }
 
-// changes returns the commands that replace the file at path, which holds the keys "old", in dir.
+// changes returns the commands that replace the file at path in dir. The file contains the keys "old".
 func changes(t *testing.T, dir, path string) map[string]change {
 	t.Helper()
 	twin, list := filepath.Join(dir, "twin.bloom"), filepath.Join(dir, "list")
@@ -163,8 +163,8 @@ func entriesOf(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestTrialRaces has eight processes add to one file and remove from it at once, while others read it: no key is lost,
-// no reader sees anything but a whole file, and nothing is left behind.
+// TestTrialRaces lets eight processes add to one file and remove from it at once while others read it. It checks that
+// no key is lost, that every reader sees a whole file, and that no other file is left.
 func TestTrialRaces(t *testing.T) {
 	rounds := 2
 	if *long {
@@ -254,8 +254,8 @@ func limited(t *testing.T, limit int, c change) (string, error) {
 	return said, err
 }
 
-// TestTrialFullDisk lets commands write only so many bytes, as on a disk that fills up: exit code 2, a message that
-// names the file, the old file, and nothing left behind.
+// TestTrialFullDisk limits the bytes that commands can write, as on a disk that fills up. It checks for exit code 2, a
+// message that names the file, the unchanged old file, and no files left behind.
 func TestTrialFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f.bloom")

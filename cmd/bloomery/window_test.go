@@ -31,7 +31,7 @@ func TestWindowTime(t *testing.T) {
 	}
 }
 
-// TestWindowDamage checks that files that were cut, or have bytes behind them, are refused as damaged.
+// TestWindowDamage checks that files that were cut, or have more bytes after their end, are refused as damaged.
 func TestWindowDamage(t *testing.T) {
 	file := mustRead(t, "../../window/testdata/few.window")
 	path := filepath.Join(t.TempDir(), "seen.window")

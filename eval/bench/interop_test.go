@@ -171,7 +171,7 @@ func TestBitsAndBloomsGolden(t *testing.T) {
 
 func TestParquet(t *testing.T) {
 	present, _ := interopSets()
-	// They write a file with a column of strings and its filter; the filter lies where the metadata says.
+	// They write a file with a column of strings and its filter; the metadata give the offset of the filter.
 	type row struct {
 		Key string `parquet:"key"`
 	}

@@ -21,7 +21,7 @@ func imitate(t *testing.T, script string) {
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// TestLoad: jars are loaded once, and a Maven that fails leaves nothing.
+// TestLoad checks that jars are loaded once, and a Maven that fails leaves nothing.
 func TestLoad(t *testing.T) {
 	top := filepath.Join(t.TempDir(), "jars")
 	t.Setenv(Variable, top)
@@ -50,7 +50,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestLacking: the sentence names what is not there, or too old.
+// TestLacking checks that the message names the tools that are missing or too old.
 func TestLacking(t *testing.T) {
 	t.Setenv("JAVA_HOME", "")
 	t.Setenv("PATH", t.TempDir())

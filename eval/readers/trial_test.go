@@ -87,7 +87,7 @@ func newTrial(t *testing.T, other reader) *trial {
 	}
 }
 
-// TestFaults has a reader that is wrong in one way after another: each is a fault.
+// TestFaults runs readers that are each wrong in one way, and checks that each is reported as a fault.
 func TestFaults(t *testing.T) {
 	for name, l := range map[string]struct {
 		reader liar
@@ -143,7 +143,8 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// TestWindows has a reader that accepts filters of package window, and one that refuses them for another reason.
+// TestWindows checks that a reader has a fault if it accepts filters of package window, or refuses them for the wrong
+// reason.
 func TestWindows(t *testing.T) {
 	for name, why := range map[string]string{"accepts": "", "another reason": "a checksum does not match"} {
 		tr := newTrial(t, liar{change: func(r *reply) { *r = reply{refused: why} }})
@@ -160,7 +161,8 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestAgreement has two readers that are the library: no fault, and damage that is both refused and accepted.
+// TestAgreement runs the library as two readers. It checks that there is no fault, and that some damaged files are
+// refused and some accepted.
 func TestAgreement(t *testing.T) {
 	tr := newTrial(t, liar{})
 	if err := tr.answers(t.Context(), 20000); err != nil {
@@ -237,7 +239,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestForge takes the golden files apart and puts them together: the same bytes.
+// TestForge takes the golden files apart, puts them together, and checks that the bytes are the same.
 func TestForge(t *testing.T) {
 	paths, err := filepath.Glob("../../internal/container/testdata/*.bloom")
 	if err != nil || len(paths) < 30 {

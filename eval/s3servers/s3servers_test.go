@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestStartFails: errors name the servers, and have the log of a server that ends.
+// TestStartFails checks that errors name the servers, and contain the log of a server that ends.
 func TestStartFails(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the imitation of moto is a shell script")
@@ -33,7 +33,7 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
-// TestLacking: the sentence says how to get what is not there.
+// TestLacking checks that the message tells how to get the missing servers.
 func TestLacking(t *testing.T) {
 	t.Setenv("JAVA_HOME", "")
 	t.Setenv("PATH", t.TempDir())

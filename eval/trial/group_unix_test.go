@@ -29,7 +29,7 @@ func waitGone(t *testing.T, path string) {
 	t.Errorf("process %d still runs", pid)
 }
 
-// zombie reports whether a process has ended, but nobody has asked how.
+// zombie reports whether a process has ended, but no other process has waited for it.
 func zombie(pid int) bool {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err == nil && len(b) > 0 && string(b[len("0 (sleep) ")+len(strconv.Itoa(pid))-1:][:1]) == "Z"

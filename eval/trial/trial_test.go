@@ -138,7 +138,7 @@ func try(t *testing.T, all []system, args ...string) (code int, results []result
 	return code, results, says.String()
 }
 
-// TestEqual: a system that agrees has no differences, and all cases count.
+// TestEqual checks that a system that agrees has no differences, and all cases count.
 func TestEqual(t *testing.T) {
 	code, results, _ := try(t, []system{newFake("")}, "--system", "fake")
 	if code != 0 || len(results) != 1 {
@@ -159,7 +159,7 @@ func TestEqual(t *testing.T) {
 	}
 }
 
-// TestFaults: each fault of a system is reported, and the exit code is not 0.
+// TestFaults checks that each fault of a system is reported, and the exit code is not 0.
 func TestFaults(t *testing.T) {
 	for fault, want := range faults {
 		t.Run(fault, func(t *testing.T) {
@@ -182,7 +182,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestNotRun: a machine without a tool skips the systems that need it, says so, and goes on with the others.
+// TestNotRun checks that a machine without a tool skips the systems that need it, says so, and continues with the
+// others.
 func TestNotRun(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("JAVA_HOME", "")
@@ -205,7 +206,7 @@ func TestNotRun(t *testing.T) {
 	}
 }
 
-// TestAlone: systems that need no tool agree.
+// TestAlone checks that systems that need no tool agree.
 func TestAlone(t *testing.T) {
 	for _, s := range systems() {
 		if !s.alone {
@@ -218,7 +219,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestArguments: wrong arguments are errors with exit code 2.
+// TestArguments checks that wrong arguments are errors with exit code 2.
 func TestArguments(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"--system", "none"}, {"--system", "fake", "--keys", "0"}, {"--system", "fake", "--keys", "100000001"}, {"x"},
@@ -259,7 +260,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestPart: a part outside of a file is an error.
+// TestPart checks that a part outside of a file is an error.
 func TestPart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, []byte("0123456789"), 0o600); err != nil {
@@ -301,7 +302,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// TestProgram: the error about a program that fails has what it printed.
+// TestProgram checks that the error about a program that fails contains its output.
 func TestProgram(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -317,7 +318,7 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestInterrupt: ctrl-C ends a program and all that it started, and the exit code is 130.
+// TestInterrupt checks that ctrl-C ends a program and all that it started, and the exit code is 130.
 func TestInterrupt(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -193,7 +193,8 @@ func TestEncoding(t *testing.T) {
 	}
 }
 
-// TestBareOrigin has answers that net/http does not write: without a header (stored) and without an end (not stored).
+// TestBareOrigin serves responses that net/http does not write: without a header (stored) and without an end (not
+// stored).
 func TestBareOrigin(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

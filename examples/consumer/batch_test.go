@@ -41,7 +41,8 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// TestBatchLengths has every batch panic, with both lengths in the message, before it writes.
+// TestBatchLengths checks that every batch with wrong lengths panics before it writes, with both lengths in the
+// message.
 func TestBatchLengths(t *testing.T) {
 	sets := map[string]*bloomery.Set{"zero": new(bloomery.Set)}
 	for _, spec := range slices.Concat(specs, foreignSpecs) {

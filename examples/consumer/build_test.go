@@ -258,7 +258,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestNeeds has the planner choose: with the number of keys given, and counted.
+// TestNeeds lets the planner choose, with a given and with a counted number of keys.
 func TestNeeds(t *testing.T) {
 	keys := words("key ", 2000)
 	for _, known := range []uint64{0, 2000} {

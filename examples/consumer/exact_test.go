@@ -125,7 +125,7 @@ func TestExactPartitions(t *testing.T) {
 	}
 }
 
-// TestExactSources: a list that breaks off ends the build, and members outside of the universe are named.
+// TestExactSources checks that a list that breaks off ends the build, and members outside of the universe are named.
 func TestExactSources(t *testing.T) {
 	list := func(end error, keys ...string) iter.Seq2[string, error] {
 		return func(yield func(string, error) bool) {

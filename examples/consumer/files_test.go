@@ -54,7 +54,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestSaveCancelled: a cancelled Save leaves the old file unchanged.
+// TestSaveCancelled checks that a cancelled Save leaves the old file unchanged.
 func TestSaveCancelled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.bloom")
 	old := built(t, words("old ", 10), bloomery.Config{})

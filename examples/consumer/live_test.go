@@ -116,7 +116,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestUpdater: a Live with a function that replaces its file.
+// TestUpdater runs a Live with a function that replaces its file.
 func TestUpdater(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.bloom")
 	if err := built(t, words("old ", 10), bloomery.Config{}).Save(t.Context(), path); err != nil {

@@ -20,7 +20,7 @@ type record struct {
 	Keys *bloomery.Set
 }
 
-// TestMarshal takes a set of each family through every encoding.
+// TestMarshal encodes and decodes a set of each family in every encoding.
 func TestMarshal(t *testing.T) {
 	keys := words("key ", 300)
 	for _, spec := range specs {
@@ -75,7 +75,7 @@ type source struct {
 	io.WriterTo
 }
 
-// TestReadTwo reads two sets from one stream: each stops at its end.
+// TestReadTwo reads two sets from one stream, and checks that each read stops at the end of its set.
 func TestReadTwo(t *testing.T) {
 	a := built(t, words("a ", 100), bloomery.Config{})
 	b := built(t, words("b ", 200), bloomery.Config{Spec: "fuse(width=8)"})

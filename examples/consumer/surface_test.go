@@ -21,7 +21,7 @@ var printed = []string{
 	"Error", "Unwrap", "Format", "GoString", "LogValue", "MarshalJSON", "MarshalText", "UnmarshalText", "String",
 }
 
-// TestImports: a user cannot import internal packages, so nothing in this module does, not even a test.
+// TestImports checks that a user cannot import internal packages, so nothing in this module does, not even a test.
 func TestImports(t *testing.T) {
 	imported := 0
 	err := filepath.WalkDir(".", func(name string, _ fs.DirEntry, err error) error {

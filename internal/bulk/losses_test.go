@@ -8,7 +8,7 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestSampleIsBounded: the sample of the keys stays small for a new list of any length.
+// TestSampleIsBounded checks that the sample of the keys stays small for a new list of any length.
 func TestSampleIsBounded(t *testing.T) {
 	l := &Losses{sample: map[filter.Hash]struct{}{}}
 	l.limit.Store(math.MaxUint64)

@@ -19,7 +19,7 @@ func half(text string, err error) func(io.Writer) error {
 	}
 }
 
-// TestWriteAtomic fails in the middle of a file: the old one stays, and nothing is left beside it.
+// TestWriteAtomic fails in the middle of a file, and checks that the old file stays and no other file is left.
 func TestWriteAtomic(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
@@ -73,7 +73,8 @@ func TestInterruptedWrite(t *testing.T) {
 	}
 }
 
-// TestBatch: in a Batch the temporary file of a killed writer stays until RemoveAbandoned, and the file is complete.
+// TestBatch checks that in a Batch the temporary file of a killed writer stays until RemoveAbandoned, and the file is
+// complete.
 func TestBatch(t *testing.T) {
 	if !canLock {
 		t.Skip("this system has no locks: temporary files stay")

@@ -39,8 +39,8 @@ func get(t *testing.T, path, name string) string {
 	return string(b[:n])
 }
 
-// TestAttributes: a replaced file keeps its ACL and attributes, also behind a link, and no other user can open the
-// temporary file. A file that is written with Like has them, too.
+// TestAttributes checks that a replaced file keeps its ACL and attributes, also behind a link, and no other user can
+// open the temporary file. A file that is written with Like has them, too.
 func TestAttributes(t *testing.T) {
 	dir := t.TempDir()
 	path, link, like := filepath.Join(dir, "f"), filepath.Join(t.TempDir(), "link"), filepath.Join(dir, "like")
@@ -84,7 +84,8 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// TestFolderACL: the ACL that a folder gives to new files does not open the file that replaces one without an ACL.
+// TestFolderACL checks that the ACL that a folder gives to new files does not open the file that replaces one without
+// an ACL.
 func TestFolderACL(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
@@ -100,7 +101,7 @@ func TestFolderACL(t *testing.T) {
 	}
 }
 
-// TestAttributesNotKept: an attribute that cannot be kept is an error, and the old file stays unchanged.
+// TestAttributesNotKept checks that an attribute that cannot be kept is an error, and the old file stays unchanged.
 func TestAttributesNotKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
@@ -119,8 +120,8 @@ func TestAttributesNotKept(t *testing.T) {
 	}
 }
 
-// TestLostGroup: a process that may not keep the group gives neither the new group nor all others permissions that the
-// old group did not have.
+// TestLostGroup checks that a process that may not keep the group gives neither the new group nor all others
+// permissions that the old group did not have.
 func TestLostGroup(t *testing.T) {
 	a := acl(testACL)
 	if got := a.group(0o6); got != 0 {
@@ -141,7 +142,7 @@ func TestLostGroup(t *testing.T) {
 // mountEnv makes a process started by TestMounted replace a single mounted file in its own mount namespace.
 const mountEnv = "BLOOMERY_TEST_MOUNT"
 
-// TestMounted: the error for a single mounted file has a hint.
+// TestMounted checks that the error for a single mounted file has a hint.
 func TestMounted(t *testing.T) {
 	if dir := os.Getenv(mountEnv); dir != "" {
 		path := filepath.Join(dir, "f")

@@ -318,7 +318,7 @@ func damaged(t *testing.T, what string, file []byte, o reading) {
 
 func alignedCopy(b []byte) []byte { return append(make([]byte, 0, len(b)+64), b...) }
 
-// forge rewrites a file's header and mends the checksum, as an attacker would.
+// forge rewrites a file's header and corrects the checksum, as an attacker would.
 func forge(file []byte, change func(b []byte)) []byte {
 	b := bytes.Clone(file)
 	change(b)
@@ -348,7 +348,7 @@ func mended(file []byte) []byte {
 	})
 }
 
-// FuzzRead: any bytes are refused, or are a filter that is written the same again.
+// FuzzRead checks that any bytes are refused, or are a filter that is written the same again.
 func FuzzRead(f *testing.F) {
 	all := samples(f)
 	if len(all) == 0 {

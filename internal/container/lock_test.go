@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestLock: a file and a folder are locked once, and a file is replaced while it is locked, also on Windows.
+// TestLock checks that a file and a folder are locked once, and a file is replaced while it is locked, also on Windows.
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")

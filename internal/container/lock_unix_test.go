@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// TestLockFile: anything but a regular file is an immediate error, and nothing is created behind a link.
+// TestLockFile checks that anything but a regular file is an immediate error, and nothing is created behind a link.
 func TestLockFile(t *testing.T) {
 	dir := t.TempDir()
 	target := filepath.Join(dir, "target")
@@ -39,7 +39,7 @@ func TestLockFile(t *testing.T) {
 	}
 }
 
-// TestLockFileMode: only users who may write to the folder may open the lock file.
+// TestLockFileMode checks that only users who may write to the folder may open the lock file.
 func TestLockFileMode(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))
 	for folder, want := range map[fs.FileMode]fs.FileMode{
@@ -60,8 +60,8 @@ func TestLockFileMode(t *testing.T) {
 	}
 }
 
-// TestLockFileAccess: a lock file that others could open is closed to them, unless it has a second hard link, which may
-// be an attack. Root gives a new one to the owner of the folder.
+// TestLockFileAccess checks that a lock file that others could open is closed to them, unless it has a second hard
+// link, which may be an attack. Root gives a new one to the owner of the folder.
 func TestLockFileAccess(t *testing.T) {
 	for _, linked := range []bool{false, true} {
 		dir := t.TempDir()
@@ -102,8 +102,8 @@ func TestLockFileAccess(t *testing.T) {
 	}
 }
 
-// TestLockFileOfOthers: a lock file of another user in a sticky folder is refused: that user could hold it for any
-// time.
+// TestLockFileOfOthers checks that a lock file of another user in a sticky folder is refused: that user could hold it
+// for any time.
 func TestLockFileOfOthers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("NOT ROOT: only root can make a file of another owner")
@@ -126,7 +126,7 @@ func TestLockFileOfOthers(t *testing.T) {
 	}
 }
 
-// TestLockFileRemoved: a process that waits while the lock file is removed locks the new one.
+// TestLockFileRemoved checks that a process that waits while the lock file is removed locks the new one.
 func TestLockFileRemoved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.lock")
 	first, _, err := LockFile(t.Context(), path, nil, nil)
@@ -150,7 +150,8 @@ func TestLockFileRemoved(t *testing.T) {
 	}
 }
 
-// TestResolve: a file has one Path, also before it exists.
+// TestResolve checks that Resolve returns the same path for all names of a file, even before the file exists, and
+// refuses pipes, dangling links, and files with several hard links.
 func TestResolve(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -176,7 +177,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestLockPipe: a pipe is an error at once, and a folder can be locked.
+// TestLockPipe checks that a pipe is an error at once, and a folder can be locked.
 func TestLockPipe(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "pipe")

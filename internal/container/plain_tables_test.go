@@ -76,7 +76,7 @@ func rankindexedAnswer(p *plain, at []uint64) answer {
 // plainBucket is a bucket of rankindexed with its extensions: all bits of its index, then its cells.
 type plainBucket struct{ index, cells []uint64 }
 
-// take appends n bits of a section from bit at on to the index, and returns the bit behind them.
+// take appends n bits of a section from bit at on to the index, and returns the index of the bit after them.
 func (b *plainBucket) take(p *plain, section int, at, n uint64) uint64 {
 	for i := range n {
 		b.index = append(b.index, p.bit(section, at+i))

@@ -58,7 +58,8 @@ func portableFile(t *testing.T, text string, keys [][]byte) []byte {
 	return written(t, fill(t, f, s, h, keys), h, 0)
 }
 
-// TestSameBytesEverywhere writes a file of each family at three sizes, reads it, and writes it again: the same bytes.
+// TestSameBytesEverywhere writes a file of each family at three sizes, reads it, writes it again, and checks that the
+// bytes are the same.
 func TestSameBytesEverywhere(t *testing.T) {
 	var lines strings.Builder
 	for _, text := range portableSpecs() {

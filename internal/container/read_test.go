@@ -21,7 +21,7 @@ import (
 	"github.com/bloomery/bloomery/internal/sums"
 )
 
-// TestShortForeign: the error for input shorter than a header is filter.ErrMagic if the magic differs, else
+// TestShortForeign checks that the error for input shorter than a header is filter.ErrMagic if the magic differs, else
 // io.ErrUnexpectedEOF.
 func TestShortForeign(t *testing.T) {
 	const magic = "\x89BLMRY\r\n"
@@ -106,7 +106,7 @@ func TestReadPlaces(t *testing.T) {
 	}
 }
 
-// TestExactRecords: the file of an exact set must end with a trailer for its length.
+// TestExactRecords checks that the file of an exact set must end with a trailer for its length.
 func TestExactRecords(t *testing.T) {
 	records := []byte("\x89BLX\x01 some records")
 	crc := [4]byte{1, 2, 3, 4}
@@ -415,7 +415,7 @@ func TestReadPipe(t *testing.T) {
 	}
 }
 
-// TestTakesHash: a filter cannot be written with a hash function that it does not take.
+// TestTakesHash checks that a filter cannot be written with a hash function that it does not take.
 func TestTakesHash(t *testing.T) {
 	for _, s := range samples(t) {
 		for id := filter.XXH3; id <= filter.Uint64; id++ {

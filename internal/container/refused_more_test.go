@@ -9,7 +9,7 @@ import (
 )
 
 // fields are the places in bucket 0 of a rankindexed filter: the first bits of the higher index, of the pointer and of
-// the cells, and the first bit behind the cells.
+// the cells, and the first bit after the cells.
 type fields struct{ higher, pointer, cells, end int }
 
 func fieldsOf(chains, cells, pool, width int) fields {
@@ -172,7 +172,7 @@ func rankindexedCases(f forger) {
 	g.empty(true, "rankindexed(buckets=1048576,capacity=40,cells=8192,chains=1,remainder=10,trimmed=0)", 16384)
 }
 
-// firstZero returns the first bit of a section that is 0.
+// firstZero returns the index of the first zero bit of a section.
 func firstZero(section []byte) (at int) {
 	for section[at/8]>>(at%8)&1 == 1 {
 		at++
@@ -180,7 +180,7 @@ func firstZero(section []byte) (at int) {
 	return at
 }
 
-// foreignCases are of families of other systems.
+// foreignCases adds the cases of families of other systems.
 func foreignCases(f forger) {
 	g := f.with("guava", "guava-0.bloom")
 	g.bit("any bit", false, 0, 447)

@@ -9,7 +9,7 @@ import (
 // field is a value and its number of bits. A stream is written from the lowest bit on.
 type field struct{ value, width uint64 }
 
-// stream returns the fields one behind the other, in whole words.
+// stream returns the concatenated fields, padded to whole words.
 func stream(fields ...field) (b []byte) {
 	at := uint64(0)
 	for _, f := range fields {

@@ -9,7 +9,7 @@ import (
 func decimal(n int) string { return strconv.Itoa(n) }
 func text(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// bitCases are of families of bits and counters that no search makes.
+// bitCases adds the cases of families of bits and counters without a search.
 func bitCases(f forger) {
 	g := f.with("standard", "standard-1.bloom") // m=385
 	g.bit("the last bit", false, 0, 384)
@@ -69,7 +69,7 @@ func bitCases(f forger) {
 	g.empty(true, "blocked(blocks=3,k=8,layout=split)", 8)
 }
 
-// searchedCases are of families whose filters a search fits to their keys.
+// searchedCases adds the cases of families whose filters a search fits to their keys.
 func searchedCases(f forger) {
 	// bits=310, groups=3, k=10, shards=1, width=3: 90 bits of shifts.
 	g := f.with("partitioned", "partitioned-0.bloom")
@@ -168,7 +168,7 @@ func searchedCases(f forger) {
 	g.empty(true, "twochoice(bits=64,choices=16,hashing=double,k=64,shards=1)", 2, 2)
 }
 
-// tableFamilyCases are of families of fingerprints, except rankindexed.
+// tableFamilyCases adds the cases of families of fingerprints, except rankindexed.
 func tableFamilyCases(f forger) {
 	g := f.with("fuse", "fuse-0.bloom") // segment=32, segments=1, width=4: 384 bits
 	g.bit("the last bit of a slot", false, 0, 383)

@@ -57,7 +57,7 @@ func TestTrimmed(t *testing.T) {
 	}
 }
 
-// TestInflatedOverflow has a spec whose extensions come to 2^64 bytes.
+// TestInflatedOverflow checks that a spec whose extensions take 2^64 bytes is refused.
 func TestInflatedOverflow(t *testing.T) {
 	f, s := parseSpec(t, "rankindexed(buckets=1,capacity=1000,cells=40,cells2=8192,chains=64,pool2=281474976710656,"+
 		"remainder=48,trimmed=0,value_bits=15)")

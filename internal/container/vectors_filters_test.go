@@ -205,7 +205,7 @@ func removeHalf(f family.Filter, hs []filter.Hash) error {
 	return nil
 }
 
-// valueOf returns the value of key i, of at most that many bits.
+// valueOf returns the value of key i, which has at most width bits.
 func valueOf(i, width int) uint64 { return uint64(i+1) * 0x9E3779B97F4A7C15 >> (64 - width) }
 
 // addAll adds the keys to a builder, with values if the filter is to have some and takes them from its builder.
@@ -221,7 +221,7 @@ func addAll(b family.Builder, hs []filter.Hash, width int) error {
 	return vb.AddValues(hs, values)
 }
 
-// putValues gives every key a value of at most that many bits.
+// putValues gives every key a value of at most width bits.
 func putValues(width int) func(family.Filter, []filter.Hash) error {
 	return func(f family.Filter, hs []filter.Hash) error {
 		for i, h := range hs {

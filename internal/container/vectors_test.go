@@ -93,7 +93,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// glob returns the files of a pattern, at least that many.
+// glob returns the files of a pattern, and fails the test if there are fewer than least.
 func glob(t *testing.T, pattern string, least int) []string {
 	paths, err := filepath.Glob(pattern)
 	if err != nil || len(paths) < least {
@@ -208,7 +208,7 @@ func agree(t *testing.T, f family.Filter, v vector) {
 	}
 }
 
-// parses requires that the text is JSON of vectorFile without other fields, with that many keys.
+// parses requires that the text is JSON of vectorFile without other fields, and that it has the given number of keys.
 func parses(t *testing.T, text []byte, keys int) {
 	var f vectorFile
 	d := json.NewDecoder(strings.NewReader(string(text)))

@@ -85,7 +85,7 @@ func TestReplaceFile(t *testing.T) {
 	}
 }
 
-// TestWriteRate: Write rejects the chosen rates that Read rejects, and has one encoding for no rate.
+// TestWriteRate checks that Write rejects the chosen rates that Read rejects, and has one encoding for no rate.
 func TestWriteRate(t *testing.T) {
 	s := samples(t)[0]
 	for _, rate := range []float64{-0.01, 1, 2, math.Inf(1), math.NaN()} {
@@ -99,7 +99,7 @@ func TestWriteRate(t *testing.T) {
 	}
 }
 
-// TestIntact changes the source of a file while it is written: nothing of the new file remains.
+// TestIntact changes the source of a file while the file is written, and checks that nothing of the new file remains.
 func TestIntact(t *testing.T) {
 	f, err := standard.New(standard.Config{Bits: 1000, K: 1})
 	if err != nil {

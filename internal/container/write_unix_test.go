@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// TestPermissions: the umask decides the permissions of a new file, and an old file keeps its permissions.
+// TestPermissions checks that the umask decides the permissions of a new file, and an old file keeps its permissions.
 func TestPermissions(t *testing.T) {
 	s := samples(t)[0]
 	path := filepath.Join(t.TempDir(), "f.bloom")

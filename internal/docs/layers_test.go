@@ -95,7 +95,7 @@ func layerOf(room string) (layer int, line string) {
 	return -1, ""
 }
 
-// TestLayers reads the imports of every file, tests included, and holds them to the order of layers.
+// TestLayers reads the imports of every file, tests included, and checks them against the order of layers.
 func TestLayers(t *testing.T) {
 	atRoot(t)
 	arrows, named, used := 0, map[string]bool{}, map[string]bool{}
@@ -186,7 +186,8 @@ func TestLayers(t *testing.T) {
 // a newer version of it: go get -u.
 var libraries = []string{"buckets", "pebblefilter"}
 
-// TestLibraries: no file of a library imports an internal package of this module, tests and their tools aside.
+// TestLibraries checks that no file of a library imports an internal package of this module, tests and their tools
+// aside.
 func TestLibraries(t *testing.T) {
 	atRoot(t)
 	for _, dir := range libraries {
@@ -217,7 +218,7 @@ func TestLibraries(t *testing.T) {
 // serversForTests starts servers that only tests need.
 const serversForTests = "buckets/internal/reals3"
 
-// TestWorkName: only package shardset has the name of the folder of working files.
+// TestWorkName checks that only package shardset contains the name of the folder of working files.
 func TestWorkName(t *testing.T) {
 	atRoot(t)
 	found := 0

@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/internal/docs"
 )
 
-// TestArchitecture: every room, file and function that ARCHITECTURE.md names exists.
+// TestArchitecture checks that every room, file and function that ARCHITECTURE.md names exists.
 func TestArchitecture(t *testing.T) {
 	atRoot(t)
 	page, err := os.ReadFile("ARCHITECTURE.md")
@@ -81,7 +81,7 @@ func between(text, from, to string) string {
 	return text
 }
 
-// TestThreats: every test and every file that docs/threats.md names exists.
+// TestThreats checks that every test and every file that docs/threats.md names exists.
 func TestThreats(t *testing.T) {
 	atRoot(t)
 	page, err := os.ReadFile("docs/threats.md")

@@ -20,7 +20,8 @@ var public = []string{
 	"interop/clubcard", "window", "tablefilter",
 }
 
-// TestSurface: every type in an exported declaration of a public package can be named outside of this module.
+// TestSurface checks that every type in an exported declaration of a public package can be named outside of this
+// module.
 func TestSurface(t *testing.T) {
 	atRoot(t)
 	var found []string
@@ -113,7 +114,8 @@ func receiver(e ast.Expr) string {
 	return ""
 }
 
-// TestVersions: the C header, the npm package and the Python package have one version, and the header has the license.
+// TestVersions checks that the C header, the npm package and the Python package have one version, and the header has
+// the license.
 func TestVersions(t *testing.T) {
 	atRoot(t)
 	read := func(path string) string {

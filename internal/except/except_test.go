@@ -135,7 +135,7 @@ func TestLike(t *testing.T) {
 	}
 }
 
-// TestBoth takes keys that are members and in the list, which have equal hashes, for an error.
+// TestBoth checks that a key that is both a member and in the list, recognised by its hash, is an error.
 func TestBoth(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	members, list := hashes(r, 100), hashes(r, 100)

@@ -99,7 +99,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestList: both tables list the same families in the same order, each id once.
+// TestList checks that both tables list the same families in the same order, each id once.
 func TestList(t *testing.T) {
 	all := All()
 	if len(all) != len(formats) || len(all) != len(Names()) {
@@ -163,7 +163,7 @@ func table() string {
 	return b.String()
 }
 
-// TestTable: the package comment of filter has the parameters of every family. With -update it is written.
+// TestTable checks that the package comment of filter has the parameters of every family. With -update it is written.
 func TestTable(t *testing.T) {
 	const path, before, after = "../../filter/doc.go", "// and these parameters:\n//\n", "package filter\n"
 	text, err := os.ReadFile(path)

@@ -73,7 +73,7 @@ func intersect(t *testing.T, f Family, s filter.Spec) {
 	}
 }
 
-// foreign is a filter of no family.
+// foreign is a filter whose type belongs to no family.
 type foreign struct{}
 
 func (foreign) Has(filter.Hash) bool { return true }

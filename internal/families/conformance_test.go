@@ -63,7 +63,7 @@ func TestConformance(t *testing.T) {
 	}
 	for _, f := range All() {
 		if f.Can.Has(family.CanRawKeys) {
-			continue // takes no hashes; its own package holds it to the same laws
+			continue // takes no hashes; its own package tests the same laws
 		}
 		texts := tried(f)
 		if len(texts) == 0 {
@@ -121,7 +121,7 @@ func parse(t testing.TB, text string) (Family, filter.Spec) {
 	return f, s
 }
 
-// start returns an empty filter for that many keys.
+// start returns an empty filter for the given number of keys.
 func start(t testing.TB, f Family, s filter.Spec, keys uint64) family.Filter {
 	t.Helper()
 	made, err := f.New(s, keys)
@@ -131,7 +131,7 @@ func start(t testing.TB, f Family, s filter.Spec, keys uint64) family.Filter {
 	return made
 }
 
-// newBuilder returns a Builder for that many keys.
+// newBuilder returns a Builder for the given number of keys.
 func newBuilder(t testing.TB, f Family, s filter.Spec, keys int) family.Builder {
 	t.Helper()
 	b, err := f.NewBuilder(s, uint64(keys))
@@ -275,7 +275,8 @@ func noAllocation(t *testing.T, f family.Filter) {
 	}
 }
 
-// TestNoKeys: a filter without keys answers false for single keys and batches, after it is built and after it is read.
+// TestNoKeys checks that a filter without keys answers false for single keys and batches, after it is built and after
+// it is read.
 func TestNoKeys(t *testing.T) {
 	hs := make([]filter.Hash, 100_000)
 	for i := range hs {

@@ -7,7 +7,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// TestCosts has the table know every kind, at as many points as every other.
+// TestCosts checks that the table has every kind, and the same number of points for each.
 func TestCosts(t *testing.T) {
 	c := Costs()
 	for _, k := range Forms() {

@@ -58,7 +58,7 @@ func observedRate(t *testing.T, f Family, s filter.Spec) {
 	}
 }
 
-// TestDefaultFPR: without a size a family has its default rate, or none.
+// TestDefaultFPR checks that without a size a family has its default rate, or none.
 func TestDefaultFPR(t *testing.T) {
 	for _, f := range All() {
 		if strings.Contains(f.Default, "%") != (f.DefaultFPR != 0) {
@@ -76,7 +76,7 @@ func TestDefaultFPR(t *testing.T) {
 	}
 }
 
-// TestForecastAtKeys has all families forecast the rate at the keys that they are asked for, not at their capacity.
+// TestForecastAtKeys checks that all families forecast the rate for the given number of keys, not for their capacity.
 func TestForecastAtKeys(t *testing.T) {
 	for _, name := range Taking("capacity") {
 		f, s := parse(t, name+"(capacity=1000000,fpr=0.01)")
@@ -91,7 +91,7 @@ func TestForecastAtKeys(t *testing.T) {
 	}
 }
 
-// TestCheck has Check refuse what no number of keys makes right, and nothing that some number does.
+// TestCheck checks that Check refuses a Spec only if no number of keys makes it valid.
 func TestCheck(t *testing.T) {
 	for _, f := range All() {
 		for text, want := range map[string]bool{
@@ -105,8 +105,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestSizeAsAsked: no form of a family makes a filter that is much smaller than was asked for. A size that it cannot
-// use is an error.
+// TestSizeAsAsked checks that no form of a family makes a filter that is much smaller than was asked for. A size that
+// it cannot use is an error.
 func TestSizeAsAsked(t *testing.T) {
 	for _, f := range All() {
 		for _, s := range plainSpecs(f) {

@@ -99,7 +99,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// TestReoptimize changes the keys of searched filters: a tenth goes, as many come.
+// TestReoptimize replaces a tenth of the keys of searched filters by new ones.
 func TestReoptimize(t *testing.T) {
 	const keys, changed = 50_000, 5000
 	hs := filtertest.Hashes(keys, 1)
@@ -136,8 +136,8 @@ func TestReoptimize(t *testing.T) {
 	}
 }
 
-// TestLater tells builders how many keys will come late, and holds the rate after them against the promise and against
-// the rate of a filter which was not told.
+// TestLater tells builders how many keys will come late, and compares the rate after them with the chosen rate and with
+// the rate of a filter that was not told.
 func TestLater(t *testing.T) {
 	const n, late = 12_000, 8_000
 	hs := filtertest.Hashes(n+late, 1)
@@ -211,7 +211,7 @@ func TestEnough(t *testing.T) {
 	}
 }
 
-// TestDecodeCounts changes one of the three numbers that stand beside the bits of a stored filter that was searched.
+// TestDecodeCounts changes one of the three numbers that are stored with the bits of a stored filter that was searched.
 // Each may go as far as its limit, and the filter then describes itself; one more is an error that names it.
 func TestDecodeCounts(t *testing.T) {
 	hs := filtertest.Hashes(110, 1)

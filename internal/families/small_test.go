@@ -90,7 +90,7 @@ func TestFewKeys(t *testing.T) {
 	}
 }
 
-// TestFewKeysPromise: a filter keeps its chosen rate, or the error names the number of keys that it needs.
+// TestFewKeysPromise checks that a filter keeps its chosen rate, or the error names the number of keys that it needs.
 func TestFewKeysPromise(t *testing.T) {
 	for _, name := range []string{"guava", "bitsandblooms", "redisbloom", "spark"} {
 		f, _ := parse(t, name)

@@ -48,7 +48,8 @@ func TestMismatch(t *testing.T) {
 	}
 }
 
-// TestHashIDs: every hash function of package filter has a name that comes back, and belongs to us or to others.
+// TestHashIDs checks that every hash function of package filter has a name that comes back, and belongs to us or to
+// others.
 func TestHashIDs(t *testing.T) {
 	for id := range filter.HashID(10) {
 		_, err := filter.ForeignHasher(id)

@@ -2,7 +2,7 @@ package filtertest
 
 import "testing"
 
-// TestThird: one of each three cases runs, the same ones with the same seed, and each case with some seed.
+// TestThird checks that one of each three cases runs, the same ones with the same seed, and each case with some seed.
 func TestThird(t *testing.T) {
 	const cases = 30
 	t.Setenv("CI_FULL", "")

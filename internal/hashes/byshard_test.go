@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestByShard: the hashes of each shard come back in order for any memory limit, and no file remains.
+// TestByShard checks that the hashes of each shard come back in order for any memory limit, and no file remains.
 func TestByShard(t *testing.T) {
 	hs := randomHashes(10_000, 1)
 	for _, shards := range []int{1, 3, 5000} {
@@ -56,8 +56,8 @@ func TestByShard(t *testing.T) {
 	}
 }
 
-// TestPairs: a ByShard gives both entries of each hash one after the other, from memory and from its file, in the shard
-// of the hash.
+// TestPairs checks that a ByShard gives both entries of each hash one after the other, from memory and from its file,
+// in the shard of the hash.
 func TestPairs(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const shards, n = 5, 3 * BlockSize / hashSize
@@ -235,7 +235,8 @@ func TestByShardErrors(t *testing.T) {
 	wantError(t, s.Add(countedHashes(10, 1)), "disk full")
 }
 
-// TestMemoryIsUsedAgain: a ByShard may use the memory of one that was closed, but not while that one is read.
+// TestMemoryIsUsedAgain checks that a ByShard may use the memory of one that was closed, but not while that one is
+// read.
 func TestMemoryIsUsedAgain(t *testing.T) {
 	const n = 2*BlockSize/hashSize + BlockSize/hashSize/2
 	fill := func(limit, from int) *ByShard {
@@ -290,7 +291,7 @@ func TestCheckShards(t *testing.T) {
 	}
 }
 
-// TestBuffer: hashes come back by shard, in order, with any number of shards and before and after reset.
+// TestBuffer checks that hashes come back by shard, in order, with any number of shards and before and after reset.
 func TestBuffer(t *testing.T) {
 	for _, shards := range []int{1, 2, 16, 1000, 50_000} {
 		b := newBuffer(shards, 20_000)

@@ -19,7 +19,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestMemory: hashes take 16 bytes each for any Expect, and Finish takes little more.
+// TestMemory checks that hashes take 16 bytes each for any Expect, and Finish takes little more.
 func TestMemory(t *testing.T) {
 	hs := input(9, inputs[0].make, 400_000)
 	for _, tt := range []struct {

@@ -39,7 +39,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestShortLists: a short list takes little memory, and its block is not kept.
+// TestShortLists checks that a short list takes little memory, and its block is not kept.
 func TestShortLists(t *testing.T) {
 	var pool Pool[uint64]
 	l := List[uint64]{Pool: &pool}

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestRaw: keys come back in order, from memory, from the file and from both, and no file is left.
+// TestRaw checks that keys come back in order, from memory, from the file and from both, and no file is left.
 func TestRaw(t *testing.T) {
 	keys := [][]byte{{}, []byte("a"), bytes.Repeat([]byte("long"), BlockSize/3), {}, []byte("z")}
 	for i := range 30_000 {

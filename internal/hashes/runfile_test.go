@@ -28,7 +28,7 @@ func ofShard(hs []filter.Hash, s, shards int) []filter.Hash {
 	return slices.DeleteFunc(slices.Clone(hs), func(h filter.Hash) bool { return Route(h, shards) != s })
 }
 
-// runFile returns a run file with groups of that many hashes.
+// runFile returns a run file with groups of group hashes.
 func runFile(t testing.TB, h Header, group int, hs []filter.Hash) ([]byte, *Index) {
 	t.Helper()
 	var b bytes.Buffer
@@ -88,7 +88,8 @@ func TestRunFile(t *testing.T) {
 	}
 }
 
-// TestHostile: every truncation, every changed bit and every foreign header is an error, of the index or of a segment.
+// TestHostile checks that every truncation, every changed bit and every foreign header is an error, of the index or of
+// a segment.
 func TestHostile(t *testing.T) {
 	h := Header{Plan: [16]byte{1, 2}, Range: 3, Shards: 4}
 	good, _ := runFile(t, h, GroupKeys, randomHashes(40, 1))
@@ -131,9 +132,9 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// FuzzReadIndex: no index makes ReadIndex take memory that the file does not have, or return an impossible one, and no
-// segment has other hashes than its checksum says. It reads every file as it is, and with the end and the checksum of
-// the index put right.
+// FuzzReadIndex checks that no index makes ReadIndex take memory that the file does not have, or return an impossible
+// one, and no segment has other hashes than its checksum says. It reads every file as it is, and with the end and the
+// checksum of the index put right.
 func FuzzReadIndex(f *testing.F) {
 	h := Header{Range: 1, Shards: 3}
 	for _, n := range []int{0, 1, 10, 100} {
@@ -178,7 +179,7 @@ func mended(b []byte, h Header) []byte {
 	return append(b[:len(b)-trailerSize-length], x.tail(h)...)
 }
 
-// TestWriterErrors: the first error stays.
+// TestWriterErrors checks that NewWriter, Add or Close returns the first error of the output.
 func TestWriterErrors(t *testing.T) {
 	stop := errors.New("stop")
 	for _, after := range []int{0, 1, 2, 3} {

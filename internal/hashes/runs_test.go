@@ -154,7 +154,7 @@ func TestLocked(t *testing.T) {
 	wantFiles(t, dir, 0)
 }
 
-// TestSortedFile: the file is in the chosen folder, and no other user can read it.
+// TestSortedFile checks that the file is in the chosen folder, and no other user can read it.
 func TestSortedFile(t *testing.T) {
 	dir := t.TempDir()
 	f, err := createTemp(dir)

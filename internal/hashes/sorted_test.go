@@ -71,7 +71,7 @@ var parts = map[string]func(filter.Hash) uint64{
 	"every": func(h filter.Hash) uint64 { return h.Hi },
 }
 
-// wantFiles checks that that many files have a name in dir, none on Unix.
+// wantFiles checks that dir has n files on Windows, and none on Unix, where open files have no name.
 func wantFiles(t *testing.T, dir string, n int) {
 	t.Helper()
 	if runtime.GOOS != "windows" {
@@ -159,7 +159,7 @@ func wantSpilled(t *testing.T, k *Sorted, want bool) {
 	}
 }
 
-// TestRepeated: repeated keys stay in memory if the distinct ones fill at most half of the room.
+// TestRepeated checks that repeated keys stay in memory if the distinct ones fill at most half of the room.
 func TestRepeated(t *testing.T) {
 	const room = 1000
 	k := NewSorted(Config{Memory: room * hashSize, Dir: t.TempDir()})

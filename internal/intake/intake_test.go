@@ -213,7 +213,7 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// TestList: members of a list are named by it, or by their text.
+// TestList checks that members of a list are named by it, or by their text.
 func TestList(t *testing.T) {
 	keys := [][]byte{[]byte("b"), []byte("a")}
 	l, err := NewList(t.Context(), slices.Values(keys), hasher, hashes.NewByShard(2, 1, t.TempDir()))
@@ -233,7 +233,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestStart: a Sink that Start got takes the counted keys and all later ones, from every source, and is closed.
+// TestStart checks that a Sink that Start got takes the counted keys and all later ones, from every source, and is
+// closed.
 func TestStart(t *testing.T) {
 	in := Counted(hasher, 1<<10, t.TempDir(), NoValues(filter.Spec{}))
 	want := map[filter.Hash]uint64{}

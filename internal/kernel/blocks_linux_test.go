@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// guarded returns size bytes behind which lies a page that cannot be read.
+// guarded returns size bytes that are followed by a page that cannot be read.
 func guarded(t *testing.T, size int) unsafe.Pointer {
 	page := syscall.Getpagesize()
 	room := (size + page - 1) / page * page
@@ -24,7 +24,7 @@ func guarded(t *testing.T, size int) unsafe.Pointer {
 	return unsafe.Pointer(&b[room-size])
 }
 
-// TestBlocksBounds queries where a read behind the words, the keys or the answers is a fault.
+// TestBlocksBounds queries in memory where a read past the end of the words, the keys or the answers is a fault.
 func TestBlocksBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	for _, n := range []int{1, 31, 32, 33, 1056, 1057, 3000} {
@@ -70,7 +70,7 @@ func TestHasInBounds(t *testing.T) {
 	}
 }
 
-// TestRibbonBounds queries where a read behind the words, the keys or the answers is a fault.
+// TestRibbonBounds queries in memory where a read past the end of the words, the keys or the answers is a fault.
 func TestRibbonBounds(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(17, 18))
 	for _, width := range []uint64{64, 128} {

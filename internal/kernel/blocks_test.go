@@ -36,7 +36,7 @@ func layouts(f func(k, blockWords int, answerer func(words []uint64) Blocks, bit
 	}
 }
 
-// bytesOf returns the words as bytes of a file, at an address that many bytes off a multiple of 8.
+// bytesOf returns the words as bytes of a file, at an address that is off bytes above a multiple of 8.
 func bytesOf(words []uint64, off int) []byte {
 	b := make([]byte, off, off+8*len(words))
 	for _, w := range words {
@@ -178,7 +178,7 @@ func TestBlocksWithoutVector(t *testing.T) {
 	})
 }
 
-// deep calls f after every one of that many frames, so that some call is the one for which the stack has to grow.
+// deep calls f in each of frames nested frames, so that the stack has to grow in one of the calls.
 //
 //go:noinline
 func deep(frames int, f func() bool) bool {

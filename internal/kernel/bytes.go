@@ -7,8 +7,8 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// HasIn is Has for a block whose bytes lie anywhere, at any address, little endian as in files. The words of b are not
-// used. lo selects the bits. It panics if block is shorter than a block of b.
+// HasIn is like Has, but queries the given block instead of the words of b. The block is in little-endian order, as in
+// files, at any alignment. lo selects the bits. It panics if block is shorter than a block of b.
 func (b *Blocks) HasIn(block []byte, lo uint64) bool {
 	if b.k == 0 {
 		block = block[:32]
@@ -53,9 +53,9 @@ func hasProbes(line *[64]byte, x uint64, k int) bool {
 	return all != 0
 }
 
-// HasIn is Has for a block whose bytes lie anywhere, at any address, little endian as in files. The words of s are not
-// used. rest selects the group: it is the low half of hi times the number of blocks. It panics if block is shorter than
-// a block of s.
+// HasIn is like Has, but queries the given block instead of the words of s. The block is in little-endian order, as in
+// files, at any alignment. rest selects the group: it is the low half of hi times the number of blocks. It panics if
+// block is shorter than a block of s.
 func (s *Slots) HasIn(block []byte, rest, lo uint64) bool {
 	block = block[:s.block/8]
 	if s.how != byGo {

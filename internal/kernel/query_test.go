@@ -87,7 +87,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// raw is an Engine that holds the keys of that length, and one hash.
+// raw is an Engine that contains all keys of its length, and one hash.
 type raw int
 
 func (r raw) Contains(h filter.Hash, key []byte) bool {
@@ -116,7 +116,7 @@ func TestQueryOfEngine(t *testing.T) {
 	}
 }
 
-// TestQueryOnGrowingStack queries on a stack that has to grow on the way into Go, for a key that lies on it.
+// TestQueryOnGrowingStack queries on a stack that has to grow on the way into Go, for a key on this stack.
 func TestQueryOnGrowingStack(t *testing.T) {
 	h := filter.NewHasher(3)
 	text := "a key of more than one hundred and twenty-eight bytes, for which the assembly calls the hash function in Go, " +
@@ -131,7 +131,7 @@ func TestQueryOnGrowingStack(t *testing.T) {
 	}
 }
 
-// askBelow asks for key after as many calls.
+// askBelow queries key below depth nested calls.
 //
 //go:noinline
 func askBelow(q *Query, key string, depth int) bool {

@@ -7,7 +7,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// randomRibbon returns a layer of random bits with about that many starts, a multiple of 64.
+// randomRibbon returns a layer of random bits with about the given number of starts, a multiple of 64.
 func randomRibbon(rnd *rand.Rand, width, starts, prints, skip uint64, share float64) *Ribbon {
 	blocks := (starts + width*((starts+1<<RibbonSegment-1)>>RibbonSegment)) / 64
 	r := &Ribbon{

@@ -95,7 +95,7 @@ func TestBadRows(t *testing.T) {
 	}
 }
 
-// TestPass: with Pass, rows with NUL bytes are keys and counted; other bad rows stop.
+// TestPass checks that with Pass, rows with NUL bytes are keys and counted; other bad rows stop.
 func TestPass(t *testing.T) {
 	for _, block := range []int{1, 5, blockSize} {
 		for format, text := range map[Format]string{
@@ -119,8 +119,8 @@ func TestPass(t *testing.T) {
 	}
 }
 
-// TestNoBadRow: with any BadRows, an input that is not a list of keys, a header row with a NUL byte, and a row of CSV
-// whose end is unknown are errors.
+// TestNoBadRow checks that with any BadRows, an input that is not a list of keys, a header row with a NUL byte, and a
+// row of CSV whose end is unknown are errors.
 func TestNoBadRow(t *testing.T) {
 	const text = "yopmail.com\nexample.org\n"
 	for _, how := range []BadRows{Stop, Skip, Pass} {

@@ -22,8 +22,8 @@ func linesOfKeys(from, to int) string {
 	return b.String()
 }
 
-// TestCut: every truncation of a compressed input is an error, unless the rest is empty or ends with a whole member,
-// which looks like a complete file.
+// TestCut checks that every truncation of a compressed input is an error, unless the rest is empty or ends with a whole
+// member, which looks like a complete file.
 func TestCut(t *testing.T) {
 	a, b := linesOfKeys(0, 60), linesOfKeys(60, 100)
 	bz, err := hex.DecodeString(bzipped)

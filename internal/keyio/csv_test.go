@@ -76,7 +76,7 @@ func TestCSVBatchLine(t *testing.T) {
 	}
 }
 
-// TestRows: rows come as they are in the input, with the header row of the first one.
+// TestRows checks that rows come as they are in the input, with the header row of the first one.
 func TestRows(t *testing.T) {
 	csv := "mail,note\r\n\n\"a@x\",\"1\n2\"\r\n\r\n ,b\n,no key\nc@x,\"\"\"q\"\"\""
 	for _, tt := range []struct {
@@ -128,8 +128,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestRowsRandom: the rows of a table, one after the other, are the table, and its keys are what encoding/csv reads.
-// Also if it comes one byte at a time through a pipe, compressed.
+// TestRowsRandom checks that the rows of a table, one after the other, are the table, and its keys are what
+// encoding/csv reads. Also if it comes one byte at a time through a pipe, compressed.
 func TestRowsRandom(t *testing.T) {
 	const seed = 7
 	r := rand.New(rand.NewPCG(seed, 0))

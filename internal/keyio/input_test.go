@@ -221,8 +221,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestChangedBetweenPasses: a further pass over a file that has changed fails, also if it changes during that pass. A
-// single pass does not.
+// TestChangedBetweenPasses checks that a further pass over a file that has changed fails, also if it changes during
+// that pass. A single pass does not.
 func TestChangedBetweenPasses(t *testing.T) {
 	path := write(t, "keys", "a\nb\n")
 	grow := func() error {
@@ -296,7 +296,7 @@ func TestChangedBetweenPasses(t *testing.T) {
 	}
 }
 
-// TestOpenReader: a reader is read once, errors have its name, and with Plain it is not decompressed.
+// TestOpenReader checks that a reader is read once, errors have its name, and with Plain it is not decompressed.
 func TestOpenReader(t *testing.T) {
 	const text = bom + "a\nb"
 	for _, tt := range []struct {

@@ -176,7 +176,7 @@ func TestHex(t *testing.T) {
 	})
 }
 
-// TestHexErrors looks for the line number behind keys that have line ends.
+// TestHexErrors checks the line number of an error after keys that contain line ends.
 func TestHexErrors(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"0a0a0a\n\n0a\n6\n", ":4: not a key in hexadecimal digits"},

@@ -81,7 +81,7 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// TestNul: a NUL byte in a line is an error with the number of the line.
+// TestNul checks that a NUL byte in a line is an error with the number of the line.
 func TestNul(t *testing.T) {
 	for _, tt := range []struct {
 		format Format
@@ -115,7 +115,7 @@ func TestNul(t *testing.T) {
 	}
 }
 
-// TestSignatures: every format that is not read has a name and advice, and no magic is listed twice.
+// TestSignatures checks that every format that is not read has a name and advice, and no magic is listed twice.
 func TestSignatures(t *testing.T) {
 	for i, s := range signatures {
 		if s.codec == "" && s.magic != bom && (s.what == "" || s.do == "") {

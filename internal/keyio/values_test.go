@@ -65,7 +65,7 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
-// TestOptionalValues: a batch has a value for each key or for none.
+// TestOptionalValues checks that a batch has a value for each key or for none.
 func TestOptionalValues(t *testing.T) {
 	lines, csv := Options{KeepEmpty: true}, Options{Format: CSV, Second: "2"}
 	for _, tt := range []struct {

@@ -149,8 +149,8 @@ func TestUses(t *testing.T) {
 	}
 }
 
-// TestErr: errors of the file come before errors of the value, and these before reports. Close ends Update, returns the
-// error of the value, and leaves the closed value.
+// TestErr checks that errors of the file come before errors of the value, and these before reports. Close ends Update,
+// returns the error of the value, and leaves the closed value.
 func TestErr(t *testing.T) {
 	updating := make(chan bool)
 	f := start(t, time.Hour, func(ctx context.Context) {
@@ -187,8 +187,8 @@ func TestErr(t *testing.T) {
 	}
 }
 
-// TestAttempts: after an error that may pass the same file is opened again; after damage a new one is, also at another
-// path.
+// TestAttempts checks that after an error that may pass the same file is opened again; after damage a new one is, also
+// at another path.
 func TestAttempts(t *testing.T) {
 	f := start(t, time.Millisecond, nil)
 	defer f.Close()

@@ -191,7 +191,7 @@ func TestExceptions(t *testing.T) {
 	}
 }
 
-// BenchmarkDelta measures Diff and Patch of a day: 0.2% of a million keys go, as many come.
+// BenchmarkDelta measures Diff and Patch of a day: 0.2% of a million keys are replaced by new ones.
 func BenchmarkDelta(b *testing.B) {
 	const n = 1_000_000
 	ctx := context.Background()

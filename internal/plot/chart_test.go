@@ -55,7 +55,7 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// TestLegendRows: no row of the legend is wider than the picture, unless it has a single entry.
+// TestLegendRows checks that no row of the legend is wider than the picture, unless it has a single entry.
 func TestLegendRows(t *testing.T) {
 	var curves []Curve
 	for i := range 12 {

@@ -135,7 +135,7 @@ func TestAllowLevelRate(t *testing.T) {
 	}
 }
 
-// TestAllowForms has every way from a Set to a file and back keep the exceptions.
+// TestAllowForms checks that every way to write and read a Set keeps the exceptions.
 func TestAllowForms(t *testing.T) {
 	ctx := context.Background()
 	const n, allowed = 200_000, 100_000
@@ -215,7 +215,8 @@ func TestAllowCounts(t *testing.T) {
 	}
 }
 
-// TestAllowMillion: a blocklist beside the million most frequent names costs less than a bit a key at a rate of 1%.
+// TestAllowMillion checks that a blocklist beside the million most frequent names costs less than a bit a key at a rate
+// of 1%.
 func TestAllowMillion(t *testing.T) {
 	const members, allowed = 133_604, 1_000_000
 	s := allowing(t, bloomery.Config{Spec: "standard(fpr=0.01)"}, members, allowed)
@@ -225,7 +226,7 @@ func TestAllowMillion(t *testing.T) {
 	}
 }
 
-// TestAllowReadOnly has every change of a Set with exceptions refused, and the Set as before.
+// TestAllowReadOnly checks that every change of a Set with exceptions is refused and leaves the Set unchanged.
 func TestAllowReadOnly(t *testing.T) {
 	ctx, key := context.Background(), []byte("new")
 	for _, spec := range []string{

@@ -150,7 +150,7 @@ func TestOnePipeline(t *testing.T) {
 	}
 }
 
-// TestNeeds has the planner choose, for a Builder with and without the number of keys: the same filter.
+// TestNeeds checks that the planner chooses the same filter for a Builder with and without the number of keys.
 func TestNeeds(t *testing.T) {
 	texts := settest.Words(2000)
 	c := bloomery.Config{Needs: plan.Needs{FPR: 0.01, Remove: true}}
@@ -361,7 +361,7 @@ func TestSecretNotShown(t *testing.T) {
 	}
 }
 
-// TestBatchLengths: slices of different lengths panic with a message that names the mistake.
+// TestBatchLengths checks that slices of different lengths panic with a message that names the mistake.
 func TestBatchLengths(t *testing.T) {
 	for _, f := range families.All() {
 		s := settest.Build(t, settest.Words(20), bloomery.Config{Spec: settest.SpecOf(f)})

@@ -72,8 +72,8 @@ func TestDedup(t *testing.T) {
 	}
 }
 
-// TestNoKeys: Sets of no keys answer no, alone and in batches, in memory, from a file, with exceptions, and in folders
-// whose shards are all empty, or all but one.
+// TestNoKeys checks that Sets of no keys answer no, alone and in batches, in memory, from a file, with exceptions, and
+// in folders whose shards are all empty, or all but one.
 func TestNoKeys(t *testing.T) {
 	const asked = 100_000
 	keys, found := make([]uint64, asked), make([]bool, asked)
@@ -137,8 +137,8 @@ func TestNoKeys(t *testing.T) {
 	}
 }
 
-// TestRawKeysMemory: a builder that takes raw keys and has to count them keeps to Memory, with a file in TempDir, and
-// makes the same filter.
+// TestRawKeysMemory checks that a builder that takes raw keys and has to count them keeps to Memory, with a file in
+// TempDir, and makes the same filter.
 func TestRawKeysMemory(t *testing.T) {
 	build := func(memory int64) (*bloomery.Set, uint64) {
 		dir := t.TempDir()

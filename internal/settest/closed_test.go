@@ -15,8 +15,8 @@ import (
 	"github.com/bloomery/bloomery/internal/settest"
 )
 
-// TestClosed: after Close, and after a failed load into a Set without a filter, every query is true and Err returns the
-// reason.
+// TestClosed checks that after Close, and after a failed load into a Set without a filter, every query is true and Err
+// returns the reason.
 func TestClosed(t *testing.T) {
 	dir := t.TempDir()
 	small, mapped, sharded := filepath.Join(dir, "small"), filepath.Join(dir, "mapped"), filepath.Join(dir, "sharded")
@@ -123,7 +123,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestFailedLoadKeeps: a failed load into a Set with a filter changes nothing.
+// TestFailedLoadKeeps checks that a failed load into a Set with a filter changes nothing.
 func TestFailedLoadKeeps(t *testing.T) {
 	s := settest.Build(t, settest.Words(50), bloomery.Config{Spec: "standard"})
 	if err := s.UnmarshalBinary([]byte("damaged")); err == nil || s.Err() != nil || !s.ContainsString("key-1") {
@@ -134,7 +134,7 @@ func TestFailedLoadKeeps(t *testing.T) {
 	}
 }
 
-// TestUnopenedLive: a Live that was not opened cannot know its answers, like a closed one.
+// TestUnopenedLive checks that a Live that was not opened cannot know its answers, like a closed one.
 func TestUnopenedLive(t *testing.T) {
 	l := new(bloomery.Live)
 	if !l.Contains([]byte("a")) || !l.ContainsString("a") || !settest.HasUint64(l, 1) {
@@ -160,7 +160,7 @@ func TestUnopenedLive(t *testing.T) {
 	}
 }
 
-// TestErrClosed: every use after Close or Build returns an error that wraps filter.ErrClosed.
+// TestErrClosed checks that every use after Close or Build returns an error that wraps filter.ErrClosed.
 func TestErrClosed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "set")
 	s := settest.Build(t, settest.Words(50), bloomery.Config{Spec: "rankindexed(capacity=100)"})
@@ -193,7 +193,7 @@ func TestErrClosed(t *testing.T) {
 	}
 }
 
-// TestClosedShared: changes of a closed Set for many writers are errors in all goroutines.
+// TestClosedShared checks that changes of a closed Set for many writers are errors in all goroutines.
 func TestClosedShared(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	set, err := bloomery.New(bloomery.Config{Spec: "blocked", Keys: 1000})

@@ -17,8 +17,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestFields: New, Build and a build in a folder use each field of a Config or return an error for it. New accepts
-// Workers, Memory, TempDir and Progress: it has no such work.
+// TestFields checks that New, Build and a build in a folder use each field of a Config or return an error for it. New
+// accepts Workers, Memory, TempDir and Progress: it has no such work.
 func TestFields(t *testing.T) {
 	keys := []string{"a", "b", "c"}
 	like := settest.Build(t, keys, bloomery.Config{Spec: "standard"})
@@ -92,7 +92,8 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestNewSizes: an empty Set has a size, or a number of keys, or grows; otherwise the error names the missing field.
+// TestNewSizes checks that an empty Set has a size, or a number of keys, or grows; otherwise the error names the
+// missing field.
 func TestNewSizes(t *testing.T) {
 	for _, c := range []bloomery.Config{
 		{}, {Spec: "standard"}, {Spec: "standard(fpr=0.001)"}, {Spec: "blocked(bits_per_key=12)"}, {Spec: "counting"},
@@ -153,7 +154,7 @@ func TestNewSizes(t *testing.T) {
 	}
 }
 
-// TestNewNeedsAdd: a filter that starts empty takes keys, for any other needs.
+// TestNewNeedsAdd checks that a filter that starts empty takes keys, for any other needs.
 func TestNewNeedsAdd(t *testing.T) {
 	for _, c := range []bloomery.Config{
 		{Needs: plan.Needs{FPR: 0.01}, Keys: 1000}, {Needs: plan.Needs{FPR: 0.001, Merge: true}, Keys: 1000},
@@ -172,7 +173,7 @@ func TestNewNeedsAdd(t *testing.T) {
 	}
 }
 
-// TestMaxBytes: a Config that exceeds the limit is an error before memory is allocated.
+// TestMaxBytes checks that a Config that exceeds the limit is an error before memory is allocated.
 func TestMaxBytes(t *testing.T) {
 	const limit = 1 << 20
 	few := []string{"a", "b", "c"}
@@ -267,7 +268,7 @@ func TestConfigString(t *testing.T) {
 	}
 }
 
-// TestCheckDir: Check knows what NewBuilder refuses of a Config with Dir or Shards, before the keys.
+// TestCheckDir checks that Check knows what NewBuilder refuses of a Config with Dir or Shards, before the keys.
 func TestCheckDir(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "set")
 	sharded := settest.Build(t, settest.Words(100), bloomery.Config{Dir: dir + "0", Shards: 3})

@@ -76,8 +76,8 @@ func overlap(t *testing.T, empty *bloomery.Set, seed uint64, a, b, common int) b
 	return settest.Must(with(0, a).EstimateOverlap(with(a-common, a-common+b)))
 }
 
-// TestEstimateFull has filters whose bits are all set: the numbers are at least Low, and an intersection is at most the
-// other set.
+// TestEstimateFull estimates filters whose bits are all set. The numbers must be at least Low, and an intersection at
+// most the other set.
 func TestEstimateFull(t *testing.T) {
 	for _, spec := range []string{"standard(m=64,k=4)", "standard(m=1,k=1)", "blocked(blocks=1,k=8)",
 		"counting(m=50,k=3)", "guava(words=1,k=4)"} {
@@ -107,7 +107,8 @@ func TestEstimateFull(t *testing.T) {
 	}
 }
 
-// TestEstimateOthers has sets that cannot be compared, and families that count their keys.
+// TestEstimateOthers checks the errors of EstimateOverlap for sets that cannot be compared, and that EstimateInterval
+// returns the exact number of keys for families that count their keys.
 func TestEstimateOthers(t *testing.T) {
 	make := func(spec string, seed uint64, keys int) *bloomery.Set {
 		set := settest.Must(bloomery.Build(t.Context(), func(yield func(uint64) bool) {

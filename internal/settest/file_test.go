@@ -109,7 +109,7 @@ func TestFromBytesShares(t *testing.T) {
 	}
 }
 
-// TestLimits: a file that is larger than the limit is an error.
+// TestLimits checks that a file that is larger than the limit is an error.
 func TestLimits(t *testing.T) {
 	s := settest.Build(t, settest.Words(10_000), bloomery.Config{})
 	path := settest.Save(t, s)

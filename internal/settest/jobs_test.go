@@ -13,8 +13,8 @@ import (
 	"github.com/bloomery/bloomery/internal/settest"
 )
 
-// TestJobsEnd: after Commit and after Close the other methods of a job return an error wrapping ErrClosed and change
-// nothing, whether the Set is sharded or not.
+// TestJobsEnd checks that after Commit and after Close the other methods of a job return an error wrapping ErrClosed
+// and change nothing, whether the Set is sharded or not.
 func TestJobsEnd(t *testing.T) {
 	ctx, all := t.Context(), settest.AsKeys(settest.Words(400))
 	dir := filepath.Join(t.TempDir(), "set")
@@ -68,7 +68,7 @@ func TestJobsEnd(t *testing.T) {
 	}
 }
 
-// TestAllowerEnds: an Allower can be committed once. After a Commit without all members it takes the others.
+// TestAllowerEnds checks that an Allower can be committed once. After a Commit without all members it takes the others.
 func TestAllowerEnds(t *testing.T) {
 	ctx := t.Context()
 	s := settest.Build(t, settest.Words(500), bloomery.Config{Spec: "blocked(bits_per_key=6)"})
@@ -116,8 +116,8 @@ func TestAllowerEnds(t *testing.T) {
 	}
 }
 
-// TestJobsOfReplacedSet: keys of a job are never lost: they go to the present filter of the Set, and after Close there
-// is an error.
+// TestJobsOfReplacedSet checks that keys of a job are never lost: they go to the present filter of the Set, and after
+// Close there is an error.
 func TestJobsOfReplacedSet(t *testing.T) {
 	ctx, all := t.Context(), settest.AsKeys(settest.Words(1000))
 	old := settest.Build(t, settest.Words(100), bloomery.Config{Spec: "rankindexed(capacity=4000)"})
@@ -154,7 +154,8 @@ func TestJobsOfReplacedSet(t *testing.T) {
 	}
 }
 
-// TestLongLines: a line of 1 MiB is a key, with or without an end, and a longer one an error that is not lost.
+// TestLongLines checks that a line of 1 MiB is a key, with or without an end, and a longer one an error that is not
+// lost.
 func TestLongLines(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for text, ok := range map[string]bool{

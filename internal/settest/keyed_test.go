@@ -147,7 +147,7 @@ func (b breaking) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestBuildFrom: a source that breaks off ends the build with its error, of one filter and of a sharded set.
+// TestBuildFrom checks that a source that breaks off ends the build with its error, of one filter and of a sharded set.
 func TestBuildFrom(t *testing.T) {
 	const text = "one\r\ntwo\n\nthree"
 	s := settest.Must(bloomery.BuildFrom(t.Context(), bloomery.Lines(strings.NewReader(text)), bloomery.Config{}))
@@ -170,7 +170,7 @@ func TestBuildFrom(t *testing.T) {
 	}
 }
 
-// TestBuildDir: a sharded set comes back open, from a Builder and from Build, with a secret too.
+// TestBuildDir checks that a sharded set comes back open, from a Builder and from Build, with a secret too.
 func TestBuildDir(t *testing.T) {
 	for _, secret := range []*filter.Secret{nil, filter.NewSecret()} {
 		dir := filepath.Join(t.TempDir(), "set")

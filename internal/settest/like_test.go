@@ -183,7 +183,7 @@ func TestLikeShards(t *testing.T) {
 	}
 }
 
-// TestLikeSample: the new list of a counting filter may be far longer than the old one.
+// TestLikeSample checks that the new list of a counting filter may be far longer than the old one.
 func TestLikeSample(t *testing.T) {
 	config := bloomery.Config{Spec: "counting(capacity=400000)"}
 	old := settest.Build(t, slices.Repeat(settest.Names("old", 100), 4), config)

@@ -87,7 +87,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestLiveCloseWaits has a query run while Close is called.
+// TestLiveCloseWaits calls Close while a query runs.
 func TestLiveCloseWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	settest.Large(t, path, 0)

@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// TestLivePipe: a Live whose file becomes a pipe reports an error, keeps the old Set, and can be closed.
+// TestLivePipe checks that a Live whose file becomes a pipe reports an error, keeps the old Set, and can be closed.
 func TestLivePipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	set := settest.Build(t, settest.Names("member", 100), bloomery.Config{Spec: "standard(bytes=1000)"})

@@ -120,7 +120,7 @@ func (c limited) Err() error {
 	return nil
 }
 
-// TestMergeFilesEnds: MergeFiles ends with its context, also after the files were opened.
+// TestMergeFilesEnds checks that MergeFiles ends with its context, also after the files were opened.
 func TestMergeFilesEnds(t *testing.T) {
 	dir := t.TempDir()
 	var files, folders []string

@@ -21,7 +21,7 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// TestChosenRate: which rate is chosen by a Spec, by needs and by a Config.
+// TestChosenRate checks which rate is chosen by a Spec, by needs and by a Config.
 func TestChosenRate(t *testing.T) {
 	for _, c := range []struct {
 		config bloomery.Config
@@ -80,7 +80,7 @@ func TestChosenRate(t *testing.T) {
 	}
 }
 
-// TestChosenKept: the chosen rate outlives every way to copy, store, change and replace a Set.
+// TestChosenKept checks that the chosen rate outlives every way to copy, store, change and replace a Set.
 func TestChosenKept(t *testing.T) {
 	for _, f := range families.All() {
 		if f.Can.Has(family.CanRawKeys) {
@@ -152,7 +152,7 @@ func TestChosenKept(t *testing.T) {
 	}
 }
 
-// TestMaxFPR: a filter with too high a rate is not built.
+// TestMaxFPR checks that a filter with too high a rate is not built.
 func TestMaxFPR(t *testing.T) {
 	for spec, want := range map[string]error{"standard(bytes=1)": filter.ErrRate, "bitsandblooms(bytes=8)": filter.ErrRate,
 		"standard(fpr=0.01)": nil, "standard(fpr=0.02)": filter.ErrRate, "fuse(width=2)": filter.ErrRate,
@@ -170,7 +170,7 @@ func TestMaxFPR(t *testing.T) {
 	}
 }
 
-// TestKeysExact: a Builder that gets another number of keys than Config.Keys returns an error.
+// TestKeysExact checks that a Builder that gets another number of keys than Config.Keys returns an error.
 func TestKeysExact(t *testing.T) {
 	for _, f := range families.All() {
 		for added, announced := range map[int]uint64{10: 11, 20: 19, 5000: 100, 30: 30, 40: 0} {
@@ -269,7 +269,7 @@ func spread(t *testing.T, f families.Family, s filter.Spec, n, seed int, rate fl
 	return nil
 }
 
-// TestExceedsByKeys: keys chosen to fill a filter raise the rate although their number is as planned.
+// TestExceedsByKeys checks that keys chosen to fill a filter raise the rate although their number is as planned.
 func TestExceedsByKeys(t *testing.T) {
 	const n, rate = 10_000, 0.01
 	i := filter.Info{Keys: n, FPRPrior: rate, FPRPosterior: 0.075} // no two probes at one place
@@ -314,7 +314,7 @@ func TestSetChosen(t *testing.T) {
 	}
 }
 
-// TestDefaultForSize: a static list gets a ribbon of the size that was asked for, at every number of keys.
+// TestDefaultForSize checks that a static list gets a ribbon of the size that was asked for, at every number of keys.
 func TestDefaultForSize(t *testing.T) {
 	for _, keys := range []uint64{300, 2000, 20_000, 1e6, 3e6, 1e7, 1e9} {
 		for _, perKey := range []float64{1.2, 2, 4, 5, 6.7, 8, 10, 12.3, 16, 20} {
@@ -381,8 +381,8 @@ func TestKeepsRate(t *testing.T) {
 	}
 }
 
-// TestBelowRibbon: at rates below 2^-32 a static build takes the form with the fewest bits of those that there are,
-// about 40 at 1e-12 and not the 57 of a Bloom filter.
+// TestBelowRibbon checks that at rates below 2^-32 a static build takes the form with the fewest bits of those that
+// there are, about 40 at 1e-12 and not the 57 of a Bloom filter.
 func TestBelowRibbon(t *testing.T) {
 	for _, c := range []struct {
 		keys uint64
@@ -406,8 +406,8 @@ func TestBelowRibbon(t *testing.T) {
 	}
 }
 
-// TestOverBound: the excess over the smallest possible size that the plan states for a static filter is true for the
-// built file.
+// TestOverBound checks that the excess over the smallest possible size that the plan states for a static filter is true
+// for the built file.
 func TestOverBound(t *testing.T) {
 	for _, n := range []uint64{1, 100, 1000, 30_000} {
 		for _, fpr := range []float64{0.9, 0.4, 0.01, 1. / 65536} {

@@ -205,7 +205,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestRemovalClosed: the errors are clear to users.
+// TestRemovalClosed checks the texts of the errors.
 func TestRemovalClosed(t *testing.T) {
 	s := settest.Build(t, settest.Words(10), bloomery.Config{Spec: "rankindexed"})
 	r := settest.Must(s.Removal(bloomery.JobConfig{}))
@@ -221,8 +221,8 @@ func TestRemovalClosed(t *testing.T) {
 	}
 }
 
-// TestHalfStrangers: a list with half of its keys in the Set does not count as the wrong list. By force any list is
-// removed.
+// TestHalfStrangers checks that a list with half of its keys in the Set does not count as the wrong list. With force,
+// any list is removed.
 func TestHalfStrangers(t *testing.T) {
 	keys := keysOf(0, 0, 1000)
 	s := settest.Build(t, keys, bloomery.Config{Spec: "rankindexed(fpr=1e-6)"})

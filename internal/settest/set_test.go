@@ -75,7 +75,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestSetComeAndGo has keys come, carry values, and go, or be refused by families that cannot.
+// TestSetComeAndGo adds keys, sets values, and removes keys. Families without support for these must refuse.
 func TestSetComeAndGo(t *testing.T) {
 	key := []byte("key")
 	set := settest.Must(bloomery.New(bloomery.Config{Spec: "rankindexed(value_bits=4)", Keys: 100}))
@@ -174,7 +174,7 @@ func TestSnapshotApart(t *testing.T) {
 	}
 }
 
-// TestNoCopy: saving, comparing and estimating a plain Set do not copy its filter.
+// TestNoCopy checks that saving, comparing and estimating a plain Set do not copy its filter.
 func TestNoCopy(t *testing.T) {
 	const size = 8 << 20
 	s := settest.Build(t, settest.Words(1000), bloomery.Config{Spec: "standard(bytes=8388608)"})

@@ -16,7 +16,8 @@ import (
 	"github.com/bloomery/bloomery/internal/settest"
 )
 
-// TestShrink: a Set like another one has lost at most half of its keys, or what Shrink allows, in every family.
+// TestShrink checks that a Set like another one has lost at most half of its keys, or what Shrink allows, in every
+// family.
 func TestShrink(t *testing.T) {
 	keys := settest.Words(1000)
 	for _, f := range families.All() {
@@ -50,7 +51,8 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// TestShrinkDuplicates: keys that come several times count once where the bits tell it, in the old set and the new one.
+// TestShrinkDuplicates checks that keys that come several times count once where the bits tell it, in the old set and
+// the new one.
 func TestShrinkDuplicates(t *testing.T) {
 	keys := settest.Words(3000)
 	for _, spec := range []string{"standard", "blocked", "counting"} {
@@ -68,7 +70,7 @@ func TestShrinkDuplicates(t *testing.T) {
 	}
 }
 
-// TestShrinkSharded: the guard is for the whole set, and the folder stays unchanged.
+// TestShrinkSharded checks that the guard is for the whole set, and the folder stays unchanged.
 func TestShrinkSharded(t *testing.T) {
 	keys := settest.Words(200) // so few that some shards lose more than half
 	dir := filepath.Join(t.TempDir(), "set")
@@ -95,7 +97,7 @@ func TestShrinkSharded(t *testing.T) {
 	}
 }
 
-// TestShrinkCounts: counts are not lost in silence if the new list has each key once.
+// TestShrinkCounts checks that counts are not lost without an error if the new list has each key once.
 func TestShrinkCounts(t *testing.T) {
 	keys := settest.Words(10_000)
 	log := func(times int) iter.Seq[string] {
@@ -143,7 +145,7 @@ func TestShrinkCounts(t *testing.T) {
 	}
 }
 
-// TestShrinkAllowed: the list of allowed keys of a Set like another one is guarded, too.
+// TestShrinkAllowed checks that the list of allowed keys of a Set like another one is guarded, too.
 func TestShrinkAllowed(t *testing.T) {
 	allowed := func(n int) iter.Seq[[]byte] {
 		return func(yield func([]byte) bool) {

@@ -27,7 +27,7 @@ func classes(n int) map[string]uint64 {
 	return m
 }
 
-// TestBuildValues: a built static function has the values, however its keys come, also from a file, and with
+// TestBuildValues checks that a built static function has the values, however its keys come, also from a file, and with
 // exceptions.
 func TestBuildValues(t *testing.T) {
 	for _, n := range []int{0, 1, 300, 20_000} {
@@ -89,7 +89,7 @@ func TestBuildValues(t *testing.T) {
 	}
 }
 
-// TestBuildValuesAllowed: a static function with exceptions has no value for the keys of the list.
+// TestBuildValuesAllowed checks that a static function with exceptions has no value for the keys of the list.
 func TestBuildValuesAllowed(t *testing.T) {
 	want := classes(2000)
 	allowed := func(yield func([]byte) bool) {
@@ -117,7 +117,7 @@ func TestBuildValuesAllowed(t *testing.T) {
 	}
 }
 
-// TestBuildValuesErrors: each mistake has an error of its kind, and the error names a key with two values.
+// TestBuildValuesErrors checks that each mistake has an error of its kind, and the error names a key with two values.
 func TestBuildValuesErrors(t *testing.T) {
 	twice := func(yield func(string, uint64) bool) {
 		for i, w := range settest.Words(1000) {
@@ -159,8 +159,8 @@ func TestBuildValuesErrors(t *testing.T) {
 	}
 }
 
-// TestShardedBuildValues: a sharded set has the values, whether hashes go to a file or not, and an announced number of
-// keys that is wrong is an error.
+// TestShardedBuildValues checks that a sharded set has the values, whether hashes go to a file or not, and an announced
+// number of keys that is wrong is an error.
 func TestShardedBuildValues(t *testing.T) {
 	want := classes(10_000)
 	keys := slices.Sorted(maps.Keys(want))
@@ -219,8 +219,8 @@ func TestShardedBuildValues(t *testing.T) {
 	}
 }
 
-// TestMixedValues: keys without a value have 0 in a filter whose values can change, and equal keys count once. Two
-// values of a key are an error, in memory and in files. With Like all keys need values.
+// TestMixedValues checks that keys without a value have 0 in a filter whose values can change, and equal keys count
+// once. Two values of a key are an error, in memory and in files. With Like all keys need values.
 func TestMixedValues(t *testing.T) {
 	want := classes(30_000)
 	for _, memory := range []int64{0, 1} {
@@ -274,7 +274,8 @@ func TestMixedValues(t *testing.T) {
 	}
 }
 
-// TestValueTooLarge: the value that is too large is refused, not a later one, and the keys beside it are kept.
+// TestValueTooLarge checks that the value that is too large is refused, not a later one, and the keys beside it are
+// kept.
 func TestValueTooLarge(t *testing.T) {
 	b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: "ribbon(value_bits=6)"})
 	settest.Check(t, err)
@@ -306,7 +307,8 @@ func TestValueTooLarge(t *testing.T) {
 	}
 }
 
-// TestAskValuesMissing: a key that the set lacks is missing, and has no wrong value. Every key needs a value.
+// TestAskValuesMissing checks that a key that the set lacks is missing, and has no wrong value. Every key needs a
+// value.
 func TestAskValuesMissing(t *testing.T) {
 	c := bloomery.Config{Spec: "ribbon(r=32,value_bits=6)"}
 	set := settest.Must(bloomery.BuildValues(t.Context(), maps.All(classes(10)), c))
@@ -324,8 +326,8 @@ func TestAskValuesMissing(t *testing.T) {
 	_ = v.AskValues(make([][]byte, 2), make([]uint64, 1))
 }
 
-// TestValuesWithoutNumber: a filter with values is chosen before its keys are counted. What depends on their number is
-// refused, with the field that mends it.
+// TestValuesWithoutNumber checks that a filter with values is chosen before its keys are counted. What depends on their
+// number is refused, with the field to set.
 func TestValuesWithoutNumber(t *testing.T) {
 	for _, n := range []plan.Needs{{ValueBits: 8, Add: true}, {ValueBits: 8, Later: 100},
 		{ValueBits: 8, Bytes: 8000}, {ValueBits: 8, BitsPerKey: 40}} {

@@ -95,7 +95,7 @@ func TestVerifier(t *testing.T) {
 	}
 }
 
-// TestVerifierRandom: the random keys come from RandomKeys, and members are asked for without being kept.
+// TestVerifierRandom checks that the random keys come from RandomKeys, and members are asked for without being kept.
 func TestVerifierRandom(t *testing.T) {
 	members := settest.Words(1000)
 	set := settest.Must(bloomery.Build(t.Context(), slices.Values(members), bloomery.Config{Spec: "standard(fpr=0.1)"}))
@@ -132,7 +132,7 @@ func TestVerifierRandom(t *testing.T) {
 	}
 }
 
-// TestVerifierMemory: at most 24 bytes are kept for a member, with as many absent keys as members.
+// TestVerifierMemory checks that at most 24 bytes are kept for a member, with as many absent keys as members.
 func TestVerifierMemory(t *testing.T) {
 	n := 1 << 20
 	if testing.Short() {

@@ -49,8 +49,8 @@ func TestLeftover(t *testing.T) {
 	}
 }
 
-// TestAbort: Close removes the files of Put, except files named by a manifest that another process has written without
-// the lock.
+// TestAbort checks that Close removes the files of Put, except files named by a manifest that another process has
+// written without the lock.
 func TestAbort(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "set")
 	m := &shard.Manifest{Spec: mustSpec(t), Hash: filter.XXH3}

@@ -125,7 +125,7 @@ func TestIntervalTail(t *testing.T) {
 	}
 }
 
-// TestIntervalOrder: ends are ordered, inside of [0, 1], and mirror each other, for all numbers.
+// TestIntervalOrder checks that ends are ordered, inside of [0, 1], and mirror each other, for all numbers.
 func TestIntervalOrder(t *testing.T) {
 	for _, n := range []uint64{1, 7, 1e6, 1e12, 1 << 53, 1 << 63, math.MaxUint64} {
 		for _, x := range []uint64{0, 1, n / 3, n / 2, n - n/1e6, n} {

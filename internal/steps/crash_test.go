@@ -87,7 +87,7 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// TestResume: finished ranges and shards are not made again, damaged ones are.
+// TestResume checks that finished ranges and shards are not made again, damaged ones are.
 func TestResume(t *testing.T) {
 	_, text := lines("key", 3000)
 	in, out := memoryOf("keys", text), memoryOf()

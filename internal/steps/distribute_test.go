@@ -143,7 +143,7 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// TestRefused: a set that a distributed build cannot make is an error.
+// TestRefused checks that a set that a distributed build cannot make is an error.
 func TestRefused(t *testing.T) {
 	in, _ := input(t)
 	for _, c := range []bloomery.Config{

@@ -103,8 +103,8 @@ func finished(files map[string]string) map[string]string {
 
 var every = []int{0, 1, 2}
 
-// TestLateWorker: workers of an abandoned plan continue after another plan has finished its set. The set stays
-// byte-identical, and the workers leave no working file.
+// TestLateWorker lets workers of an abandoned plan continue after another plan has finished its set. The set must stay
+// byte-identical, and the workers must leave no working file.
 func TestLateWorker(t *testing.T) {
 	want := files(t, "b")
 	for _, out := range outputs(t) {
@@ -197,8 +197,8 @@ func (p pausingIf) WriteIf(ctx context.Context, name, version string, write func
 	return p.c.WriteIf(ctx, name, version, write)
 }
 
-// TestLateWorkerBesideBuild: a Builder of a sharded set builds the set while workers of a plan continue. The plan
-// cannot finish any more.
+// TestLateWorkerBesideBuild checks that a plan cannot finish after a Builder of a sharded set has built the set while
+// the workers of the plan continued.
 func TestLateWorkerBesideBuild(t *testing.T) {
 	for _, replaces := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "set")
@@ -235,7 +235,7 @@ func TestLateWorkerBesideBuild(t *testing.T) {
 	}
 }
 
-// TestLateWorkerInFinish: while a plan finishes, workers of another one and of the same one write all their shards,
+// TestLateWorkerInFinish runs Finish of a plan while workers of another plan and of this plan write all their shards,
 // before every single operation.
 func TestLateWorkerInFinish(t *testing.T) {
 	want := files(t, "b")
@@ -279,8 +279,8 @@ func atOperation(at int, f func()) func() {
 	}
 }
 
-// TestFinishInFinish stops a Finish before every single operation, lets another plan begin and finish, and goes on: the
-// later set is complete and stays. In a folder the lock does that: see TestFinishWaits.
+// TestFinishInFinish stops a Finish before every single operation, lets another plan begin and finish, and continues:
+// the later set is complete and stays. In a folder the lock does that: see TestFinishWaits.
 func TestFinishInFinish(t *testing.T) {
 	for _, old := range []bool{false, true} {
 		start := memoryOf()
@@ -329,8 +329,8 @@ func TestFinishInFinish(t *testing.T) {
 	}
 }
 
-// TestSameShardTwice: two workers of a plan build the same shards, one of them between two steps of the other. Then the
-// set may be finished already.
+// TestSameShardTwice lets two workers of a plan build the same shards, one of them between two steps of the other. Then
+// the set may be finished already.
 func TestSameShardTwice(t *testing.T) {
 	want := files(t, "b")
 	for _, finish := range []bool{false, true} {

@@ -58,7 +58,7 @@ func set(t *testing.T, dir string) {
 	}
 }
 
-// TestFinishWaits: Finish waits for a Locked of its folder, and Lock for Finish.
+// TestFinishWaits checks that Finish waits for a Locked of its folder, and Lock for Finish.
 func TestFinishWaits(t *testing.T) {
 	needLocks(t)
 	dir := filepath.Join(t.TempDir(), "set")
@@ -109,7 +109,7 @@ func (h *hanging) Write(ctx context.Context, name string, write func(w io.Writer
 	return h.Store.Write(ctx, name, write)
 }
 
-// TestSaveBesideBuild: no plan is made in a folder where a Builder of a sharded set works.
+// TestSaveBesideBuild checks that no plan is made in a folder where a Builder of a sharded set works.
 func TestSaveBesideBuild(t *testing.T) {
 	needLocks(t)
 	dir := t.TempDir()
@@ -207,8 +207,8 @@ func TestRaces(t *testing.T) {
 	}
 }
 
-// TestChangedSet: Finish does not replace a set that was changed after the plan was saved, unless the user removes the
-// record.
+// TestChangedSet checks that Finish does not replace a set that was changed after the plan was saved, unless the user
+// removes the record.
 func TestChangedSet(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "set")
 	set(t, dir)

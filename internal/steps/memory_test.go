@@ -128,7 +128,7 @@ func memoryOf(nameText ...string) *memory {
 	return m
 }
 
-// fail makes the Store fail after that many operations.
+// fail makes the Store fail after the given number of operations.
 func (m *memory) fail(after int, late bool) {
 	m.limited, m.left, m.late, m.ops = true, after, late, 0
 }

@@ -32,7 +32,7 @@ func planText(t *testing.T) (*steps.Plan, string) {
 	return p, string(b)
 }
 
-// TestPlanLists: the lists of a plan are decoded up to their limits.
+// TestPlanLists checks that the lists of a plan are decoded up to their limits.
 func TestPlanLists(t *testing.T) {
 	want, text := planText(t)
 	p, err := steps.ParsePlanOf([]byte(text), 2)
@@ -64,7 +64,7 @@ func TestPlanLists(t *testing.T) {
 	}
 }
 
-// TestPlanSpec: a plan made by hand has the limits of NewPlan.
+// TestPlanSpec checks that a plan made by hand has the limits of NewPlan.
 func TestPlanSpec(t *testing.T) {
 	_, text := planText(t)
 	specs := []string{"partitioned(budget=1s)"}
@@ -88,7 +88,7 @@ func TestPlanSpec(t *testing.T) {
 	}
 }
 
-// TestPlanIDConcurrent: the race detector sees a plan that goroutines share before anybody asked for its ID.
+// TestPlanIDConcurrent checks that the race detector sees a plan that goroutines share before the first call of ID.
 func TestPlanIDConcurrent(t *testing.T) {
 	want, text := planText(t)
 	p, err := steps.ParsePlan([]byte(text), nil)

@@ -40,7 +40,8 @@ func (s *slow) Open(ctx context.Context, name string, offset, length int64) (io.
 	return s.memory.Open(ctx, name, offset, length)
 }
 
-// TestBuildReads: a Build reads several segments at the same time, within Options.Memory, and the shard is the same.
+// TestBuildReads checks that a Build reads several segments at the same time, within Options.Memory, and the shard is
+// the same.
 func TestBuildReads(t *testing.T) {
 	_, text := lines("key", 20_000)
 	in, out := memoryOf("keys", text), memoryOf()

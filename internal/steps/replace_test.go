@@ -62,8 +62,8 @@ func unbuilt(t *testing.T, out steps.Store, name string) *steps.Plan {
 	return p
 }
 
-// TestReplaceReadsOnce: in a Conditional Store a plan reads the manifest of the set that it replaces once, and again
-// after a change, by time or by output. No shard overwrites a file of that set.
+// TestReplaceReadsOnce checks that in a Conditional Store a plan reads the manifest of the set that it replaces once,
+// and again after a change, by time or by output. No shard overwrites a file of that set.
 func TestReplaceReadsOnce(t *testing.T) {
 	dir, numbers := t.TempDir(), make([]int, 20)
 	for s := range numbers {

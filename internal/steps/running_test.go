@@ -13,9 +13,9 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestFinishBesideRunning: a Finish was interrupted after its manifest, another plan is saved for that set and runs,
-// and the first Finish is repeated. It removes nothing of the running plan, which then finishes without a repeated
-// step.
+// TestFinishBesideRunning interrupts a Finish after it wrote its manifest, saves and runs another plan for the set, and
+// repeats the first Finish. The repeated Finish must remove nothing of the running plan, which then finishes without a
+// repeated step.
 func TestFinishBesideRunning(t *testing.T) {
 	want := files(t, "b")
 	for _, kind := range []string{"copies", "conditional"} {
@@ -68,7 +68,7 @@ func TestFinishBesideRunning(t *testing.T) {
 	}
 }
 
-// TestFinishLeavesFolders: a folder whose name only begins like a working folder is no business of a build.
+// TestFinishLeavesFolders checks that a build does not remove a folder whose name only begins like a working folder.
 func TestFinishLeavesFolders(t *testing.T) {
 	dir := t.TempDir()
 	p := builtPlan(t, "a", steps.Dir(dir), every...)
@@ -87,8 +87,8 @@ func TestFinishLeavesFolders(t *testing.T) {
 	}
 }
 
-// TestStatusOfInterruptedFinish: a Finish was killed after it wrote the manifest and before it recorded this. Status
-// does not take that manifest for a change of another user, and Finish continues.
+// TestStatusOfInterruptedFinish ends Finish after it wrote the manifest and before it recorded this. Status must not
+// take the manifest for a change of another user, and Finish continues.
 func TestStatusOfInterruptedFinish(t *testing.T) {
 	out := memoryOf()
 	p := builtPlan(t, "one", out, 0, 1, 2)

@@ -45,7 +45,7 @@ func keysOf(t *testing.T, text string, k steps.KeyFormat, size int64) (keys []st
 	return keys, len(p.Ranges)
 }
 
-// TestSpans: for any size of a span, the spans together have the keys of the whole text, in order.
+// TestSpans checks that for any size of a span, the spans together have the keys of the whole text, in order.
 func TestSpans(t *testing.T) {
 	const seed = 7
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -89,7 +89,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestWhole: a compressed object or a CSV object is one range, and small objects share a range.
+// TestWhole checks that a compressed object or a CSV object is one range, and small objects share a range.
 func TestWhole(t *testing.T) {
 	_, text := lines("key", 2000)
 	in := memoryOf("plain", text, "gz", gzipped(text+text), "empty", "", "s1", "a\n", "s2", "b\n", "s3", gzipped("c\n"))
@@ -117,7 +117,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// TestFolderPatterns: names, patterns and prefixes in a folder.
+// TestFolderPatterns tests names, patterns and prefixes in a folder.
 func TestFolderPatterns(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "dir")
 	for _, name := range []string{"a.txt", "b.txt", "[x].txt", "sub/c.txt", "sub/deep/d.txt", "sub/.hidden"} {
@@ -158,7 +158,8 @@ func TestFolderPatterns(t *testing.T) {
 	}
 }
 
-// TestErrors: errors of keys name the object and the line in the whole of it, and changed inputs are errors.
+// TestErrors checks that errors of keys name the object and the line number in the object, and changed inputs are
+// errors.
 func TestErrors(t *testing.T) {
 	_, text := lines("key", 2000)
 	in := memoryOf("long", text+strings.Repeat("k", 100)+"\nb\n", "nul", text+"a\x00b\n", "changed", text)
@@ -188,7 +189,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestTogether: several attempts at all steps at the same time give the set, and none fails.
+// TestTogether checks that several attempts at all steps at the same time give the set, and none fails.
 func TestTogether(t *testing.T) {
 	_, text := lines("key", 4000)
 	in, want := memoryOf("keys", text), memoryOf()
@@ -240,7 +241,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestPlanHostile: a changed plan is an error, and nothing that it says makes a step read elsewhere.
+// TestPlanHostile checks that a changed plan is an error, and nothing that it says makes a step read elsewhere.
 func TestPlanHostile(t *testing.T) {
 	_, text := lines("key", 2000)
 	in, out := memoryOf("keys", text), memoryOf()

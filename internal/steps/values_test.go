@@ -119,8 +119,8 @@ func filesOf(folder map[string]string) (all []string) {
 	return all
 }
 
-// TestConflict: two ranges have a key with two values. The error of the build wraps a *family.ValueError, like the
-// error of Builder.Build, and also names the ranges.
+// TestConflict builds from two ranges with different values for one key. The error of the build wraps a
+// *family.ValueError, like the error of Builder.Build, and also names the ranges.
 func TestConflict(t *testing.T) {
 	in := memoryOf(
 		"a", valued(2000, tabbed), "b", "key-5\t25\nother\t1\n", "c", "x\t1\n", "d", "key-7\t50\nkey-7\t50\n")
@@ -153,7 +153,8 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestBadValues: a range with a value that cannot be read names the line in the object, and no run file is left.
+// TestBadValues checks that a range with a value that cannot be read names the line in the object, and no run file is
+// left.
 func TestBadValues(t *testing.T) {
 	few := valued(1000, func(key string, value int) string { return tabbed(key, value%128) })
 	bad := few + "key\t128\n" + few
@@ -185,7 +186,7 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
-// TestValuePlans: plans with values have a version of their own, and those without are as before.
+// TestValuePlans checks that plans with values have a version of their own, and those without are as before.
 func TestValuePlans(t *testing.T) {
 	in := memoryOf("a", "k\t1\n")
 	plan := func(spec string, k steps.KeyFormat) (*steps.Plan, error) {

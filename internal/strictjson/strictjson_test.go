@@ -58,7 +58,7 @@ func read(text string) (h head, b body, err error) {
 	return h, b, err
 }
 
-// TestGood: the result is equal to the result of encoding/json, with any white space and any order.
+// TestGood checks that the result is equal to the result of encoding/json, with any white space and any order.
 func TestGood(t *testing.T) {
 	var want body
 	if err := json.Unmarshal([]byte(good), &want); err != nil {
@@ -78,7 +78,7 @@ func TestGood(t *testing.T) {
 	}
 }
 
-// TestRefused: each error names its field.
+// TestRefused checks that each error names its field.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ old, new, field, want string }{
 		{`"on"`, `"new":[{"a":{}}],"on"`, "new", "unknown"},
@@ -146,7 +146,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNewer: the version is read even after unknown fields.
+// TestNewer checks that the version is read even after unknown fields.
 func TestNewer(t *testing.T) {
 	text := strings.Replace(good, `"version":1,`, `"new":[],"size":"5",`, 1)
 	text = strings.Replace(text, `"on":true`, `"version":2`, 1)
@@ -155,7 +155,7 @@ func TestNewer(t *testing.T) {
 	}
 }
 
-// TestReaderError: an error of the reader is no error of the text.
+// TestReaderError checks that an error of the reader is no error of the text.
 func TestReaderError(t *testing.T) {
 	cause := errors.New("cause")
 	for n := range good {
@@ -168,7 +168,8 @@ func TestReaderError(t *testing.T) {
 	}
 }
 
-// FuzzUnmarshal: encoding/json reads every accepted text with the same result, and the canonical form is accepted.
+// FuzzUnmarshal checks that encoding/json reads every accepted text with the same result, and the canonical form is
+// accepted.
 func FuzzUnmarshal(f *testing.F) {
 	f.Add([]byte(good))
 	f.Add([]byte(strings.ReplaceAll(good, ",", " ,\n")))

@@ -43,7 +43,7 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
-// TestCheck: the first bytes are checked before the rest is read.
+// TestCheck checks that the first bytes are checked before the rest is read.
 func TestCheck(t *testing.T) {
 	refused := errors.New("refused")
 	check := func(head []byte) error {
@@ -65,7 +65,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestNotRegular: folders are refused, also as streams, and a missing file is fs.ErrNotExist.
+// TestNotRegular checks that folders are refused, also as streams, and a missing file is fs.ErrNotExist.
 func TestNotRegular(t *testing.T) {
 	for _, streams := range []bool{false, true} {
 		if _, err := ReadFile(t.Context(), t.TempDir(), Limit{MaxBytes: 1, Streams: streams}); !errors.Is(err, ErrNotRegular) {
@@ -83,7 +83,7 @@ func TestNotRegular(t *testing.T) {
 	_ = f.Close()
 }
 
-// TestContext: a stream without end is left when the context ends.
+// TestContext checks that reading of an endless stream stops when the context ends.
 func TestContext(t *testing.T) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("enough"))
 	defer cancel()

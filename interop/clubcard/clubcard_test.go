@@ -84,7 +84,8 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// TestCoverage: the first and the last timestamp are covered, others are not; one covered timestamp suffices.
+// TestCoverage checks that the first and the last timestamp are covered, others are not; one covered timestamp
+// suffices.
 func TestCoverage(t *testing.T) {
 	f, u := open(t, read(t, "cache/base.clubcard")), baseUniverse()
 	is, b := u.issuers[0], u.logs[0]
@@ -120,7 +121,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// TestStatus: the order and the words of the answers.
+// TestStatus checks the order and the words of the answers.
 func TestStatus(t *testing.T) {
 	for _, c := range []struct {
 		answers []clubcard.Status
@@ -139,8 +140,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestEmptyBands: an issuer without rows in the approximate matrix has an empty set; one without rows in the exact
-// matrix has the row exact_offset for each key.
+// TestEmptyBands checks that an issuer without rows in the approximate matrix has an empty set; one without rows in the
+// exact matrix has the row exact_offset for each key.
 func TestEmptyBands(t *testing.T) {
 	for _, c := range []struct {
 		approx, exact uint32
@@ -161,7 +162,7 @@ func TestEmptyBands(t *testing.T) {
 	}
 }
 
-// TestNoExactRows: with exact_m = 0 the bits from exact_offset on decide, for each key by its own digest.
+// TestNoExactRows checks that with exact_m = 0 the bits from exact_offset on decide, for each key by its own digest.
 func TestNoExactRows(t *testing.T) {
 	const offset = 70
 	exact := []uint64{0, 0xdeadbeefcafef00d, 0x123456789abcdef0, 42, 1 << 63, 7}
@@ -193,7 +194,7 @@ func TestNoExactRows(t *testing.T) {
 	}
 }
 
-// TestAnyOrder: issuers in any order have the same answers.
+// TestAnyOrder checks that issuers in any order have the same answers.
 func TestAnyOrder(t *testing.T) {
 	block := func(w *writer, issuer uint32) { w.block(issuer, 0, issuer%2).u(2, issuer%2).u(int(issuer%2)*2, 0x0107) }
 	for _, order := range [][]uint32{{1, 2, 3, 4}, {4, 3, 2, 1}, {2, 4, 1, 3}} {

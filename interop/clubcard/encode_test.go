@@ -29,7 +29,8 @@ type issuer struct {
 	revoked, valid []string
 }
 
-// equation says that the sum of the rows in bits is sum. Row r is bit r.
+// equation is a linear equation over GF(2): the XOR of the rows selected by bits equals sum. Bit r of bits selects row
+// r.
 type equation struct {
 	bits []uint64
 	sum  bool
@@ -212,7 +213,7 @@ func assemble(u universe, bands []*band, columns [][]uint64, exact []uint64) []b
 	return out.Bytes()
 }
 
-// indexEntry says that a file covers a log for some time.
+// indexEntry states which times of a log a file covers.
 type indexEntry struct {
 	file string
 	clubcard.Coverage

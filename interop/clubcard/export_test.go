@@ -1,6 +1,6 @@
 package clubcard
 
-// Names for the tests, which stand in a package of their own, as a user does.
+// Names for the tests, which are in a package of their own, as the code of a user is.
 
 type Index = index
 

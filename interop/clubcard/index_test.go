@@ -71,7 +71,7 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestMalformedSCTs: every truncation of the list of timestamps is an error.
+// TestMalformedSCTs checks that every truncation of the list of timestamps is an error.
 func TestMalformedSCTs(t *testing.T) {
 	block, rest := pem.Decode(read(t, "later.pem"))
 	cert, err := x509.ParseCertificate(block.Bytes)
@@ -113,7 +113,7 @@ func TestMalformedSCTs(t *testing.T) {
 	}
 }
 
-// TestIndex: which files cover a timestamp.
+// TestIndex checks which files cover a timestamp.
 func TestIndex(t *testing.T) {
 	x, err := clubcard.ReadIndex(read(t, "cache/index.bin"))
 	if err != nil {
@@ -134,7 +134,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestIndexRefused: what the format of an index forbids is an error.
+// TestIndexRefused checks that what the format of an index forbids is an error.
 func TestIndexRefused(t *testing.T) {
 	one := func(log [32]byte, file string) indexEntry { return indexEntry{file, clubcard.Coverage{Log: log}} }
 	logs := []indexEntry{one([32]byte{1}, "a"), one([32]byte{2}, "a")}
@@ -194,7 +194,7 @@ func (r replaced) Stat(name string) (fs.FileInfo, error) {
 	return fs.Stat(r.after, name)
 }
 
-// TestCheckDir: a file that an updater has removed starts the check again; other errors are returned.
+// TestCheckDir checks that a file that an updater has removed starts the check again; other errors are returned.
 func TestCheckDir(t *testing.T) {
 	base, revoked := read(t, "cache/base.clubcard"), certificate(t, "revoked.pem")
 	logs := baseUniverse().logs

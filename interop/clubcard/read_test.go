@@ -36,7 +36,7 @@ func (w *writer) block(issuer, rank, inverted uint32) *writer {
 	return w.u(32, issuer).u(4, 9).u(1, rank).u(4, 0).u(4, 9).u(4, 0).u(1, inverted)
 }
 
-// TestRefused: what the format forbids is an error, with its place.
+// TestRefused checks that everything that the format forbids is an error with an offset.
 func TestRefused(t *testing.T) {
 	const corrupt, short = "the file contradicts itself", "unexpected EOF"
 	file := func() *writer { return &writer{} }
@@ -71,7 +71,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestTruncated: no prefix of a file is a file.
+// TestTruncated checks that every truncated file is refused.
 func TestTruncated(t *testing.T) {
 	for _, name := range []string{"cache/base.clubcard", "cache/delta.clubcard"} {
 		data := read(t, name)
@@ -89,7 +89,8 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestFlipped: with a flipped byte or bit a file is refused, or it can be asked. Nothing protects its content.
+// TestFlipped checks that with a flipped byte or bit a file is refused, or it can be asked. Nothing protects its
+// content.
 func TestFlipped(t *testing.T) {
 	data := read(t, "cache/base.clubcard")
 	u, refused := baseUniverse(), 0
@@ -113,8 +114,8 @@ func TestFlipped(t *testing.T) {
 	compare(t, u, open(t, data))
 }
 
-// TestAllocated: memory is bounded by what arrives, not by what a file claims. Read allocates at most twice the length
-// of the file plus 8 KiB, and ReadIndex four times.
+// TestAllocated checks that memory is bounded by what arrives, not by what a file claims. Read allocates at most twice
+// the length of the file plus 8 KiB, and ReadIndex four times.
 func TestAllocated(t *testing.T) {
 	many := (&writer{}).head(1 << 12)
 	for i := range uint32(1 << 12) {
@@ -153,7 +154,7 @@ func TestAllocated(t *testing.T) {
 	}
 }
 
-// FuzzRead: any bytes are refused, or a filter or an index that can be asked.
+// FuzzRead checks that any bytes are refused, or a filter or an index that can be asked.
 func FuzzRead(f *testing.F) {
 	seeds := [][]byte{read(f, "cache/base.clubcard"), read(f, "cache/delta.clubcard"), read(f, "cache/index.bin"),
 		(&writer{}).head(1).block(1, 0, 1).u(2, 1).u(1, 1).u(1, 7).u(5, 0).out}

@@ -77,7 +77,8 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestRedirects: from http to https of the same host, with its credentials, and never back.
+// TestRedirects checks that redirects are followed from http to https of the same host, with its credentials, and never
+// from https to http.
 func TestRedirects(t *testing.T) {
 	var down bool
 	var plain *httptest.Server
@@ -120,7 +121,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestConditions: validators of a body that has just changed are not kept.
+// TestConditions checks that validators of a body that has just changed are not kept.
 func TestConditions(t *testing.T) {
 	age := time.Duration(0)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -192,7 +193,8 @@ func TestDrip(t *testing.T) {
 	}
 }
 
-// TestAddresses: /release.json may end the path, before a query, and no error has a user, a password or a query.
+// TestAddresses checks that /release.json may end the path, before a query, and no error has a user, a password or a
+// query.
 func TestAddresses(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, r.URL.RequestURI())

@@ -91,7 +91,7 @@ func table(t *testing.T) string {
 	return b.String()
 }
 
-// TestPage holds the page to the code. With -update it writes the page.
+// TestPage compares the page with the code. With -update it writes the page.
 func TestPage(t *testing.T) {
 	want := `# Lines of code for common jobs
 

@@ -75,8 +75,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestPagesAgree holds the times of the planner to the times of the page for a million keys. The machines may differ,
-// so that times are divided by the median of their ratios.
+// TestPagesAgree compares the times of the planner with the times of the page for a million keys. The machines may
+// differ, so it divides the times by the median of their ratios.
 func TestPagesAgree(t *testing.T) {
 	page, err := figuresOf("../../..", []string{results + "/bench-1M.md"})
 	if err != nil {

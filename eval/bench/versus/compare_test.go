@@ -104,7 +104,7 @@ func (c *commands) numbers(command string, _ ...string) (reply []uint64, err err
 	return reply, nil
 }
 
-// TestFaults checks that each fault of a peer is said in a sentence that names the peer, and that the others go on.
+// TestFaults checks that each fault of a peer is reported with the name of the peer, and that the other peers continue.
 func TestFaults(t *testing.T) {
 	for fault, want := range map[string]string{
 		"crashes": "fake: the program ended before it answered \"build standard(fpr=0.01) 0 2000 fpr=0.01 bits=",
@@ -191,7 +191,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestKeys checks the file of keys: all present keys are distinct, the sample is of them, and no absent key is.
+// TestKeys checks the file of keys: all present keys are distinct, the sample contains only present keys, and no absent
+// key is among them.
 func TestKeys(t *testing.T) {
 	at := layoutOf(5000, 3000, 4000)
 	dir := t.TempDir()

@@ -66,7 +66,7 @@ func TestFluidLimit(t *testing.T) {
 	}
 }
 
-// TestLookAlikes removes half of the keys of tables so small that most keys look like others: no other key may be lost,
+// TestLookAlikes removes half of the keys of tables so small that most keys look like others. No other key may be lost,
 // and an empty table is all zeros.
 func TestLookAlikes(t *testing.T) {
 	for _, counting := range []bool{false, true} {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestUniverse requires distinct keys in the numbers that the partitions say, members apart from others.
+// TestUniverse requires that the keys are distinct, and that each partition has its stated numbers of members and of
+// other keys.
 func TestUniverse(t *testing.T) {
 	u := universe{[]partition{{10_000, 5000}, {3, 0}, {0, 0}, {7, 7}}, 5}
 	seen, members := map[string]bool{}, 0

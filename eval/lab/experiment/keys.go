@@ -85,8 +85,8 @@ func Columns(trials [][]float64) [][]float64 {
 	return out
 }
 
-// Sigma returns the standard deviation of the difference between one count of n events of probability p and the mean of
-// that many others.
+// Sigma returns the standard deviation of x - m, where x counts the events among n trials with probability p each, and
+// m is the mean of others further counts of this kind.
 func Sigma(n, p float64, others int) float64 {
 	return math.Sqrt(n * p * (1 - p) * (1 + 1/float64(others)))
 }

@@ -166,8 +166,9 @@ func ofFamily(kinds []filter.Spec, family string) []filter.Spec {
 	return kinds
 }
 
-// inTable returns the table with the kinds of a family replaced by the measured ones, whose times are divided by the
-// ratio of the times of Reference to the table.
+// inTable returns the table with the kinds of a family replaced by the measured ones. Their times are scaled to the
+// machine of the table: multiplied by the time of Reference in table, and divided by its time in measured. The times of
+// the family of Reference are not scaled.
 func inTable(table, measured families.CostTable, family string) families.CostTable {
 	out := table
 	out.Memory, out.Kinds = maps.Clone(table.Memory), maps.Clone(table.Kinds)

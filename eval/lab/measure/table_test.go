@@ -34,7 +34,8 @@ func TestWithPoint(t *testing.T) {
 	}
 }
 
-// TestInTable: the kinds of one family are replaced, with times as if the machine had the speed of the table.
+// TestInTable checks that the kinds of one family are replaced, with times as if the machine had the speed of the
+// table.
 func TestInTable(t *testing.T) {
 	point := func(time float64) []families.CostPoint {
 		return []families.CostPoint{{Keys: 1000, FPR: 0.01, Present: time, Absent: 2 * time, Build: 3 * time}}

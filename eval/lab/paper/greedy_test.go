@@ -105,8 +105,8 @@ func TestGreedyFast(t *testing.T) {
 	}
 }
 
-// TestGreedyStop requires that a search that is stopped after a pass gives the result of so many passes, that a search
-// that is never stopped runs to its end, and that one pass is made before Stop is called.
+// TestGreedyStop requires that a search that is stopped after pass p has the same result as a search of p passes, that
+// a search that is never stopped runs to its end, and that one pass is made before Stop is called.
 func TestGreedyStop(t *testing.T) {
 	r := Greedy{Keys: 300, Groups: 10, Functions: 40, K: 5, Bits: 2000}
 	r.Group, r.Bit = RandomFunctions(filtertest.Hashes(r.Keys, 6), r.Groups, r.Bits)

@@ -89,7 +89,7 @@ func TestMD5(t *testing.T) {
 	}
 }
 
-// TestNibbles takes an odd number of digits.
+// TestNibbles checks an odd number of digits.
 func TestNibbles(t *testing.T) {
 	digest, _ := hex.DecodeString("29295e325b77f8f822522728e795c1a4")
 	if got := Nibbles(digest, 5); !slices.Equal(got, []uint64{2, 9, 2, 9, 5}) {

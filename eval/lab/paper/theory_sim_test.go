@@ -56,7 +56,7 @@ func greedy(n, m, k, g, t int, r *rand.PCG, fills []sample) {
 	}
 }
 
-// trials returns the fills after each group of that many runs of greedy, from four seeds.
+// trials returns the fills after each group. They come from the given number of runs of greedy for each of four seeds.
 func trials(n, m, k, g, t, runs int) []sample {
 	fills := make([]sample, g)
 	for seed := range uint64(4) {

@@ -96,7 +96,7 @@ func (s *Set) Valuer() (family.Valuer, error) {
 	return nil, s.Lacks(family.CanValues)
 }
 
-// At returns s. Its methods that change it call Own.
+// At returns s. The methods of s that change the filter call Own first.
 func (s *Set) At(filter.Hash, bool) (engine.One, error) { return s, nil }
 
 // Own prepares the filter for changes: it copies one that lies in a mapped file or in the bytes given to FromBytes. A

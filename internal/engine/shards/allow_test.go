@@ -97,7 +97,7 @@ func routedTo(keys iter.Seq[[]byte], h filter.Hasher, i, shards int) iter.Seq[[]
 	}
 }
 
-// TestAllowShardsReadOnly: a sharded set with exceptions cannot be changed, but trimmed, cloned and saved.
+// TestAllowShardsReadOnly checks that a sharded set with exceptions cannot be changed, but trimmed, cloned and saved.
 func TestAllowShardsReadOnly(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	const n, allowed = 10_000, 30_000
@@ -137,7 +137,7 @@ func TestAllowShardsReadOnly(t *testing.T) {
 	}
 }
 
-// TestAllowShardsConflict: the error names the keys of all shards, and the folder is unchanged.
+// TestAllowShardsConflict checks that the error names the keys of all shards, and the folder is unchanged.
 func TestAllowShardsConflict(t *testing.T) {
 	ctx, parent := context.Background(), t.TempDir()
 	const n = 20_000
@@ -199,7 +199,8 @@ func filesIn(t *testing.T, dir string) (all string) {
 	return all
 }
 
-// TestAllowShardsLike: a set like another one keeps the geometry of the exceptions of each shard, and needs a list.
+// TestAllowShardsLike checks that a set like another one keeps the geometry of the exceptions of each shard, and needs
+// a list.
 func TestAllowShardsLike(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	const n, allowed = 20_000, 100_000
@@ -237,7 +238,7 @@ func TestAllowShardsLike(t *testing.T) {
 	}
 }
 
-// TestAllowShardsShort: a section of exceptions without its first words is an error that names the shard.
+// TestAllowShardsShort checks that a section of exceptions without its first words is an error that names the shard.
 func TestAllowShardsShort(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	c := bloomery.Config{Spec: "standard", Shards: 2, Allow: settest.Numbered("allowed", 10)}

@@ -61,7 +61,7 @@ func TestShardedBuild(t *testing.T) {
 	}
 }
 
-// TestShardedBuilderAdds: all ways of adding keys, from many goroutines, give the same set.
+// TestShardedBuilderAdds checks that all ways of adding keys, from many goroutines, give the same set.
 func TestShardedBuilderAdds(t *testing.T) {
 	keys := settest.Words(20_000)
 	c := bloomery.Config{Spec: "blocked", Shards: 3}
@@ -106,7 +106,7 @@ func TestShardedBuilderAdds(t *testing.T) {
 	}
 }
 
-// TestShardSizes: sizes in the Config are for the whole set.
+// TestShardSizes checks that sizes in the Config are for the whole set.
 func TestShardSizes(t *testing.T) {
 	keys := settest.Words(40_000)
 	for _, tt := range []struct {
@@ -140,7 +140,7 @@ func TestShardSizes(t *testing.T) {
 	}
 }
 
-// TestShardErrors: a failed build leaves the folder unchanged.
+// TestShardErrors checks that a failed build leaves the folder unchanged.
 func TestShardErrors(t *testing.T) {
 	keys := settest.Words(5000)
 	for _, tt := range []struct {
@@ -245,8 +245,8 @@ func (c replaced) Err() error {
 	return nil
 }
 
-// TestEndAfterCommit: once the manifest is replaced, Build returns the set, even if its context ends then: an error
-// means that the folder is unchanged.
+// TestEndAfterCommit checks that once the manifest is replaced, Build returns the set, even if its context ends then:
+// an error means that the folder is unchanged.
 func TestEndAfterCommit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "set")
 	c := bloomery.Config{Dir: dir, Shards: 3}
@@ -267,8 +267,8 @@ func TestEndAfterCommit(t *testing.T) {
 	}
 }
 
-// TestOptimizeSmallShards: the loss of an optimized set is the loss of all shards together. Of small ones some lose
-// most of their keys by chance.
+// TestOptimizeSmallShards checks that the loss of an optimized set is the loss of all shards together. Of small ones
+// some lose most of their keys by chance.
 func TestOptimizeSmallShards(t *testing.T) {
 	dir, keys := t.TempDir(), settest.Names("member", 600)
 	writeShards(t, dir, bloomery.Config{Spec: "partitioned(bits_per_key=16)"}, 128, keys)
@@ -291,7 +291,7 @@ func TestOptimizeSmallShards(t *testing.T) {
 	}
 }
 
-// TestMaxBytesLikeShards: MaxBytes bounds all shards together, also with Like.
+// TestMaxBytesLikeShards checks that MaxBytes bounds all shards together, also with Like.
 func TestMaxBytesLikeShards(t *testing.T) {
 	dir := t.TempDir()
 	writeShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 16, settest.Names("member", 1000))
@@ -309,8 +309,8 @@ func TestMaxBytesLikeShards(t *testing.T) {
 	}
 }
 
-// TestStrayShard: a file with a name of shards is not written into the folder of a set, whose next writer would remove
-// it.
+// TestStrayShard checks that a file with a name of shards is not written into the folder of a set, whose next writer
+// would remove it.
 func TestStrayShard(t *testing.T) {
 	dir := t.TempDir()
 	writeShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 2, settest.Names("member", 100))

@@ -29,7 +29,7 @@ func sharded(tb testing.TB, spec string, shards int, keys []string) (dir string,
 	return dir, writeShards(tb, dir, bloomery.Config{Spec: spec, Seed: 7}, shards, keys)
 }
 
-// holds opens a set and asks for keys.
+// holds opens a set and checks that it contains the keys.
 func holds(tb testing.TB, dir string, keys []string) *bloomery.Set {
 	tb.Helper()
 	set, err := bloomery.Open(tb.Context(), dir)
@@ -142,8 +142,8 @@ func TestShardedAbandoned(t *testing.T) {
 	}
 }
 
-// TestShardedOpenDuringChange has a reader whose shards are not loaded when the set is replaced: it still reads its
-// own.
+// TestShardedOpenDuringChange checks that a reader whose shards are not loaded when the set is replaced still reads the
+// shards of the old set.
 func TestShardedOpenDuringChange(t *testing.T) {
 	old := settest.Names("old", 1000)
 	dir, _ := sharded(t, "standard(bytes=2048)", 4, old)
@@ -248,7 +248,7 @@ func TestShardedPut(t *testing.T) {
 	}
 }
 
-// TestShardedFull adds more keys than fit: an error that names the shard, and the folder stays.
+// TestShardedFull adds more keys than fit, and checks that the error names the shard and the folder is unchanged.
 func TestShardedFull(t *testing.T) {
 	keys := settest.Names("key", 100)
 	dir, m := sharded(t, "rankindexed(capacity=40,fpr=0.01)", 4, keys)
@@ -516,7 +516,8 @@ func (s steps) Err() error {
 	return nil
 }
 
-// TestShardedFailingSteps lets each step of Replace fail in turn: the old set stays, whole, and nothing is left behind.
+// TestShardedFailingSteps makes each step of Replace fail in turn, and checks that the old set stays complete and no
+// other file is left.
 func TestShardedFailingSteps(t *testing.T) {
 	old, more := settest.Names("old", 500), settest.Names("more", 50)
 	dir, m := sharded(t, "standard(bytes=2048)", 4, old)
@@ -553,7 +554,8 @@ func TestShardedFailingSteps(t *testing.T) {
 	}
 }
 
-// TestShardedRetry opens a set while its manifest names a shard that is gone: an error unless the manifest changes.
+// TestShardedRetry opens a set while its manifest names a missing shard, and checks for an error unless the manifest
+// changes.
 func TestShardedRetry(t *testing.T) {
 	keys := settest.Names("key", 100)
 	dir, m := sharded(t, "standard(bytes=2048)", 4, keys)

@@ -101,8 +101,8 @@ func TestPatchFolder(t *testing.T) {
 	}
 }
 
-// TestFileOfSet: no function replaces a single file of a sharded set. Other files in the folder, and shards without a
-// manifest, are ordinary files.
+// TestFileOfSet checks that no function replaces a single file of a sharded set. Other files in the folder, and shards
+// without a manifest, are ordinary files.
 func TestFileOfSet(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	keys := settest.Names("member", 1000)

@@ -36,7 +36,7 @@ func TestShardedFewFiles(t *testing.T) {
 	holds(t, dir, keys)
 }
 
-// TestShardsKeepModes: files of a set that others may not read are not opened to them by a change.
+// TestShardsKeepModes checks that files of a set that others may not read are not opened to them by a change.
 func TestShardsKeepModes(t *testing.T) {
 	keys := settest.Names("key", 1000)
 	dir, _ := sharded(t, "standard(bytes=2048)", 4, keys)

@@ -18,7 +18,8 @@ import (
 	"github.com/bloomery/bloomery/internal/settest"
 )
 
-// TestSaveBesideLocked: Save waits for the lock of the folder that it replaces, unless the Set belongs to the Locked.
+// TestSaveBesideLocked checks that Save waits for the lock of the folder that it replaces, unless the Set belongs to
+// the Locked.
 func TestSaveBesideLocked(t *testing.T) {
 	dirs := []string{filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")}
 	for i, dir := range dirs {
@@ -64,8 +65,8 @@ func (l locking) Err() error {
 	return l.Context.Err()
 }
 
-// TestReplaceBesideLocked: Replace of a Set that was opened without the lock takes it, so that no process that locks
-// the folder meanwhile mistakes its new shards for shards of a killed writer. It waits for a Locked.
+// TestReplaceBesideLocked checks that Replace of a Set that was opened without the lock takes it, so that no process
+// that locks the folder meanwhile mistakes its new shards for shards of a killed writer. It waits for a Locked.
 func TestReplaceBesideLocked(t *testing.T) {
 	keys := settest.Names("key", 1000)
 	dir, _ := sharded(t, "standard(bytes=2048)", 4, keys)

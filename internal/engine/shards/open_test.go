@@ -149,7 +149,7 @@ func TestShardedConcurrent(t *testing.T) {
 	}
 }
 
-// TestShardedSecret: a sharded set with a secret opens with this secret only.
+// TestShardedSecret checks that a sharded set with a secret opens with this secret only.
 func TestShardedSecret(t *testing.T) {
 	secret := filter.NewSecret()
 	dir := t.TempDir()

@@ -99,8 +99,8 @@ func TestShardedExceeds(t *testing.T) {
 	}
 }
 
-// TestShardedOverfull has one shard with ten times the keys for which it was sized: its rate is near 1. The set exceeds
-// its rate if the mean over all shards does: in a set of 16 shards it does, in one of 1,000 it does not.
+// TestShardedOverfull builds one shard with ten times the keys for which it was sized. Its rate is near 1. The set
+// exceeds its rate if the mean over all shards does: in a set of 16 shards it does, in one of 1,000 it does not.
 func TestShardedOverfull(t *testing.T) {
 	f, err := families.ByName("standard")
 	check(t, err)

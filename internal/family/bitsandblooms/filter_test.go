@@ -84,7 +84,7 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// TestIntersect: the common keys stay, and the bits are those that both filters have.
+// TestIntersect checks that the common keys stay, and the bits are those that both filters have.
 func TestIntersect(t *testing.T) {
 	c := Config{M: 20001, Length: 20100, K: 5}
 	a, b := filled(t, c, 0, 1000), filled(t, c, 700, 900)
@@ -102,7 +102,7 @@ func TestIntersect(t *testing.T) {
 	}
 }
 
-// TestMismatch: nil, nil pointers and filters of another type or geometry are refused and change nothing.
+// TestMismatch checks that nil, nil pointers and filters of another type or geometry are refused and change nothing.
 func TestMismatch(t *testing.T) {
 	a := filled(t, Config{M: 1000, K: 3}, 0, 50)
 	before := slices.Clone(a.words)
@@ -141,7 +141,7 @@ func TestEstimateKeys(t *testing.T) {
 	}
 }
 
-// TestHas: Has tests the probes that a Hash determines. With k=7 those are 3: probes 0, 2 and 6.
+// TestHas checks that Has tests the probes that a Hash determines. With k=7 those are 3: probes 0, 2 and 6.
 func TestHas(t *testing.T) {
 	f := filled(t, Config{Keys: 2000, K: 7}, 0, 2000)
 	var seen uint64
@@ -157,7 +157,7 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// TestManyProbes: the rate is kept with more probes than the best number.
+// TestManyProbes checks that the rate is kept with more probes than the best number.
 func TestManyProbes(t *testing.T) {
 	for _, k := range []int{64, 65, MaxK} {
 		c := Config{Keys: 1000, Size: family.Sizing{FPR: 0.01}, K: k}
@@ -175,7 +175,7 @@ func TestManyProbes(t *testing.T) {
 	}
 }
 
-// TestInfoOfLongSet: bits that no probe reads, as in a filter made from words, do not count.
+// TestInfoOfLongSet checks that bits that no probe reads, as in a filter made from words, do not count.
 func TestInfoOfLongSet(t *testing.T) {
 	s, _ := filter.ParseSpec("bitsandblooms(k=1,length=192,m=70)")
 	f, err := Decode(family.Encoded{Spec: s, Sections: [][]uint64{{1<<35 - 1, ^uint64(63), ^uint64(0)}}})

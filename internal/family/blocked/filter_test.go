@@ -219,7 +219,8 @@ func TestLeastFPR(t *testing.T) {
 	}
 }
 
-// TestDocumented computes the examples of docs/format/blocked.md, and holds the salts of docs/format.md to the kernel.
+// TestDocumented computes the examples of docs/format/blocked.md, and checks that docs/format.md lists the salts of the
+// kernel.
 func TestDocumented(t *testing.T) {
 	parquet, err := filter.ForeignHasher(filter.XXH64)
 	if err != nil {

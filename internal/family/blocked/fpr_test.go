@@ -27,8 +27,8 @@ func posteriors(t *testing.T, c Config, filters int) (rates []float64) {
 	return rates
 }
 
-// TestPromise: filters with a chosen rate have it, or 1% more, in both layouts. Of the filters that are sized by three
-// standard deviations, 2 of 100 may miss it: at low rates the distribution has a long tail.
+// TestPromise checks that filters with a chosen rate have it, or 1% more, in both layouts. Of the filters that are
+// sized by three standard deviations, 2 of 100 may miss it: at low rates the distribution has a long tail.
 func TestPromise(t *testing.T) {
 	const filters = 10
 	for _, layout := range []Layout{Line, Split} {
@@ -77,8 +77,8 @@ func TestScatter(t *testing.T) {
 	}
 }
 
-// TestSplitAlike: a split filter does not tell keys apart whose hashes agree in the block and in 32 bits, and its rates
-// say so.
+// TestSplitAlike checks that a split filter does not tell keys apart whose hashes agree in the block and in 32 bits,
+// and its rates say so.
 func TestSplitAlike(t *testing.T) {
 	c := Config{Keys: 1000, Size: family.Sizing{BitsPerKey: 2000}, Layout: Split}
 	f := made(t, c)
@@ -102,7 +102,7 @@ func TestSplitAlike(t *testing.T) {
 	}
 }
 
-// TestKnown: sizes and rates do not depend on earlier computations, even by several goroutines at a time.
+// TestKnown checks that sizes and rates do not depend on earlier computations, even by several goroutines at a time.
 func TestKnown(t *testing.T) {
 	type size struct {
 		blocks uint64

@@ -43,8 +43,8 @@ func TestDecodeUnused(t *testing.T) {
 	}
 }
 
-// TestSmallPayload has heads that leave little of a block: two words of 32 bits must be left, so that the 64 bits read
-// from any shift on lie in the block.
+// TestSmallPayload tests heads that leave little of a block. Two words of 32 bits must be left, so that the 64 bits
+// read from any shift on are in the block.
 func TestSmallPayload(t *testing.T) {
 	const blocks = 3
 	for _, c := range []struct {

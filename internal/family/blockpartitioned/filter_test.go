@@ -123,7 +123,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestCrowded has so many keys in one block that a search is of no use.
+// TestCrowded builds a block with too many keys for a search to help.
 func TestCrowded(t *testing.T) {
 	hs := filtertest.Hashes(5000, 1)
 	for i := range uint64(20_000) {
@@ -211,8 +211,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestForecast checks forecasts, and the geometries that they choose, against plain searches: a third of the grid in a
-// run.
+// TestForecast checks forecasts, and the geometries that they choose, against plain searches. A run tests a third of
+// the grid.
 func TestForecast(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -82,7 +82,8 @@ func TestRemovedIsGone(t *testing.T) {
 	}
 }
 
-// TestSaturation adds a key more often than its counters count: it stays, and no other key does.
+// TestSaturation adds a key up to 40 times, more often than its counters can count, and removes it as often. The key
+// must stay only if its counters were stuck, and no other key may be lost.
 func TestSaturation(t *testing.T) {
 	for _, adds := range []int{14, 15, 16, 40} {
 		f := must(t, Config{Keys: 1000})

@@ -83,7 +83,7 @@ func sameSlots[T xorfilter.Unsigned](t *testing.T, given, distinct []uint64, wid
 	}
 }
 
-// BenchmarkBuild builds from hashes, beside the library.
+// BenchmarkBuild compares a build from hashes with the library.
 func BenchmarkBuild(b *testing.B) {
 	for _, n := range []int{100_000, 1_000_000, 10_000_000} {
 		if n > 1_000_000 && testing.Short() {

@@ -136,7 +136,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// TestMerge: a merged filter is the filter of all keys. Filters of another geometry or family do not merge.
+// TestMerge checks that a merged filter is the filter of all keys. Filters of another geometry or family do not merge.
 func TestMerge(t *testing.T) {
 	for i, c := range forms() {
 		c.Words, c.K = 20, 5
@@ -164,7 +164,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestUneven: with Sum32 the values of a probe are not divided evenly among the positions, which the rates count.
+// TestUneven checks that with Sum32 the values of a probe are not divided evenly among the positions, which the rates
+// count.
 func TestUneven(t *testing.T) {
 	const words, k = 1<<14 + 1, 3
 	few, values := shares(64 * words)
@@ -216,7 +217,7 @@ func TestEstimateKeys(t *testing.T) {
 	}
 }
 
-// TestReach: bits beyond the first 2^31, which Sum32 does not reach, do not count.
+// TestReach checks that bits beyond the first 2^31, which Sum32 does not reach, do not count.
 func TestReach(t *testing.T) {
 	for words, want := range map[uint64]uint64{1: 64, 1<<25 - 1: 1<<31 - 64, 1 << 25: 1 << 31, 1<<25 + 1: 1 << 31} {
 		if got := Reach(words, Sum32); got != want {

@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestSmallShards has shards of few bits, which only a filter of one shard may have: with many of them the size of a
+// TestSmallShards tests shards of few bits, which only a filter of one shard may have: with many of them the size of a
 // file would not bound the work for its shards.
 func TestSmallShards(t *testing.T) {
 	for _, c := range []struct {

@@ -210,7 +210,8 @@ func TestFarOff(t *testing.T) {
 	}
 }
 
-// TestCrowdedBit has more keys set one bit than a cell counts: all share their group and all their base positions.
+// TestCrowdedBit sets one bit with more keys than a cell can count: all keys share their group and their base
+// positions.
 func TestCrowdedBit(t *testing.T) {
 	hs := filtertest.Hashes(1000, 1)
 	for i := range uint64(600) {
@@ -335,8 +336,8 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestForecast checks forecasts, and the divisions that they choose, against plain searches: a third of the grid in a
-// run.
+// TestForecast checks forecasts, and the divisions that they choose, against plain searches. A run tests a third of the
+// grid.
 func TestForecast(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -41,7 +41,7 @@ func (f *arrays) bucket(b uint64) (u bucket) {
 // number returns the number of the bucket.
 func (u *bucket) number() uint64 { return u.parts[0].index / 64 / u.f.words }
 
-// extend gives the bucket one more level, an extension, and returns the first bit of the extension.
+// extend gives the bucket one more level, an extension, and returns the index of the first bit of the extension.
 func (u *bucket) extend(record uint64) uint64 {
 	p, pool := &u.parts[u.n], u.f.pools[u.n]
 	at := record * pool.stride

@@ -107,7 +107,7 @@ func same(t *testing.T, a, b *Filter) bool {
 	return a.g == b.g && a.tally == b.tally && slices.EqualFunc(a.Encode().Sections, b.Encode().Sections, slices.Equal[[]uint64])
 }
 
-// atCapacity returns a Concurrent that is at its capacity, the keys in it, and after those as many others as more says.
+// atCapacity returns a Concurrent that is at its capacity, and its keys followed by more other keys.
 func atCapacity(t *testing.T, cfg Config, more int) (*Concurrent, []filter.Hash) {
 	t.Helper()
 	f := made(t, cfg)
@@ -264,7 +264,7 @@ func TestGrowthClosesPools(t *testing.T) {
 	requireAll(t, c, hs)
 }
 
-// TestGrowthWithoutMemory has the allocation of the larger table fail. The filter must stay unchanged, and grow when
+// TestGrowthWithoutMemory makes the allocation of the larger table fail. The filter must stay unchanged, and grow when
 // the allocation succeeds.
 func TestGrowthWithoutMemory(t *testing.T) {
 	c, hs := atCapacity(t, Config{Keys: 20_000, Growth: 1}, 2000)

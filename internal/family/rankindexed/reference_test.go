@@ -29,7 +29,7 @@ func newReference(g Geometry) *reference {
 	return r
 }
 
-// level returns the number of levels of a bucket with that many cells.
+// level returns the number of levels of a bucket with the given number of cells.
 func (r *reference) level(cells uint64) (n int) {
 	for room := uint64(0); n < levels && room < cells; n++ {
 		room += uint64(r.s.g.Cells[n])

@@ -216,7 +216,7 @@ func (w *sweeper) behind(i uint64) uint64 {
 	return x
 }
 
-// unlink clears the bits of the index that stand for marked cells: of set bit number c, the one for cell c.
+// unlink clears the index bits of all marked cells. The index bit of cell c is the set bit number c of the index.
 func (w *sweeper) unlink() {
 	for i := range (w.s.chains + w.room + 63) / 64 {
 		c := uint64(w.before[i])

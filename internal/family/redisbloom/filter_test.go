@@ -76,7 +76,7 @@ func TestPublishedChains(t *testing.T) {
 	}
 }
 
-// TestSumOfWords: links whose words sum to 2^56 or more are refused, also if the sum overflows.
+// TestSumOfWords checks that links whose words sum to 2^56 or more are refused, also if the sum overflows.
 func TestSumOfWords(t *testing.T) {
 	f := &Filter{scales: true, growth: 2}
 	for range 512 {
@@ -92,7 +92,7 @@ func TestSumOfWords(t *testing.T) {
 	}
 }
 
-// TestOldForms: ErrOldForm distinguishes old chains of RedisBloom from invalid headers.
+// TestOldForms checks that ErrOldForm distinguishes old chains of RedisBloom from invalid headers.
 func TestOldForms(t *testing.T) {
 	f, _ := chain(t, Config{Capacity: 10}, 30)
 	for what, change := range map[string]func(b []byte){
@@ -165,7 +165,7 @@ func TestEstimateKeys(t *testing.T) {
 	}
 }
 
-// TestShortHeaders: no part of a header is read beyond its end.
+// TestShortHeaders checks that no part of a header is read beyond its end.
 func TestShortHeaders(t *testing.T) {
 	f, _ := chain(t, Config{Capacity: 10}, 100)
 	b := f.Header()
@@ -182,7 +182,7 @@ func TestShortHeaders(t *testing.T) {
 	}
 }
 
-// TestFewBytes: the first link has at least one word.
+// TestFewBytes checks that the first link has at least one word.
 func TestFewBytes(t *testing.T) {
 	for _, bytes := range []uint64{1, 7, 8, 15} {
 		f, n := chain(t, Config{Keys: 10, Size: family.Sizing{Bytes: bytes}}, 10)
@@ -258,7 +258,7 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// TestGrowthEnds: chains that cannot have another link return an error and stay unchanged.
+// TestGrowthEnds checks that chains that cannot have another link return an error and stay unchanged.
 func TestGrowthEnds(t *testing.T) {
 	last := Link{Bits: 64, Keys: 1, Rate: 0.01, BitsPerKey: 9.6, K: 7, Capacity: 1}
 	large, low := last, last
@@ -286,7 +286,7 @@ func TestGrowthEnds(t *testing.T) {
 	}
 }
 
-// TestMemory: a builder with a memory limit does not hold the keys when it adds them, and makes the same chain.
+// TestMemory checks that a builder with a memory limit does not keep the keys in memory, and makes the same chain.
 func TestMemory(t *testing.T) {
 	const n = 400_000
 	build := func(limit int64) (f family.Filter, allocated uint64) {
@@ -420,7 +420,7 @@ func TestFirstLink(t *testing.T) {
 	}
 }
 
-// TestTooManyBits: a size that no number of probes fills is an error, and not a smaller filter.
+// TestTooManyBits checks that a size that no number of probes fills is an error, and not a smaller filter.
 func TestTooManyBits(t *testing.T) {
 	for _, c := range []Config{
 		{Keys: 1000, Size: family.Sizing{BitsPerKey: 4096}}, {Keys: 10, Size: family.Sizing{Bytes: 1 << 20}},

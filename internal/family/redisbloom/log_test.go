@@ -107,7 +107,7 @@ func TestNearMath(t *testing.T) {
 	}
 }
 
-// TestEverywhere has sums of the bits of many results, which are the same on every machine.
+// TestEverywhere checks that sums of the bits of many results are the same on every machine.
 func TestEverywhere(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	var logs, exps uint64
@@ -120,8 +120,8 @@ func TestEverywhere(t *testing.T) {
 	}
 }
 
-// TestOtherLogs: files whose bits per key come from another logarithm, of an earlier version or of another C library,
-// are read, written again unchanged, and grow.
+// TestOtherLogs checks that files whose bits per key come from another logarithm, of an earlier version or of another C
+// library, are read, written again unchanged, and grow.
 func TestOtherLogs(t *testing.T) {
 	f, _ := chain(t, Config{Capacity: 10}, 25)
 	for i := range f.links {

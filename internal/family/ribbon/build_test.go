@@ -132,7 +132,7 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// TestForecastLimit: a forecast keeps a limit of the size as a build does, and uses nearly all of it.
+// TestForecastLimit checks that a forecast keeps a limit of the size as a build does, and uses nearly all of it.
 func TestForecastLimit(t *testing.T) {
 	for _, n := range []uint64{200, 300, 1000, 5000, 20_000, 300_000, 1e6, 1e7, 1e9} {
 		for b := 6; b < 128; b++ {

@@ -102,7 +102,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestLargeSpec: the sizes of the largest geometries do not overflow.
+// TestLargeSpec checks that the sizes of the largest geometries do not overflow.
 func TestLargeSpec(t *testing.T) {
 	starts := strings.TrimSuffix(strings.Repeat("281474976710656-", maxLayers), "-")
 	s := family.NewSpec(Family, "r", 31, "value_bits", 32, "w", 128, "wide", 1023, "starts", starts, "tail", 256)

@@ -170,8 +170,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestVariants: with w=128 and r=1 hardly a build has more than enough slots, and most need one variant. The first and
-// the fourth one need another one.
+// TestVariants checks that with w=128 and r=1 hardly a build has more than enough slots, and most need one variant. The
+// first and the fourth one need another one.
 func TestVariants(t *testing.T) {
 	const builds = 12
 	first := 0
@@ -189,8 +189,8 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// TestPromise: a rate is an upper bound of the posterior rate, a size one of the size, for any number of keys.
-// With many keys a filter has at most 0.1 bits per key more than the bound.
+// TestPromise checks that a rate is an upper bound of the posterior rate, a size one of the size, for any number of
+// keys. With many keys a filter has at most 0.1 bits per key more than the bound.
 func TestPromise(t *testing.T) {
 	for _, n := range []int{0, 1, 100, 256, 257, 300, 1000, 4000, 30_000, 100_000} {
 		for _, w := range []int{64, 128} {
@@ -214,7 +214,7 @@ func TestPromise(t *testing.T) {
 	}
 }
 
-// TestTooManyBits: a size that no fingerprint fills is an error, and not a smaller filter.
+// TestTooManyBits checks that a size that no fingerprint fills is an error, and not a smaller filter.
 func TestTooManyBits(t *testing.T) {
 	for _, n := range []uint64{1, 100, 300, 1000, 100_000} {
 		for _, spec := range []string{"ribbon", "ribbon(w=128)", "ribbon(value_bits=4)"} {
@@ -238,7 +238,8 @@ func TestTooManyBits(t *testing.T) {
 	}
 }
 
-// TestLowestRate: 2^-32 is the lowest rate, and the powers of two below it are errors as all other rates there.
+// TestLowestRate checks that 2^-32 is the lowest rate, and the powers of two below it are errors as all other rates
+// there.
 func TestLowestRate(t *testing.T) {
 	for _, n := range []uint64{0, 3, 1000} {
 		for _, rate := range []float64{0x1p-32, math.Nextafter(0x1p-32, 0), 0x1p-33, 0x1p-64, math.SmallestNonzeroFloat64} {
@@ -282,7 +283,8 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestSeedMemory: the keys of a variant keep the memory limit, and builds with and without a limit are equal.
+// TestSeedMemory checks that the keys of a variant keep the memory limit, and builds with and without a limit are
+// equal.
 func TestSeedMemory(t *testing.T) {
 	hs := filtertest.Hashes(3000, 4)
 	want := build(t, "ribbon(seed=9)", hs)
@@ -298,7 +300,7 @@ func TestSeedMemory(t *testing.T) {
 	}
 }
 
-// TestNotRandom: keys whose hashes are not random give an error or a filter, but no endless loop.
+// TestNotRandom checks that keys whose hashes are not random give an error or a filter, but no endless loop.
 func TestNotRandom(t *testing.T) {
 	for name, hash := range map[string]func(i uint64) filter.Hash{
 		"one start":  func(i uint64) filter.Hash { return filter.Hash{Hi: 1, Lo: i * golden} },
@@ -333,7 +335,7 @@ func TestNotRandom(t *testing.T) {
 	}
 }
 
-// TestProgress: a long build reports shares that grow.
+// TestProgress checks that a long build reports shares that grow.
 func TestProgress(t *testing.T) {
 	b := builder(t, "ribbon(r=1)", 0)
 	var last float64
@@ -352,8 +354,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestDefaultWidth: filters of few bits per key have a width of 128, and keep 0.1 bits over the bound, unless w says
-// otherwise.
+// TestDefaultWidth checks that filters of few bits per key have a width of 128, and keep 0.1 bits over the bound,
+// unless w says otherwise.
 func TestDefaultWidth(t *testing.T) {
 	hs := filtertest.Hashes(100_000, 6)
 	for spec, want := range map[string]uint{

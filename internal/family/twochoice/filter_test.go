@@ -89,7 +89,7 @@ func TestPlain(t *testing.T) {
 }
 
 // TestPublished checks a few rows of Tables 1, 2 and 3 of the paper; the lab has all of them with more trials.
-// Tolerances are 4.5 standard deviations of the mean of so many trials and the last digit printed.
+// Tolerances are 4.5 standard deviations of the mean of these trials and the last digit printed.
 func TestPublished(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -199,7 +199,7 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// TestFrom goes on from a filter, with the same keys and with changed ones.
+// TestFrom continues a search from a filter, with the same keys and with changed ones.
 func TestFrom(t *testing.T) {
 	hs := filtertest.Hashes(3000, 8)
 	f := build(t, Config{Shards: 3, Effort: filter.Effort{Passes: 40}}, hs[:2700])
@@ -265,7 +265,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestGreedyEnds: a search without noise does not use up a number of rounds that it has no use for.
+// TestGreedyEnds checks that a search without noise does not use up a number of rounds that it has no use for.
 func TestGreedyEnds(t *testing.T) {
 	const keys = 2000
 	c := Config{K: 8, Greedy: true, Effort: filter.Effort{Passes: filter.MaxPasses}}

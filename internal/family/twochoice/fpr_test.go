@@ -91,8 +91,9 @@ func TestDouble(t *testing.T) {
 	}
 }
 
-// TestForecastDouble: groups that coincide are as frequent as in a shard of the filter, neither as in a sample nor as
-// in the whole, for filters of a search and for those that grow; and what was asked before does not matter.
+// TestForecastDouble checks that groups that coincide are as frequent as in a shard of the filter, neither as in a
+// sample nor as in the whole, for filters of a search and for those that grow; and what was asked before does not
+// matter.
 func TestForecastDouble(t *testing.T) {
 	const n = 100_000
 	hs := filtertest.Hashes(n, 1)
@@ -117,7 +118,7 @@ func TestForecastDouble(t *testing.T) {
 	}
 }
 
-// TestProbes: an absent key costs about c/(1-f) probes.
+// TestProbes checks that an absent key costs about c/(1-f) probes.
 func TestProbes(t *testing.T) {
 	f := build(t, Config{Choices: 4, Effort: filter.Effort{Passes: 2}}, filtertest.Hashes(5000, 1))
 	sum, n := 0, 50_000

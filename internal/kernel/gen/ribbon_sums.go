@@ -6,19 +6,20 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// ribbonSums is code for the sums of up to eight columns: the parities of the selected bits of two or three blocks.
-// Other columns are not read.
+// ribbonSums emits code that computes the sums of up to eight columns: the parities of the selected bits of two or
+// three blocks. Other columns are not read.
 type ribbonSums interface {
-	// coefficients takes the words that select the bits of the blocks.
+	// coefficients emits code that loads the words that select the bits of the blocks, one word per block.
 	coefficients(by []GPVirtual)
 
-	// columns takes the columns of r.mask.
+	// columns emits code that selects the columns that are set in r.mask.
 	columns(r ribbon)
 
-	// first takes the first n columns, or eight if there are more.
+	// first emits code that selects the first n columns, or all eight if n is larger.
 	first(n GPVirtual)
 
-	// sums returns a register with the sums in its lowest bits. at has the first column of each block.
+	// sums emits code that computes the sums, and returns the register that has them in its lowest bits. at[i] is the
+	// address of the first column of block i.
 	sums(r ribbon, at []Mem) GPVirtual
 
 	// clear emits the instruction, if any, that must follow the use of vector registers.

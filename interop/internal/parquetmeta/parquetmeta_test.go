@@ -38,7 +38,8 @@ func show(chunks []Chunk) (lines []string) {
 	return lines
 }
 
-// TestGolden has what pyarrow 26.0.1 (FileMetaData) and DuckDB 2.0.1 (parquet_metadata) say about their files.
+// TestGolden compares our results with the metadata that pyarrow 26.0.1 (FileMetaData) and DuckDB 2.0.1
+// (parquet_metadata) print for their files.
 func TestGolden(t *testing.T) {
 	for name, want := range map[string][]string{
 		"pyarrow.parquet": {
@@ -104,7 +105,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestRefused: what is no footer is an error with its place.
+// TestRefused checks that an invalid footer is an error with an offset.
 func TestRefused(t *testing.T) {
 	deep := strings.Repeat("\x1c", 100)
 	for name, c := range map[string]struct {
@@ -144,8 +145,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestDamaged: each truncation of a footer is an error, and each flipped bit is an error or a list of places within the
-// file.
+// TestDamaged checks that each truncation of a footer is an error, and each flipped bit is an error or a list of places
+// within the file.
 func TestDamaged(t *testing.T) {
 	for _, name := range []string{"pyarrow.parquet", "duckdb.parquet"} {
 		b := golden(t, name)
@@ -204,7 +205,7 @@ func (f *failing) ReadAt(p []byte, at int64) (int, error) {
 	return bytes.NewReader(f.b).ReadAt(p, at)
 }
 
-// TestKept: the list takes at most 64 bytes for each byte of the footer.
+// TestKept checks that the list takes at most 64 bytes for each byte of the footer.
 func TestKept(t *testing.T) {
 	const n = 1 << 14
 	chunk := "\x3c\xe6\x0a\x00\x00" // no path: the shortest
@@ -224,7 +225,7 @@ func TestKept(t *testing.T) {
 	runtime.KeepAlive(chunks)
 }
 
-// FuzzRead: any bytes are refused, or give places within the file.
+// FuzzRead checks that any bytes are refused, or give places within the file.
 func FuzzRead(f *testing.F) {
 	seeds := [][]byte{golden(f, "pyarrow.parquet"), golden(f, "duckdb.parquet"), column("\xb6\x0a\x15\x04"), file("\x00")}
 	for _, s := range seeds {

@@ -52,7 +52,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// TestFullOutput writes to a full disk whatever goes to standard output, help included.
+// TestFullOutput writes standard output, including help, to a full disk.
 func TestFullOutput(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"--help"}, {"list"}, {"list", "--json"}, {"run", "ph-anneal", "--quick", "--trials", "1"},

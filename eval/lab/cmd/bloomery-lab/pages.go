@@ -53,8 +53,8 @@ func (p *pages) document(i int) string {
 	return filepath.Join(p.out, p.report.Documents[i].Page+".html")
 }
 
-// write writes the overview and the page of the document of an experiment. Without an experiment it writes all pages,
-// so that no link leads to a page of an earlier report.
+// write writes the overview and the page of the document of an experiment. If e is nil, it writes all pages, so that no
+// link leads to a page of an earlier report.
 func (p *pages) write(e *figure.Entry) error {
 	for i, d := range p.report.Documents {
 		if e != nil && !slices.Contains(d.Entries, e) {
