@@ -38,8 +38,8 @@ type Config struct {
 	// the set in Dir; without Dir, it must not be sharded. New does not take it.
 	Like *Set
 	// Shrink is the largest fraction, in [0, 1], of the keys of Like that the new Set may have lost: a list that was
-	// cut must not replace a good one. The limit applies to the keys, to the list of Allow, and in a Set that counts to
-	// the duplicates of keys. If more is lost, Build returns an error wrapping filter.ErrShrunk and leaves Dir as it
+	// cut must not replace a good one. The limit applies to the keys, to the list of Allow, and, if the Set counts
+	// duplicates, to the duplicates. If more is lost, Build returns an error wrapping filter.ErrShrunk and leaves Dir as it
 	// is. Default: 0.5, which never allows the loss of all keys; 1 allows every loss. It must be 0 without Like.
 	Shrink float64
 	// Capacity is the number of keys for which the planner chooses a filter, including keys that are added

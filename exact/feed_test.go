@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// numbers is a list of keys of a type of its own.
+// numbers is a named function type that lists keys, to test that sources accept it.
 type numbers func(yield func(string) bool)
 
 // TestKeys checks that all forms of a list give the same set, and an error ends the build.

@@ -128,7 +128,7 @@ func ReadManifest(r io.Reader) (*Manifest, error) {
 	return j.manifest()
 }
 
-// manifest returns the manifest, unless it contradicts itself.
+// manifest returns the manifest, or an error wrapping ErrManifest if its fields contradict each other.
 func (j *document) manifest() (*Manifest, error) {
 	m := &Manifest{FPRChosen: j.FPRChosen, Shards: j.Shards}
 	switch {

@@ -36,7 +36,7 @@ type Manifest struct {
 	Shards []Entry
 }
 
-// Entry describes the file of one shard. In JSON it is its line in the manifest.
+// Entry describes the file of one shard. Its JSON form is one line of the manifest.
 type Entry struct {
 	File   string `json:"file"`   // name in the folder of the manifest: 00000-of-00016.bloom
 	Keys   uint64 `json:"keys"`   // in the filter: Info.Keys

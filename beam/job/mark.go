@@ -88,7 +88,7 @@ func watchMark(ctx context.Context, p *steps.Plan, out steps.Source, attempt str
 	return watched, func() { cancel(nil) }
 }
 
-// cancelled returns the cause for which the steps of an attempt must end, or nil. With plan it also looks for the plan.
+// cancelled returns the reason why the steps of an attempt must end, or nil. With plan it also looks for the plan.
 func cancelled(ctx context.Context, p *steps.Plan, out steps.Source, attempt string, plan bool) error {
 	if _, err := out.Stat(ctx, markName(p, attempt)); err == nil {
 		return errCancelled

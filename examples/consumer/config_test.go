@@ -131,7 +131,7 @@ func TestSecretIsHidden(t *testing.T) {
 	}
 }
 
-// liveOf returns a Live of the file of a set, which the test closes.
+// liveOf saves a set to a file and returns a Live that follows the file. The test closes the Live at its end.
 func liveOf(t *testing.T, set *bloomery.Set, secret *filter.Secret) *bloomery.Live {
 	t.Helper()
 	path := t.TempDir() + "/keys.bloom"

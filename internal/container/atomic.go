@@ -32,7 +32,8 @@ func WriteAtomic(ctx context.Context, path string, write func(io.Writer) error) 
 	})
 }
 
-// writeAtomic is WriteAtomic without a buffer, and with a last check before the rename, unless it is nil.
+// writeAtomic writes a file as WriteAtomic does, but without a buffer. It calls check before the rename, unless check
+// is nil.
 func writeAtomic(ctx context.Context, path string, check func() error, write func(io.Writer) error) (err error) {
 	how := writingOf(ctx)
 	target, mode := path, how.mode

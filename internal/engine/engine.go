@@ -77,7 +77,7 @@ type Filer interface {
 	Copy() (Engine, error)
 	// Form returns the set in the trimmed or the full form for files.
 	Form(trimmed bool) (Engine, error)
-	// Encode returns the stored form of one filter. It is used in Guarded.
+	// Encode returns the stored form of one filter. Callers must use the form inside Guarded.
 	Encode() (*container.File, error)
 	// Guarded calls f, which reads the filter, and returns its error. A fault of the mapping in f becomes an error.
 	Guarded(f func() error) error

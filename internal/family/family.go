@@ -302,7 +302,7 @@ type CellPair struct {
 	Both float64
 }
 
-// Invalid returns a *ConfigError whose Reason has the format and the arguments of fmt.Sprintf.
+// Invalid returns a *ConfigError. Its Reason is reason formatted with args, as by fmt.Sprintf.
 func Invalid(field string, value any, reason string, args ...any) error {
 	return &filter.ConfigError{Field: field, Value: value, Reason: fmt.Sprintf(reason, args...)}
 }

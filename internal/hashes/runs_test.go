@@ -140,7 +140,7 @@ func TestReadBack(t *testing.T) {
 	}
 }
 
-// TestLocked removes the file in Close where that could not be done before, as on Windows.
+// TestLocked checks that Close removes the file if the system refuses to remove open files, as Windows does.
 func TestLocked(t *testing.T) {
 	dir := t.TempDir()
 	k := spilling(dir, &fullFile{locked: true, room: 1 << 30})

@@ -178,7 +178,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// TestRates checks the steps of rates.
+// TestRates checks that a rate and its step lead back to each other, and that invalid steps give -1.
 func TestRates(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 1000 {

@@ -71,8 +71,8 @@ func TestRemovalEstimate(t *testing.T) {
 					}
 				}
 			}
-			// A stranger takes up to seven members of counting. 8% is the error of the estimate itself, see fpr.go
-			// there.
+			// Removing a stranger from a counting filter may lose up to seven members. The estimate itself is
+			// wrong by up to 8%.
 			if bound := 4*math.Sqrt(7*want) + 0.08*want; math.Abs(lost-want) > bound {
 				t.Errorf("%s, %+v: %g members are lost, want %g within %.0f", spec, list, lost, want, bound)
 			}

@@ -60,7 +60,8 @@ func Copy(t testing.TB, from, to buckets.Store) {
 func Key(k uint64) []byte { return binary.LittleEndian.AppendUint64(nil, k) }
 
 // Compare asks both sets for n keys from first on, one by one, in batches, and from many goroutines at once, and
-// returns the number of answers that could not be known. Known answers must be the answers of local, the others true.
+// returns the number of answers that could not be known. Known answers must equal the answers of local, and
+// unknown answers must be true.
 func Compare(t testing.TB, s *buckets.Set, local *bloomery.Set, first, n uint64, workers int) (unknown int) {
 	t.Helper()
 	var mu sync.Mutex

@@ -175,7 +175,8 @@ type geometry struct {
 	width  int // bits of a shift, 0 to 5
 }
 
-// base returns the number of base positions in a shard: the last one plus the largest shift is the last bit.
+// base returns the number of base positions in a shard: the largest base position plus the largest shift is the last
+// bit of the shard.
 func (g geometry) base() uint64 { return g.bits - (1<<g.width - 1) }
 
 // total returns the number of bits that a query needs.
