@@ -71,11 +71,13 @@ func New(c Config) (*Set, error) {
 	} else if max(c.Keys, c.Capacity, c.Needs.Later, c.Needs.Bytes) == 0 {
 		return nil, intake.NoKeys()
 	}
+
 	c.Needs.Add = c.Needs.Add || c.open()
 	c, err := c.resolve(context.Background())
 	if err != nil {
 		return nil, err
 	}
+
 	kind, spec, err := c.family()
 	if err != nil {
 		return nil, err
@@ -83,6 +85,7 @@ func New(c Config) (*Set, error) {
 	if kind.New == nil {
 		return nil, families.Lacks(spec, family.CanStartEmpty)
 	}
+
 	h, err := kind.Hasher(spec, c.Hash, c.Seed, c.Secret)
 	if err != nil {
 		return nil, err
@@ -90,6 +93,7 @@ func New(c Config) (*Set, error) {
 	if err := kind.Check(spec); err != nil {
 		return nil, err
 	}
+
 	keys, err := intake.Room(kind, spec, c.Keys)
 	if err != nil {
 		return nil, err
@@ -103,10 +107,12 @@ func New(c Config) (*Set, error) {
 			return nil, err
 		}
 	}
+
 	f, err := kind.New(spec, keys)
 	if err != nil {
 		return nil, err
 	}
+
 	set, err := newSet(f, h, c.Concurrent)
 	if err == nil {
 		set.choose(cmp.Or(c.FPRChosen, engine.ChosenFPR(set.inner(), kind, spec, c.Keys)))
@@ -212,6 +218,7 @@ func NewBuilder(ctx context.Context, c Config) (*Builder, error) {
 		}
 		return &Builder{in: b.in, set: b}, nil
 	}
+
 	b, err := newOneBuild(ctx, c)
 	if err != nil {
 		return nil, err

@@ -54,6 +54,7 @@ func (c Config) memberBuild(ctx context.Context) (*oneBuild, error) {
 	if c.Like != nil {
 		return c.likeBuild()
 	}
+
 	b := &oneBuild{config: c}
 	b.finish = b.finishOne
 	if c.open() && c.Keys == 0 {
@@ -71,10 +72,12 @@ func (c Config) memberBuild(ctx context.Context) (*oneBuild, error) {
 				"values with room for later keys, or in a given size, need the number of keys")
 		}
 	}
+
 	var err error
 	if b.config, err = c.resolve(ctx); err != nil {
 		return nil, err
 	}
+
 	var h filter.Hasher
 	if b.family, b.spec, h, err = b.config.resolved(); err != nil {
 		return nil, err
@@ -95,14 +98,17 @@ func (c Config) likeBuild() (*oneBuild, error) {
 	if err := c.checkLike(); err != nil {
 		return nil, err
 	}
+
 	like, ok := c.Like.engine.(*one.Set)
 	if !ok {
 		return nil, fmt.Errorf("like a sharded Set: set Dir: %w", filter.ErrUnsupported)
 	}
+
 	old, err := like.Single()
 	if err != nil {
 		return nil, err
 	}
+
 	facts := old.Facts()
 	b := &oneBuild{config: c, chosen: *facts.Chosen}
 	b.finish = b.finishOne
@@ -113,6 +119,7 @@ func (c Config) likeBuild() (*oneBuild, error) {
 	if err := intake.CheckBuilt(facts.Filter, c.MaxBytes); err != nil {
 		return nil, err
 	}
+
 	b.trim = !c.Concurrent && (facts.Stored.Trimmed || b.spec != old.Spec())
 	if b.target, err = b.likeTarget(old); err != nil {
 		return nil, err
@@ -126,10 +133,12 @@ func (b *oneBuild) likeTarget(old *one.Set) (intake.Target, error) {
 	if b.family.Can.Has(family.CanRawKeys) {
 		return b.texts(), nil
 	}
+
 	f, err := old.Model(b.family.Can.Has(family.CanSearch)) // Build reads it, perhaps when its file has changed
 	if err != nil {
 		return nil, err
 	}
+
 	inner, err := b.family.NewBuilderLike(f)
 	if err != nil {
 		return nil, err
@@ -159,6 +168,7 @@ func (b *oneBuild) newTarget(keys uint64, counted bool) (intake.Target, error) {
 	if err := intake.CheckSize(b.family, b.spec, keys, b.config.MaxBytes); err != nil {
 		return nil, err
 	}
+
 	inner, err := b.family.NewBuilder(b.spec, keys)
 	if err != nil || unknown && !intake.Gathers(inner) {
 		return nil, err
@@ -217,6 +227,7 @@ func (b *oneBuild) finishOne(ctx context.Context) (*Set, error) {
 	if err != nil {
 		return nil, b.noRoom(err)
 	}
+
 	set, err := newSet(f, b.in.Hasher(), b.config.Concurrent)
 	if err != nil {
 		return nil, err
@@ -226,6 +237,7 @@ func (b *oneBuild) finishOne(ctx context.Context) (*Set, error) {
 	if b.config.Like == nil && b.family.Name != "" { // with Like, the rate of the older Set is kept
 		rate = cmp.Or(b.config.FPRChosen, engine.ChosenFPR(set.inner(), b.family, b.spec, b.in.Len()))
 	}
+
 	set.choose(rate)
 	if b.trim {
 		if set, err = set.Trimmed(); err != nil {
@@ -256,6 +268,7 @@ func (b *oneBuild) filter(ctx context.Context) (family.Filter, error) {
 			return nil, err
 		}
 	}
+
 	f, err := b.target.Build(ctx)
 	if err == nil {
 		err = intake.CheckBuilt(f, c.MaxBytes)

@@ -21,6 +21,7 @@ func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	if err := c.checkNeeds(); err != nil {
 		return plan.Choice{}, err
 	}
+
 	n := c.Needs
 	n.Keys = max(1, c.Keys)
 	n.Later = max(n.Later, max(c.Capacity, n.Keys)-n.Keys)
@@ -44,14 +45,17 @@ func (c Config) resolve(ctx context.Context) (Config, error) {
 	if !c.open() {
 		return c, c.checkFields()
 	}
+
 	choice, err := c.Choose(ctx)
 	if err != nil {
 		return c, err
 	}
+
 	c.Spec = choice.Spec.String()
 	if c.Needs.FPR > 0 { // without a rate, the Spec has the chosen size
 		c.FPRChosen = cmp.Or(c.FPRChosen, c.Needs.FPR)
 	}
+
 	memory := intake.BuildMemory(c.Memory, c.Needs.Memory)
 	c.Memory = memory - memory/8
 	c.Needs = plan.Needs{} // the Spec replaces them
@@ -98,6 +102,7 @@ func (c Config) checkNeeds() error {
 	if err := errors.Join(c.checkFields(), c.checkShrink()); err != nil {
 		return err
 	}
+
 	switch {
 	case c.Like != nil:
 		return family.Invalid("like", "set", "the planner has nothing to choose; leave out needs")
@@ -144,6 +149,7 @@ func (c Config) ForShard(ctx context.Context) (Config, error) {
 	if err := c.checkFields(); err != nil {
 		return c, err
 	}
+
 	set := c
 	c.Capacity, c.MaxFPR, c.Allow = intake.PerShard(c.Capacity, c.Shards), 0, nil
 	if c.open() {
@@ -167,6 +173,7 @@ func (c Config) ForShard(ctx context.Context) (Config, error) {
 		}
 		c.Spec = s.String()
 	}
+
 	c.Keys, c.Shards, c.Dir = 0, 0, ""
 	if err := c.checkShard(); err != nil {
 		return c, err
@@ -180,6 +187,7 @@ func (c Config) checkShard() error {
 	if err != nil {
 		return err
 	}
+
 	switch {
 	case f.Can.Has(family.CanRawKeys):
 		return fmt.Errorf("%s takes raw keys, and shards are built from hashes; choose another family: %w",

@@ -134,6 +134,7 @@ func (c Config) family() (families.Family, filter.Spec, error) {
 	if text == "" {
 		text = DefaultSpec
 	}
+
 	s, err := filter.ParseSpec(text)
 	if err != nil {
 		return families.Family{}, s, err
@@ -141,6 +142,7 @@ func (c Config) family() (families.Family, filter.Spec, error) {
 	if err := errors.Join(c.checkFields(), c.checkShrink()); err != nil {
 		return families.Family{}, s, err
 	}
+
 	f, err := families.ByName(s.Family())
 	if err == nil && c.Concurrent && !f.Can.Has(family.CanConcurrent) {
 		err = families.Lacks(s, family.CanConcurrent)
@@ -172,6 +174,7 @@ func (c Config) checkFields() error {
 	if err := cmp.Or(engine.CheckChosen("fpr_chosen", c.FPRChosen), engine.CheckChosen("max_fpr", c.MaxFPR)); err != nil {
 		return err
 	}
+
 	for _, n := range []struct {
 		name  string
 		value int64
@@ -234,6 +237,7 @@ func (c Config) checkLike() error {
 	if old.isEmpty() {
 		return family.Invalid("like", "an empty Set", "want one that was built or read")
 	}
+
 	const no = "with like, size, hash function, chosen rate and shards are taken from that set; leave it out"
 	if err := cmp.Or(
 		family.Refused("spec", c.Spec != "", no), family.Refused("needs", c.Needs != (plan.Needs{}), no),

@@ -149,6 +149,7 @@ func Lock(ctx context.Context, path string, o ...Option) (*Locked, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	opts := optionsOf(0, o)
 	if dir, ok := shardset.Dir(path); ok {
 		t, was, err := shards.Lock(ctx, dir, opts.waiting, opts.Options)
@@ -164,10 +165,12 @@ func Lock(ctx context.Context, path string, o ...Option) (*Locked, error) {
 	if err := shardset.CheckFile(path); err != nil {
 		return nil, err
 	}
+
 	file, was, err := container.Lock(ctx, path, opts.waiting)
 	if err != nil {
 		return nil, err
 	}
+
 	opts.InMemory = true
 	s, err := openFile(ctx, path, opts)
 	if err != nil {
@@ -254,6 +257,7 @@ func (s *Set) unmarshal(b []byte) error {
 	if len(b) > DefaultMaxBytes {
 		return fmt.Errorf("%d bytes, at most %d: %w; take FromBytes", len(b), DefaultMaxBytes, filter.ErrTooLarge)
 	}
+
 	r, old := bytes.NewReader(b), s.inner()
 	_, concurrent := old.Facts().Filter.(family.Concurrent)
 	set, err := one.Read(r, engine.Options{MaxBytes: DefaultMaxBytes, Keyed: s.Hasher(), Concurrent: concurrent})

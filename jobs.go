@@ -196,6 +196,7 @@ func (a *Allower) Commit(ctx context.Context) error {
 	if err := a.set.inner().Except(nil); err != nil { // it was closed
 		return err
 	}
+
 	const advice = "give all keys that it was built from"
 	if seen, missing := a.list.Seen(); missing > 0 {
 		return fmt.Errorf("%d of the %d members are not in the set: %w; "+advice, missing, seen, filter.ErrKeys)
@@ -210,6 +211,7 @@ func (a *Allower) Commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	a.set.begin()
 	defer a.set.end()
 	return a.on.Except(c)

@@ -39,6 +39,7 @@ func OpenLive(ctx context.Context, path string, o ...Option) (*Live, error) {
 	if all.Concurrent {
 		return nil, family.Invalid("concurrent", true, "a Live set is replaced by its file: it takes no keys")
 	}
+
 	l := &Live{path: path}
 	c := live.Config[*Set]{
 		Path:     func() string { return followed(path) },

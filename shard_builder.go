@@ -41,6 +41,7 @@ func newShardBuild(ctx context.Context, c Config) (b *shardBuild, err error) {
 	} else if c.Keys > 0 && c.Shards == 0 {
 		b.config.Shards = hashes.AutoShards(c.Keys)
 	}
+
 	hasher, err := b.config.checkSharded(ctx) // before any key is added
 	if err != nil {
 		return nil, err
@@ -102,11 +103,13 @@ func (c Config) checkSharded(ctx context.Context) (filter.Hasher, error) {
 		}
 		return families.OwnHasher(c.Hash, c.Seed, c.Secret)
 	}
+
 	c.Shards, c.Chosen = max(c.Shards, 1), nil
 	c, err := c.ForShard(ctx)
 	if err != nil {
 		return filter.Hasher{}, err
 	}
+
 	f, s, err := c.family()
 	if err != nil {
 		return filter.Hasher{}, err
@@ -121,6 +124,7 @@ func (b *shardBuild) memory() int64 {
 	if limit <= 0 && b.config.open() {
 		limit = intake.BuildMemory(limit, b.config.Needs.Memory)
 	}
+
 	half := int64(shardMemory)
 	if limit > 0 {
 		half = limit / 2
@@ -183,6 +187,7 @@ func (b *shardBuild) write(ctx context.Context) error {
 			return err
 		}
 	}
+
 	f, _ := families.ByName(b.specOf().Family()) // zero until the planner has chosen
 	values := b.in.Valued() > 0 || b.config.Like != nil && f.BuildValueBits(b.specOf()) > 0
 	if err := b.in.Check(0, values); err != nil {
@@ -204,6 +209,7 @@ func (b *shardBuild) write(ctx context.Context) error {
 	if err := b.readAllowed(ctx); err != nil {
 		return err
 	}
+
 	m := &shard.Manifest{Hash: b.in.Hasher().ID(), Seed: b.in.Hasher().Seed(), Spec: b.specOf()}
 	if err := b.shards(ctx, m); err != nil {
 		return err
@@ -233,6 +239,7 @@ func (b *shardBuild) shards(ctx context.Context, m *shard.Manifest) error {
 	if each.Memory > 0 {
 		each.Memory = max(each.Memory/2/int64(at), 1)
 	}
+
 	progress := b.spill.Progress(n, b.in.Len(), b.config.Progress)
 	chosen := make([]float64, n)
 	m.Shards = make([]shard.Entry, n)
@@ -256,6 +263,7 @@ func (b *shardBuild) shard(ctx context.Context, s int, c Config) (e shard.Entry,
 			return e, 0, err
 		}
 	}
+
 	one, err := c.memberBuild(ctx) // exceptions are added later, so the keys need not be kept twice
 	if err != nil {
 		return e, 0, err
@@ -265,6 +273,7 @@ func (b *shardBuild) shard(ctx context.Context, s int, c Config) (e shard.Entry,
 	if err := b.spill.Pass(ctx, s, one.in); err != nil {
 		return e, 0, err
 	}
+
 	set, err := built(ctx, one.in, one)
 	if err != nil {
 		return e, 0, err
@@ -272,6 +281,7 @@ func (b *shardBuild) shard(ctx context.Context, s int, c Config) (e shard.Entry,
 	if err := b.except(ctx, set, s, c.Like); err != nil {
 		return e, 0, err
 	}
+
 	b.losses.AddShard(one.losses, set.engine)
 	e, err = b.folder.Put(ctx, s, b.config.Shards, set.Info(), set)
 	if c.Progress != nil {
@@ -296,6 +306,7 @@ func (b *shardBuild) except(ctx context.Context, set *Set, s int, like *Set) err
 	if b.allowed == nil {
 		return nil
 	}
+
 	a, err := set.allower(like)
 	if err != nil {
 		return err

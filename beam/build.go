@@ -134,6 +134,7 @@ func (f *buildFlags) read(c *cobra.Command) (err error) {
 	if err := cli.NoStdout("--output", "a sharded set is a folder", f.config.Output); err != nil {
 		return err
 	}
+
 	switch {
 	case len(f.config.Input) == 0:
 		return errors.New("--input: name files or objects, such as --input 'keys/*.txt'")
@@ -146,6 +147,7 @@ func (f *buildFlags) read(c *cobra.Command) (err error) {
 	case f.secretFile != "" && c.Flags().Changed("seed"):
 		return errors.New("--seed: a keyed hash has a secret in place of a seed; leave one out")
 	}
+
 	f.config.Set = steps.Config{
 		Build: bloomery.Config{Spec: f.spec, Shards: f.shards, Seed: f.seed}, Keys: f.keys,
 	}
@@ -160,6 +162,7 @@ func (f *buildFlags) read(c *cobra.Command) (err error) {
 			return err
 		}
 	}
+
 	f.config.Options = map[string]string{}
 	for _, o := range f.options {
 		name, value, ok := strings.Cut(o, "=")
@@ -181,6 +184,7 @@ func (a *app) build(ctx context.Context, f *buildFlags) error {
 		bar.clear()
 		a.warn(text)
 	}
+
 	f.config.Progress = bar.show
 	told := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -192,6 +196,7 @@ func (a *app) build(ctx context.Context, f *buildFlags) error {
 	if !stop() {
 		<-told
 	}
+
 	bar.end()
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -214,6 +219,7 @@ func (a *app) report(f *buildFlags, m *shard.Manifest, took time.Duration) error
 	if a.quiet {
 		return nil
 	}
+
 	_, posterior := m.FPR()
 	fmt.Fprintf(a.stderr, "%s: %d keys, %d shards, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
 		f.config.Output, m.Keys(), len(m.Shards), bytesText(m.Bytes()), 8*float64(m.Bytes())/float64(max(m.Keys(), 1)),

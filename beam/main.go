@@ -62,6 +62,7 @@ func (a *app) command() *cobra.Command {
 	if c.Version = job.Version(); c.Version == "" {
 		c.Version = "(devel)"
 	}
+
 	c.SilenceUsage, c.SilenceErrors = true, true
 	c.SetOut(a.stdout)
 	c.SetErr(a.stderr)
@@ -89,6 +90,7 @@ func (a *app) fail(err error) {
 		_, _ = a.stderr.Write(cli.AppendJSON(nil, fields))
 		return
 	}
+
 	fmt.Fprintln(a.stderr, "bloomery-beam:", strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	switch {
 	case trace != "" && a.verbose:

@@ -92,11 +92,13 @@ func boot(args []string, stderr io.Writer) int {
 	if err := f.Parse(args); err != nil {
 		return 2
 	}
+
 	*id = strings.Trim(*id, "'") // Prism quotes it for a shell that is not there
 	if err := provisioned(*id, *provision, control, logging, *dir); err != nil {
 		fmt.Fprintln(stderr, "bloomery-beam: starting a worker:", err)
 		return 1
 	}
+
 	for name, value := range map[string]string{
 		"worker": "true", "id": *id, "control_endpoint": *control, "logging_endpoint": *logging, "semi_persist_dir": *dir,
 	} {
@@ -105,6 +107,7 @@ func boot(args []string, stderr io.Writer) int {
 			return 1
 		}
 	}
+
 	job.LimitMemory()
 	beam.Init() // runs the worker
 	return 0
@@ -115,6 +118,7 @@ func provisioned(id, provision string, control, logging *string, dir string) err
 	if provision == "" {
 		return nil
 	}
+
 	ctx := grpcx.WriteWorkerID(context.Background(), id)
 	info, err := tools.ProvisionInfo(ctx, provision)
 	if err != nil {
@@ -126,10 +130,12 @@ func provisioned(id, provision string, control, logging *string, dir string) err
 	if at := info.GetLoggingEndpoint().GetUrl(); at != "" {
 		*logging = at
 	}
+
 	options, err := tools.ProtoToJSON(info.GetPipelineOptions())
 	if err != nil {
 		return err
 	}
+
 	file, err := os.CreateTemp(dir, "bloomery-beam-options-*.json")
 	if err != nil {
 		return err
@@ -138,6 +144,7 @@ func provisioned(id, provision string, control, logging *string, dir string) err
 	if _, err := file.WriteString(options); err != nil {
 		return err
 	}
+
 	for name, value := range map[string]string{
 		"PIPELINE_OPTIONS_FILE": filepath.Clean(file.Name()),
 		"STATUS_ENDPOINT":       info.GetStatusEndpoint().GetUrl(),

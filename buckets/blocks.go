@@ -36,6 +36,7 @@ func (r remote) view(ctx context.Context) (*shard.Blocks, error) {
 	if v := slot.Load(); v != nil {
 		return v, nil
 	}
+
 	name := fmt.Sprintf("%p %d", r.g, r.shard)
 	done := r.set.blocks.headers.DoChan(name, func() (any, error) { // once for all waiting queries
 		if v := slot.Load(); v != nil {
@@ -77,6 +78,7 @@ func (r remote) part(ctx context.Context, offset, length int64) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
+
 	b := make([]byte, length)
 	n, err := io.ReadFull(in, b)
 	r.set.counters.bytes.Add(int64(n))
@@ -99,6 +101,7 @@ func (s *Set) askBlocks(ctx context.Context, r remote, dst []bool, hs []filter.H
 	if err != nil {
 		return err
 	}
+
 	var missing []wanted
 	for i, h := range hs {
 		offset, length := v.Block(h)
@@ -110,6 +113,7 @@ func (s *Set) askBlocks(ctx context.Context, r remote, dst []bool, hs []filter.H
 			missing = append(missing, w)
 		}
 	}
+
 	slices.SortFunc(missing, func(a, b wanted) int { return cmp.Compare(a.offset, b.offset) })
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -147,6 +151,7 @@ func (s *Set) readRun(ctx context.Context, r remote, v *shard.Blocks, run []want
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+
 	fetch, stop := s.cache.fetching()
 	defer stop()
 	defer context.AfterFunc(ctx, stop)()
@@ -156,6 +161,7 @@ func (s *Set) readRun(ctx context.Context, r remote, v *shard.Blocks, run []want
 	if sums != nil {
 		first, end = sums.around(first, end, int64(r.entry().Bytes))
 	}
+
 	b, err := r.part(fetch, first, end-first)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -170,6 +176,7 @@ func (s *Set) readRun(ctx context.Context, r remote, v *shard.Blocks, run []want
 			return err
 		}
 	}
+
 	for _, w := range run {
 		block := b[w.offset-first:][:w.length]
 		dst[w.key] = v.Contains(block, hs[w.key])

@@ -304,6 +304,7 @@ func (c *cache) err() error {
 	if c.closed {
 		return ErrClosed
 	}
+
 	for _, e := range c.entries {
 		if e.set != nil {
 			if err := e.set.Err(); err != nil {
@@ -330,12 +331,14 @@ func (c *cache) close() error {
 		<-freed
 		c.mu.Lock()
 	}
+
 	var all []error
 	for _, e := range c.entries {
 		if e.set != nil {
 			all = append(all, e.set.Close())
 		}
 	}
+
 	clear(c.entries)
 	c.order.Init()
 	return errors.Join(append(all, c.place.close())...)

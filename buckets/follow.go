@@ -33,10 +33,12 @@ func follow[L any](
 	if scheme, _, ok := strings.Cut(address, "://"); !ok || scheme == "file" || scheme == "http" || scheme == "https" {
 		return open(ctx, address, file, o...)
 	}
+
 	s, err := OpenStore(ctx, address)
 	if err != nil {
 		return live, err
 	}
+
 	live, err = open(ctx, address, file, append(slices.Clip(o), publish.WithSource(Published(s, address)))...)
 	if err != nil {
 		return live, errors.Join(err, s.Close())
@@ -79,6 +81,7 @@ func (p published) get(ctx context.Context, name string, r transport.Request) (*
 		return nil, fmt.Errorf("%s: %s: %d bytes, expected at most %d: %w", p.address, name, st.Size, r.MaxBytes,
 			transport.ErrTooLarge)
 	}
+
 	o := &transport.Object{Size: st.Size, Validators: transport.Validators{ETag: st.Version}}
 	if r.Offset == 0 && st.Version != "" && r.Have.ETag == st.Version {
 		o.NotModified = true
@@ -87,6 +90,7 @@ func (p published) get(ctx context.Context, name string, r transport.Request) (*
 	if r.Offset <= st.Size {
 		o.Offset = r.Offset
 	}
+
 	rest, err := p.store.OpenVersion(ctx, name, st.Version, o.Offset, -1)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.address, err)
@@ -106,6 +110,7 @@ func (b *namedBody) Read(p []byte) (int, error) {
 	if int64(len(p)) > b.left+1 {
 		p = p[:b.left+1] // one more byte shows that the body is too long
 	}
+
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= int64(n); b.left < 0 {
 		b.left = 0

@@ -44,10 +44,12 @@ func (s *Set) readVersion(ctx context.Context, version string) (*generation, err
 	if err != nil {
 		return nil, err
 	}
+
 	m, err := shard.ReadManifest(r)
 	if err = errors.Join(err, r.Close()); err != nil {
 		return nil, fmt.Errorf("%s: %w", shard.ManifestName, err)
 	}
+
 	g := &generation{
 		manifest: m, version: version, versions: make([]string, len(m.Shards)),
 		faults: make([]atomic.Pointer[fault], len(m.Shards)),
@@ -75,6 +77,7 @@ func (s *Set) list(ctx context.Context, g *generation) error {
 	for i, e := range shards {
 		index[e.File] = i
 	}
+
 	found := make([]bool, len(shards))
 	for o, err := range s.store.List(ctx, commonPrefix(shards[0].File, shards[len(shards)-1].File)) {
 		if err != nil {
@@ -93,6 +96,7 @@ func (s *Set) list(ctx context.Context, g *generation) error {
 		}
 		g.versions[i], found[i] = o.Version, true
 	}
+
 	for i, ok := range found {
 		if !ok {
 			err := fmt.Errorf("the file is missing: %w; write the set again", fs.ErrNotExist)
@@ -121,11 +125,13 @@ func (s *Set) Refresh(ctx context.Context) (changed bool, err error) {
 	if err := s.cache.base.Err(); err != nil {
 		return false, ErrClosed
 	}
+
 	was := s.now.Load()
 	st, err := s.store.Stat(ctx, shard.ManifestName)
 	if err != nil || st.Version == was.version && st.Version != "" {
 		return false, err
 	}
+
 	g, err := s.read(ctx)
 	if err != nil {
 		return false, err
@@ -134,6 +140,7 @@ func (s *Set) Refresh(ctx context.Context) (changed bool, err error) {
 		return false, fmt.Errorf("the new set has another hash function, seed or secret; open it as a new one: %w",
 			filter.ErrMismatch)
 	}
+
 	s.now.Store(g)
 	s.fault.Store(nil)
 	return true, nil

@@ -38,6 +38,7 @@ func (m memory) load(ctx context.Context, key hashSum, bytes int64, f fetcher) (
 	if bytes > math.MaxInt {
 		return nil, fmt.Errorf("%d bytes: %w", bytes, filter.ErrTooLarge)
 	}
+
 	b := make([]byte, bytes) // the cache has reserved this size, and the object has it
 	err := fetch(ctx, m.stats, key, f, func(r io.Reader) error {
 		_, err := io.ReadFull(r, b)
@@ -46,6 +47,7 @@ func (m memory) load(ctx context.Context, key hashSum, bytes int64, f fetcher) (
 	if err != nil {
 		return nil, err
 	}
+
 	set, err := bloomery.FromBytes(b, f.options()...)
 	if err == nil {
 		err = f.check(set)
@@ -89,6 +91,7 @@ func fetch(ctx context.Context, stats *counters, key hashSum, f fetcher, read fu
 	if err != nil {
 		return err
 	}
+
 	stats.fetches.Add(1)
 	sum := sha256.New()
 	err = read(io.TeeReader(&counted{in, stats}, sum))
@@ -137,6 +140,7 @@ func openCacheFolder(dir string, stats *counters) (*cacheFolder, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
+
 	files := Folder(dir)
 	unlock, ok, err := lockWithin(context.Background(), files.(locker), time.Nanosecond)
 	switch {
@@ -159,10 +163,12 @@ func (d *cacheFolder) adopt(c *cache, sizes map[hashSum]int64) error {
 	if err != nil {
 		return err
 	}
+
 	type kept struct {
 		key  hashSum
 		info os.FileInfo
 	}
+
 	var files []kept
 	for _, e := range all {
 		name, unfinished := e.Name(), false
@@ -180,6 +186,7 @@ func (d *cacheFolder) adopt(c *cache, sizes map[hashSum]int64) error {
 			return err
 		}
 	}
+
 	slices.SortFunc(files, func(a, b kept) int { return b.info.ModTime().Compare(a.info.ModTime()) })
 	for _, f := range files {
 		if !c.adopt(f.key, f.info.Size()) {
@@ -209,6 +216,7 @@ func (d *cacheFolder) load(ctx context.Context, key hashSum, bytes int64, f fetc
 			return nil, errors.Join(err, d.drop(key))
 		}
 	}
+
 	set, err := bloomery.Open(ctx, path, f.options()...)
 	if err == nil {
 		if err = f.check(set); err != nil {
@@ -229,6 +237,7 @@ func (d *cacheFolder) fetch(ctx context.Context, key hashSum, bytes int64, f fet
 	if err != nil {
 		return err
 	}
+
 	err = fetch(ctx, d.stats, key, f, func(r io.Reader) error {
 		_, err := io.CopyN(tmp, r, bytes)
 		return err

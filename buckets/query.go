@@ -135,12 +135,14 @@ func (s *Set) ContainsHashesContext(ctx context.Context, dst []bool, hs []filter
 	if len(dst) != len(hs) {
 		panic(fmt.Sprintf("buckets: dst has %d places for %d keys", len(dst), len(hs)))
 	}
+
 	g := s.now.Load()
 	b := groups(hs, len(g.manifest.Shards))
 	next := make(chan *group, len(b.groups))
 	for i := range b.groups {
 		next <- &b.groups[i]
 	}
+
 	close(next)
 	var wg sync.WaitGroup
 	for range min(s.options.Fetches, len(b.groups)) {
@@ -150,6 +152,7 @@ func (s *Set) ContainsHashesContext(ctx context.Context, dst []bool, hs []filter
 			}
 		})
 	}
+
 	wg.Wait()
 	var first error
 	for _, p := range b.groups {
@@ -168,6 +171,7 @@ func (s *Set) ContainsHashesContext(ctx context.Context, dst []bool, hs []filter
 			first = err
 		}
 	}
+
 	for at, place := range b.order {
 		dst[place] = b.answers[at]
 	}
@@ -221,6 +225,7 @@ func groups(hs []filter.Hash, shards int) *batch {
 			next[id]++
 		}
 	}
+
 	for at, i := range b.order {
 		b.hashes[at] = hs[i]
 		if last := len(b.groups) - 1; last >= 0 && b.groups[last].shard == ids[i] {

@@ -110,11 +110,13 @@ func OpenSet(ctx context.Context, store Store, o Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	s := &Set{store: store, options: o}
 	g, err := s.read(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	var p place = memory{&s.counters}
 	var files *cacheFolder
 	if o.CacheDir != "" {
@@ -123,6 +125,7 @@ func OpenSet(ctx context.Context, store Store, o Options) (*Set, error) {
 		}
 		p = files
 	}
+
 	s.cache = newCache(o, p, &s.counters)
 	if files != nil {
 		sizes := make(map[hashSum]int64, len(g.manifest.Shards))

@@ -55,6 +55,7 @@ func OpenStore(ctx context.Context, address string) (Store, error) {
 	if !ok {
 		return Folder(address), nil
 	}
+
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, fmt.Errorf("bucket: %w", err)
@@ -63,6 +64,7 @@ func OpenStore(ctx context.Context, address string) (Store, error) {
 		path, err := filePath(u)
 		return Folder(path), err
 	}
+
 	openers.RLock()
 	open := openers.byScheme[scheme]
 	known := slices.Sorted(maps.Keys(openers.byScheme))
@@ -71,6 +73,7 @@ func OpenStore(ctx context.Context, address string) (Store, error) {
 		return nil, fmt.Errorf("%s: unknown kind of bucket; this program has %s: import the package of the kind, such as "+
 			"github.com/bloomery/bloomery/buckets/all", address, strings.Join(append([]string{"file"}, known...), ", "))
 	}
+
 	s, err := open(ctx, u)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", address, err)
@@ -187,6 +190,7 @@ func OpenChecked(
 	if err != nil || version == "" {
 		return r, err
 	}
+
 	o, err := s.Stat(ctx, name)
 	if err == nil && o.Version != version {
 		err = fmt.Errorf("%s: %w", name, ErrReplaced)

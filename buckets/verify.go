@@ -58,6 +58,7 @@ func (s *Set) each(
 	if s.cache.base.Err() != nil {
 		return ErrClosed
 	}
+
 	var done atomic.Int64
 	count := func(r io.Reader) io.Reader {
 		if progress == nil {
@@ -69,6 +70,7 @@ func (s *Set) each(
 			return n, err
 		})
 	}
+
 	all, ctx := errgroup.WithContext(parent)
 	all.SetLimit(s.options.Fetches)
 	for i := range g.manifest.Shards {
@@ -82,6 +84,7 @@ func (s *Set) each(
 			return nil
 		})
 	}
+
 	err := all.Wait()
 	if parent.Err() != nil {
 		return context.Cause(parent)
@@ -119,6 +122,7 @@ func (s *Set) Download(ctx context.Context, dir string, progress func(bytes int6
 			return errors.Join(err, fmt.Errorf("%s has another set; name an empty folder", dir))
 		}
 	}
+
 	removeLeftovers(ctx, to, m, there != nil)
 
 	err = s.each(ctx, g, progress, func(ctx context.Context, r remote, count counter) error {
@@ -166,6 +170,7 @@ func removeLeftovers(ctx context.Context, dir Store, m *shard.Manifest, isSet bo
 	for _, e := range m.Shards {
 		named[e.File] = true
 	}
+
 	var leftovers []string
 	for o, err := range dir.List(ctx, "") {
 		switch {
@@ -178,6 +183,7 @@ func removeLeftovers(ctx context.Context, dir Store, m *shard.Manifest, isSet bo
 			return
 		}
 	}
+
 	for _, name := range leftovers {
 		_ = dir.Remove(ctx, name)
 	}

@@ -121,10 +121,12 @@ func PatchFile(ctx context.Context, old string, d []byte, out string, o Options)
 	if err := shardset.CheckFile(out); err != nil {
 		return err
 	}
+
 	from, err := readVersion(ctx, old)
 	if err != nil {
 		return err
 	}
+
 	b, err := patch.Patch(ctx, from, d, o.MaxBytes, nil)
 	if err != nil {
 		return fmt.Errorf("%s: %w", old, err)
@@ -172,6 +174,7 @@ func patchFolder(ctx context.Context, dir string, d []byte, out string, o Option
 	if err != nil {
 		return err
 	}
+
 	made := map[string]bool{}
 	put := func(name string, b []byte) error {
 		made[name] = true
@@ -186,6 +189,7 @@ func patchFolder(ctx context.Context, dir string, d []byte, out string, o Option
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
+
 	m, err := shard.ReadManifest(bytes.NewReader(text))
 	if err != nil {
 		return err

@@ -37,6 +37,7 @@ func (s *Set) containsMany(dst []bool, partitions, keys [][]byte) {
 		}
 		return
 	}
+
 	q := batch{set: s}
 	for len(keys) > 0 {
 		n := min(len(keys), batchLen)
@@ -121,6 +122,7 @@ func (q *batch) answerRate(dst []bool, r *record, rate int) {
 	if rate > 0 && rate < constant && n > 0 {
 		r.first[rate].HasMany(q.hits[:n], q.some[:n])
 	}
+
 	for j, i := range q.at[:n] {
 		has := q.hits[j] && r.value(q.some[j])
 		dst[i] = dst[i] != (has != q.codes[i].inverted())

@@ -84,6 +84,7 @@ func NewBuilder(c Config) (*Builder, error) {
 		}
 		c.Partitioned = c.Base.partitioned()
 	}
+
 	// The other half of the memory is for the keys of the levels.
 	keys := hashes.NewSorted(hashes.Config{Memory: c.Memory - c.Memory/2, Dir: c.TempDir, Workers: c.Workers})
 	return &Builder{config: c, hasher: c.hasher(), stages: stages{report: c.Progress}, keys: keys}, nil
@@ -113,6 +114,7 @@ func (b *Builder) add(partitions, keys [][]byte, bit uint64) error {
 		return &filter.ConfigError{Field: "partitioned", Value: b.config.Partitioned,
 			Reason: "add keys with partitions to a partitioned set, and only to one"}
 	}
+
 	hs := sumAll(b.hasher, partitions, keys)
 	var id uint64
 	for i := range hs {
@@ -174,6 +176,7 @@ func (n *names) id(name []byte) (uint64, error) {
 	if ok {
 		return uint64(id), nil
 	}
+
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if id, ok = n.ids[string(name)]; ok {
@@ -185,6 +188,7 @@ func (n *names) id(name []byte) (uint64, error) {
 	if n.ids == nil {
 		n.ids = map[string]uint32{}
 	}
+
 	id = uint32(len(n.ids))
 	n.ids[string(name)] = id
 	return uint64(id), nil

@@ -157,6 +157,7 @@ func candidates(groups []group) (codes []code) {
 	if len(groups) == 0 {
 		return []code{2 * constant}
 	}
+
 	keys := uint64(0)
 	var wanted [2]bool // whether inverted codes, and others, may save something
 	for _, g := range groups {
@@ -164,6 +165,7 @@ func candidates(groups []group) (codes []code) {
 		wanted[0] = wanted[0] || 2*g.members <= g.keys
 		wanted[1] = wanted[1] || 2*g.members > g.keys
 	}
+
 	for _, c := range allCodes {
 		// With more bits level 1 has less than one false positive.
 		if useful := c.rate() == constant || c.rate() <= bits.Len64(keys); useful && (wanted[c%2] || c == 0) {

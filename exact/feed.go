@@ -28,6 +28,7 @@ func Build[M, U Keys](ctx context.Context, members M, universe U, c Config) (s *
 	if c.Partitioned = inPartitions; c.Base != nil && c.Base.partitioned() != inPartitions {
 		return nil, errPartitioned(c.Base.partitioned())
 	}
+
 	b, err := NewBuilder(c)
 	if err != nil {
 		return nil, err
@@ -129,6 +130,7 @@ func feed(ctx context.Context, keys source, partitioned bool, f func(partitions,
 		text, ends = text[:0], ends[:0]
 		return f(partitions, batch)
 	}
+
 	var failed error // of flush
 	err := keys(func(partition, key []byte) bool {
 		text = append(text, partition...)

@@ -118,6 +118,7 @@ func (s *Set) write(w io.Writer) (sizes []uint64, err error) {
 	if err := s.empty(); err != nil {
 		return nil, err
 	}
+
 	p := place{hasher: s.hasher}
 	for _, r := range s.records {
 		copied := *r

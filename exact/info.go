@@ -79,6 +79,7 @@ func (s *Set) Info() Info {
 	if s.empty() != nil {
 		return Info{}
 	}
+
 	base, newest := s.records[0], s.records[len(s.records)-1]
 	i := Info{
 		Universe: newest.universe, Members: newest.members, Partitions: newest.partitions, Updates: len(s.records) - 1,
@@ -87,10 +88,12 @@ func (s *Set) Info() Info {
 		Entropy:          ldexp(log2Choose(newest.universe, newest.members)),
 		PartitionEntropy: float64(base.entropy),
 	}
+
 	for _, r := range s.records {
 		i.Bits += r.bits()
 		i.OutsideRate = toggled(i.OutsideRate, r.outsideRate())
 	}
+
 	for _, c := range base.classes {
 		i.Classes = append(i.Classes, ClassInfo{
 			R: c.rate(), Inverted: c.inverted(), Universe: c.keys, Members: c.tally.members,
@@ -100,12 +103,14 @@ func (s *Set) Info() Info {
 	if s.partitioned() {
 		i.UnknownRate = s.unknownRate()
 	}
+
 	i.Bytes = container.ExactTrailerSize
 	for n, size := range s.sizes() {
 		if i.Bytes += size; n > 0 {
 			i.UpdateBytes += size
 		}
 	}
+
 	i.BitsPerMember, i.EntropyPerMember = perMember(float64(i.Bits), i.Members), perMember(i.Entropy, i.Members)
 	if s.partitioned() {
 		i.EntropyPerMember = perMember(i.PartitionEntropy, base.members)
@@ -154,6 +159,7 @@ func (r *record) outsideRate() float64 {
 	if r.kind == kindPositions {
 		return r.positions.outsideRate()
 	}
+
 	var sum, keys float64
 	for _, c := range r.classes {
 		sum += c.outsideRate() * float64(c.keys)

@@ -50,6 +50,7 @@ func join(ctx context.Context, keys *hashes.Sorted, inside func(joined) error, o
 		}
 		return inside(k)
 	}
+
 	err := keys.Blocks(ctx, func(hs []filter.Hash) error {
 		for _, h := range hs {
 			if id := cut(h); !any || id != k.hash {
@@ -80,6 +81,7 @@ func (b *Builder) join(ctx context.Context, inside func(joined) error) error {
 	if b.toggled != nil {
 		inside = b.toggling(inside)
 	}
+
 	e := &OutsideError{hasher: b.hasher}
 	err := join(ctx, b.keys, func(k joined) error {
 		b.done(1)

@@ -59,14 +59,17 @@ func (b *Builder) newLevels(ctx context.Context, names []string, counts []tally)
 		// All partitions have keys of the universe, since all members are in it. But there may be no keys at all.
 		r.partitions = uint64(max(len(names), 1))
 	}
+
 	l := &levels{Builder: b, record: r, class: make([]code, len(counts))}
 	codes, index, err := choose(ctx, sorted, &b.stages)
 	if err != nil {
 		return l, err
 	}
+
 	for _, c := range codes {
 		r.classes = append(r.classes, class{code: c})
 	}
+
 	var entropy uint64
 	for i, t := range each(ctx, sorted, &b.stages) {
 		r.classes[index[i]].add(t)
@@ -80,12 +83,14 @@ func (b *Builder) newLevels(ctx context.Context, names []string, counts []tally)
 	if r.partitions > 0 {
 		r.entropy = (entropy + 1<<(outBits-1)) >> outBits
 	}
+
 	for i, id := range ids {
 		l.class[id] = codes[index[i]]
 	}
 	if err := l.begin(); err != nil || l.index == nil {
 		return l, err
 	}
+
 	for i, name := range names {
 		if err := l.index.addValue(b.hasher.SumString(name), uint64(index[i])); err != nil {
 			return l, err
@@ -148,6 +153,7 @@ func (l *levels) buildFirst(ctx context.Context) (err error) {
 	for _, part := range l.first {
 		keys += part.expected()
 	}
+
 	l.next(stageFirst, keys)
 	for at, part := range l.first {
 		if part == nil {
@@ -179,6 +185,7 @@ func (l *levels) ask(ctx context.Context) error {
 		}
 		return nil
 	}
+
 	err := l.join(ctx, func(k joined) error {
 		c := l.class[k.partition]
 		listed := k.member != c.inverted()

@@ -58,6 +58,7 @@ func (c *cursor) uvarint(what string) uint64 {
 	if c.err != nil {
 		return 0
 	}
+
 	v, n := binary.Uvarint(c.data[c.at:])
 	switch {
 	case n == 0:
@@ -130,6 +131,7 @@ func (s *Set) parseTrailer(c *cursor) bool {
 	if c.err != nil {
 		return true
 	}
+
 	last := s.records[updates].crc
 	if c.mend {
 		container.ExactTrailer{Length: c.at, Updates: updates}.Append(b[:0], last)
@@ -167,17 +169,20 @@ func (s *Set) parseRecord(c *cursor) *record {
 	} else {
 		s.parsePrevious(c)
 	}
+
 	s.parseCounts(c, r)
 	if r.kind == kindPositions {
 		r.parsePositions(c, start)
 		return r
 	}
+
 	r.parseClasses(c)
 	var parts []family.Encoded
 	forms := r.forms()
 	for _, f := range forms {
 		parts = append(parts, readGeometry(c, f))
 	}
+
 	c.checksum("header", start)
 	if r.kind == kindBase {
 		for _, b := range c.bytes("padding", padding(c.at)) {
@@ -186,6 +191,7 @@ func (s *Set) parseRecord(c *cursor) *record {
 			}
 		}
 	}
+
 	r.parseBody(c, forms, parts)
 	r.size = c.at - start
 	return r
@@ -245,6 +251,7 @@ func (r *record) parseClasses(c *cursor) {
 	if c.err == nil && (n == 0 || n > 1 && r.partitions == 0) {
 		c.corrupt("number of classes", "%d", n)
 	}
+
 	for i := range n {
 		at := class{code: code(c.limited("class", maxCodes-1))}
 		if i > 0 && at.code <= r.classes[i-1].code && c.err == nil {
@@ -275,12 +282,14 @@ func (r *record) parseBody(c *cursor, forms []form, all []family.Encoded) {
 		}
 		sections[i], size = words, sum
 	}
+
 	at := c.at
 	body := c.bytes("body", size)
 	r.crc = c.checksum("body", at)
 	if c.err != nil {
 		return
 	}
+
 	for i, e := range all {
 		for section, n := range sections[i] {
 			bytes := sectionBytes(e.Spec, r.kind, section, n)

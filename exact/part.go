@@ -60,15 +60,18 @@ func appendGeometry(b []byte, f *part) []byte {
 	if e.Keys == 0 {
 		return b
 	}
+
 	r := family.Reader(e.Spec)
 	var starts []string
 	if family.Given(e.Spec, "starts") {
 		starts = strings.Split(r.Text("starts", ""), "-")
 	}
+
 	shape := 2 * uint64(len(starts))
 	if r.Uint("w") == 128 {
 		shape++
 	}
+
 	b = binary.AppendUvarint(b, shape)
 	b = binary.AppendUvarint(b, r.Uint("seed"))
 	for _, text := range starts {
@@ -87,6 +90,7 @@ func readGeometry(c *cursor, f form) family.Encoded {
 		e.Spec = newSpec(f, 64)
 		return e
 	}
+
 	shape := c.limited("shape", 2*maxLayers+1)
 	e.Spec = newSpec(f, 64*(1+shape%2))
 	with := func(name string, value uint64) {
@@ -94,6 +98,7 @@ func readGeometry(c *cursor, f form) family.Encoded {
 			e.Spec = e.Spec.With(name, value)
 		}
 	}
+
 	with("seed", c.limited("seed of a part", maxSeed))
 	var starts []string
 	for range shape / 2 {
@@ -103,6 +108,7 @@ func readGeometry(c *cursor, f form) family.Encoded {
 	if len(starts) > 0 {
 		e.Spec = e.Spec.With("starts", strings.Join(starts, "-"))
 	}
+
 	with("tail", c.limited("tail of a part", maxTail))
 	with("tail_seed", c.limited("seed of a tail", maxSeed))
 	return e
@@ -156,6 +162,7 @@ func newPart(f form, keys uint64, c Config, memory int64) (*partBuilder, error) 
 	if keys >= tryBoth {
 		widths = widths[1:]
 	}
+
 	for _, w := range widths {
 		b, err := ribbon.NewBuilder(ribbon.Config{
 			Keys: keys, R: uint(f.r), ValueBits: uint(f.valueBits), Static: f.r == 0, W: w,
@@ -191,6 +198,7 @@ func (p *partBuilder) flush() (err error) {
 	if len(p.hashes) == 0 {
 		return nil
 	}
+
 	for _, b := range p.builders {
 		if p.valued {
 			err = errors.Join(err, b.AddValues(p.hashes, p.values))
@@ -215,6 +223,7 @@ func (p *partBuilder) build(ctx context.Context, steps *stages) (best *part, err
 	if err := p.flush(); err != nil {
 		return nil, err
 	}
+
 	before := steps.steps
 	for _, b := range p.builders {
 		b.Progress = func(now filter.Progress) { steps.to(before + uint64(now.Done*float64(p.keys))) }
@@ -226,6 +235,7 @@ func (p *partBuilder) build(ctx context.Context, steps *stages) (best *part, err
 			best = p
 		}
 	}
+
 	steps.to(before + p.keys)
 	p.builders, p.hashes, p.values = nil, nil, nil
 	return best, nil

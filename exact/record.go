@@ -103,10 +103,12 @@ func (r *record) appendHeader(b []byte, p place) []byte {
 	if r.partitions > 0 {
 		b = appendUvarints(b, r.entropy)
 	}
+
 	b = appendUvarints(b, uint64(len(r.classes)))
 	for _, c := range r.classes {
 		b = appendUvarints(b, uint64(c.code), c.keys, c.tally.members)
 	}
+
 	for _, f := range r.parts() {
 		b = appendGeometry(b, f)
 	}
@@ -126,6 +128,7 @@ func (r *record) writeTo(w io.Writer, p place) error {
 		_, err := w.Write(r.appendPositions(p))
 		return err
 	}
+
 	head := r.appendHeader(nil, p)
 	if r.kind == kindBase {
 		head = append(head, make([]byte, padding(p.at+uint64(len(head))))...)
@@ -133,6 +136,7 @@ func (r *record) writeTo(w io.Writer, p place) error {
 	if _, err := w.Write(head); err != nil {
 		return err
 	}
+
 	r.crc, r.size = 0, uint64(len(head))
 	for _, f := range r.parts() {
 		e := f.Encode()
@@ -151,6 +155,7 @@ func (r *record) writeTo(w io.Writer, p place) error {
 			}
 		}
 	}
+
 	r.size += crcSize
 	_, err := w.Write(binary.LittleEndian.AppendUint32(nil, r.crc))
 	return err

@@ -45,6 +45,7 @@ func (b *Builder) update(ctx context.Context) (*Set, error) {
 	if b.config.Partitioned {
 		c.next.partitions = uint64(len(c.counts))
 	}
+
 	last := old.records[len(old.records)-1]
 	err := c.run(ctx)
 	if err == nil {
@@ -57,12 +58,14 @@ func (b *Builder) update(ctx context.Context) (*Set, error) {
 		c.next.partitions == last.partitions {
 		return &Set{hasher: old.hasher, records: old.records}, nil
 	}
+
 	u := c.changed
 	u.Entropy = ldexp(log2Choose(c.next.universe, uint64(len(c.toggled))))
 	r, err := c.smallest(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	u.Bytes, u.Positions = r.size, r.kind == kindPositions
 	records := append(old.records[:len(old.records):len(old.records)], r)
 	return &Set{hasher: old.hasher, records: records, changed: u}, nil
@@ -96,6 +99,7 @@ func (c *comparison) run(ctx context.Context) error {
 	for name, id := range c.Builder.names.ids {
 		c.named[id] = c.hasher.SumString(name)
 	}
+
 	toggled := []filter.Hash{} // not nil: nil means that the keys are not known yet
 	flush := func() {
 		c.answer(c.answers[:len(c.waiting)])
@@ -113,6 +117,7 @@ func (c *comparison) run(ctx context.Context) error {
 		}
 		c.waiting = c.waiting[:0]
 	}
+
 	err := c.join(ctx, func(k joined) error {
 		c.next.universe++
 		if k.member {
@@ -149,10 +154,12 @@ func (c *comparison) smallest(ctx context.Context) (*record, error) {
 			return listed, err
 		}
 	}
+
 	r, err := c.record(ctx, c.counts)
 	if err != nil {
 		return nil, err
 	}
+
 	r.kind, r.members = kindUpdate, c.next.members
 	if err := c.measure(r); err != nil || listed == nil || listed.size > r.size {
 		return r, err

@@ -62,6 +62,7 @@ func (p *positions) appendTo(b []byte) []byte {
 		b[len(b)-1] |= byte(bit << (8 - free))
 		free--
 	}
+
 	for _, v := range p.list {
 		gap := v - next
 		for range gap >> k {
@@ -130,6 +131,7 @@ func readPositions(b []byte, n int, width uint) (list []uint64, size int, err er
 	if uint64(n)*uint64(k+1) > 8*uint64(len(b)) {
 		return nil, 0, io.ErrUnexpectedEOF
 	}
+
 	at := 0 // the next bit
 	get := func() (bit uint64) {
 		if at < 8*len(b) {
@@ -138,6 +140,7 @@ func readPositions(b []byte, n int, width uint) (list []uint64, size int, err er
 		at++
 		return bit
 	}
+
 	list = make([]uint64, 0, n)
 	for v := uint64(0); len(list) < n; v++ {
 		if i := len(list); i > 0 && list[i-1] == top {
@@ -162,6 +165,7 @@ func readPositions(b []byte, n int, width uint) (list []uint64, size int, err er
 	if at > 8*len(b) {
 		return nil, 0, io.ErrUnexpectedEOF
 	}
+
 	for size = (at + 7) / 8; at < 8*size; {
 		if get() != 0 {
 			return nil, 0, errPositionsRest

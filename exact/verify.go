@@ -73,6 +73,7 @@ func (v *Verifier) Commit(ctx context.Context) (result Verification, err error) 
 	if err != nil {
 		return result, err
 	}
+
 	err = join(ctx, v.keys, func(k joined) error {
 		present := k.partition == presentBit>>1
 		if result.Universe++; result.Universe%(1<<12) == 0 { // sorting takes about as long

@@ -81,6 +81,7 @@ func (h Hasher) Sum(key []byte) Hash {
 	if h.kind != uint64(XXH3) || n < 9 || n > 16 {
 		return h.sumOther(key)
 	}
+
 	// XXH3-128 for inputs of 9 to 16 bytes, inlined: the call of the library takes 4.3 ns instead of 3 ns.
 	first, last := binary.LittleEndian.Uint64(key), binary.LittleEndian.Uint64(key[n-8:])
 	hi, lo := bits.Mul64(first^last^(shortFlipLo-h.a), prime64)

@@ -47,6 +47,7 @@ func ParseSpec(text string) (Spec, error) {
 	if len(text) > MaxSpecLen {
 		return fail(MaxSpecLen, fmt.Sprintf("longer than %d bytes", MaxSpecLen))
 	}
+
 	head, list, open := strings.Cut(text, "(")
 	family := strings.Trim(head, " ")
 	if !isName(family) {
@@ -55,6 +56,7 @@ func ParseSpec(text string) (Spec, error) {
 	if !open {
 		return Spec{family}, nil
 	}
+
 	at := len(head) + 1
 	list, rest, closed := strings.Cut(list, ")")
 	if !closed {
@@ -66,6 +68,7 @@ func ParseSpec(text string) (Spec, error) {
 	if strings.Trim(list, " ") == "" {
 		return Spec{family}, nil
 	}
+
 	var params []Param // sorted by name
 	for item := range strings.SplitSeq(list, ",") {
 		name, value, ok := strings.Cut(item, "=")
@@ -152,6 +155,7 @@ func (s Spec) With(name string, value any) Spec {
 	default:
 		v = fmt.Sprint(value)
 	}
+
 	params := s.Params()
 	i, ok := find(params, name)
 	if ok {
@@ -247,6 +251,7 @@ func (i Info) Exceeded() bool {
 	if rate == 0 {
 		return i.FPRPosterior > UselessFPR && !i.ValuesOnly()
 	}
+
 	high := rate * rateSlack
 	switch {
 	case i.FPRPosterior <= high:

@@ -134,6 +134,7 @@ func varints(b []byte, width uint64) *form {
 		}
 		rest = rest[1+n:]
 	}
+
 	s := slots{segment: v[1]}
 	if s.segment > 0 {
 		s.segments = v[3] / s.segment
@@ -141,6 +142,7 @@ func varints(b []byte, width uint64) *form {
 	if !s.valid() || v[2] != s.segment-1 || v[3] != s.segments*s.segment || v[4] != s.count() {
 		return nil
 	}
+
 	const what = "a filter of xorf in bincode with integers of variable size: write it with integers of fixed size"
 	head, longest := uint64(len(b)-len(rest)), width/8
 	if longest > 1 {
@@ -200,12 +202,14 @@ func (s *slots) estimate(words []uint64) uint64 {
 	if s.keys != 0 || len(words) == 0 {
 		return s.keys
 	}
+
 	set, low := 0, uint64(1)<<s.width-1
 	for i := range s.count() {
 		if words[i*s.width/64]>>(i*s.width%64)&low != 0 {
 			set++
 		}
 	}
+
 	all := float64(s.count())
 	n := float64(set) / (1 - math.Ldexp(1, -int(s.width)))
 	if n > 0.92*all { // the libraries use at least 1.125 slots per key
@@ -224,6 +228,7 @@ func (r *reader) rest(words []uint64, bytes uint64) []uint64 {
 	if r.err != nil {
 		return nil
 	}
+
 	all, err := bitvec.Alloc(uint64(len(words)) + 2)
 	if err != nil {
 		r.fail(err, "%d words", len(words))

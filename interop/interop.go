@@ -131,6 +131,7 @@ func Read(r io.Reader, f Format, maxBytes uint64, o ...bloomery.Option) (*bloome
 	if err != nil {
 		return nil, err
 	}
+
 	in := &reader{r: r, max: maxBytes}
 	h := c.head(in)
 	if h.form != nil {
@@ -140,6 +141,7 @@ func Read(r io.Reader, f Format, maxBytes uint64, o ...bloomery.Option) (*bloome
 			return nil, known
 		}
 	}
+
 	words := in.words(h.words, c.bigEnd)
 	if h.slots != nil {
 		words = in.rest(words, h.slots.bytes()%8)
@@ -147,23 +149,28 @@ func Read(r io.Reader, f Format, maxBytes uint64, o ...bloomery.Option) (*bloome
 	if in.err != nil {
 		return nil, in.err
 	}
+
 	kind, err := families.ByName(c.spec().Family())
 	if err != nil {
 		return nil, err
 	}
+
 	e := family.Encoded{Spec: h.spec, Keys: h.keys(words), Sections: append(h.before, words)}
 	decoded, err := kind.Decode(e)
 	if err != nil {
 		return nil, container.Broken(in.at, err.Error(), filter.ErrCorrupt)
 	}
+
 	hasher, err := filter.ForeignHasher(c.hash)
 	if err != nil {
 		return nil, err
 	}
+
 	file := container.New(kind.ID, e, hasher)
 	if r, ok := decoded.(interface{ FPR() float64 }); ok && r.FPR() < 1 { // the format has the chosen rate
 		file.FPRChosen = r.FPR()
 	}
+
 	b, err := container.Marshal(file)
 	if err != nil {
 		return nil, err
@@ -195,10 +202,12 @@ func Write(w io.Writer, s *bloomery.Set, f Format) error {
 	if err := c.check(s); err != nil {
 		return err
 	}
+
 	e, err := storedForm(s)
 	if err != nil {
 		return err
 	}
+
 	head, err := c.marshal(e)
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", e.Spec, ErrFormat, err)
@@ -207,6 +216,7 @@ func Write(w io.Writer, s *bloomery.Set, f Format) error {
 	if _, err := w.Write(head); err != nil {
 		return err
 	}
+
 	words := e.Sections[len(e.Sections)-1]
 	if c.width == 0 {
 		return writeWords(w, words, c.bigEnd)
@@ -227,6 +237,7 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 		const text = "%w or any other known one: it has %d bytes, a filter at least %d"
 		return "", fmt.Errorf(text, ErrFormat, size, shortest)
 	}
+
 	var form error  // the first ErrForm; the size of the file does not show whether it is the right one
 	var short error // the format whose header implies the fewest bytes, if all imply more than the file has
 	least := uint64(math.MaxUint64)
@@ -259,6 +270,7 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 			return "", in.err
 		}
 	}
+
 	start := make([]byte, min(otherHead, size))
 	n, _ := r.ReadAt(start, 0)
 	known := other(start[:n], uint64(size))

@@ -129,11 +129,13 @@ func isCuckoo(head []byte, size uint64) bool {
 	if len(head) < header {
 		return false
 	}
+
 	buckets, filters := u64(head[8:]), u64(head[24:])
 	slots, expansion := uint64(binary.LittleEndian.Uint16(head[32:])), uint64(binary.LittleEndian.Uint16(head[36:]))
 	if buckets == 0 || bits.OnesCount64(buckets) != 1 || buckets > 1<<48 || slots == 0 || filters == 0 || filters > 64 {
 		return false
 	}
+
 	whole, each := uint64(header), buckets*slots
 	for range filters {
 		if each == 0 || each > 1<<60 || whole > 1<<60 {

@@ -91,6 +91,7 @@ func Columns(r io.ReaderAt, size int64) ([]Column, error) {
 	if !parquetmeta.Has(r) {
 		return nil, container.Broken(0, "a file that does not begin with PAR1", ErrFormat)
 	}
+
 	chunks, err := parquetmeta.Read(r, size)
 	switch {
 	case errors.Is(err, parquetmeta.ErrEncrypted) || errors.Is(err, parquetmeta.ErrElsewhere):
@@ -98,6 +99,7 @@ func Columns(r io.ReaderAt, size int64) ([]Column, error) {
 	case err != nil:
 		return nil, err
 	}
+
 	columns := make([]Column, len(chunks))
 	for i, c := range chunks {
 		columns[i] = Column{strings.Join(c.Path, "."), c.RowGroup, c.Type, c.Offset, c.Length}

@@ -75,10 +75,12 @@ func Chunks(s *bloomery.Set) (iter.Seq2[int64, []byte], error) {
 	if err := redisBloom.check(s); err != nil {
 		return nil, err
 	}
+
 	e, err := storedForm(s)
 	if err != nil {
 		return nil, err
 	}
+
 	f, err := decodedChain(e)
 	if err != nil {
 		return nil, err
@@ -128,6 +130,7 @@ func WriteCommands(w io.Writer, s *bloomery.Set, key string) error {
 	if err != nil {
 		return err
 	}
+
 	for at, data := range chunks {
 		_, err := fmt.Fprintf(w, commands+"$%d\r\n%s\r\n$%d\r\n%d\r\n$%d\r\n%s\r\n",
 			len(key), key, len(strconv.FormatInt(at, 10)), at, len(data), data)
@@ -156,6 +159,7 @@ func LoadRedis(s *bloomery.Set, fresh, key string, do func(args ...any) error) e
 	if err != nil {
 		return err
 	}
+
 	created := false
 	for at, data := range chunks {
 		if err = do("BF.LOADCHUNK", fresh, at, data); err != nil {

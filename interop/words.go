@@ -76,6 +76,7 @@ func (r *reader) words(n uint64, bigEnd bool) (words []uint64) {
 	if n > r.max/8 || r.at > r.max-8*n {
 		r.fail(filter.ErrTooLarge, "%d words of 8 bytes, over the limit of %d bytes in total", n, r.max)
 	}
+
 	for have := uint64(0); r.err == nil && (have < n || words == nil); have = uint64(len(words)) {
 		grown, err := bitvec.Alloc(min(n, max(2*have, firstWords)))
 		if err != nil {

@@ -36,10 +36,12 @@ func (n *Needs) possible() error {
 			"with a probability of %.2g"
 		return &Impossible{What: fmt.Sprintf(text, n.FPR, n.all(), family.HashBits(filter.XXH3), n.alike())}
 	}
+
 	budget := n.budget()
 	if budget == 0 {
 		return nil
 	}
+
 	perKey := budget / float64(n.all())
 	if n.FPR == 0 {
 		if perKey < leastPerKey {
@@ -48,6 +50,7 @@ func (n *Needs) possible() error {
 		}
 		return nil
 	}
+
 	bound, name := math.Log2(1/n.FPR), "no filter keeps a rate of %.3g in less than log2(1/ε) = %.2f bits a key"
 	if (n.Remove || n.Count || n.ValueBits > 0) && n.FPR <= likely { // the bound does not hold for rates near 1
 		bound += 1.44 + float64(n.ValueBits)
@@ -108,6 +111,7 @@ func nearest(ctx context.Context, n Needs, err error) error {
 	if !ok {
 		return err
 	}
+
 	offer := func(m Needs, instead string) (Choice, error) {
 		if m == n || m.check() != nil || m.possible() != nil {
 			return Choice{}, nil
@@ -124,6 +128,7 @@ func nearest(ctx context.Context, n Needs, err error) error {
 		}
 		return best, nil
 	}
+
 	for i, s := range sacrifices {
 		if i == len(sacrifices)-1 && len(impossible.Nearest) > 0 {
 			break

@@ -45,6 +45,7 @@ func (k kind) lacks(n *Needs) string {
 			return x.what
 		}
 	}
+
 	switch {
 	case n.Unpatented && k.Patented:
 		return "is patented in the US, nominally until 2027-06-15"
@@ -75,6 +76,7 @@ func (k kind) sized(n *Needs, size family.Sizing) filter.Spec {
 	if k.Can.Has(family.CanValues) {
 		s = s.With("value_bits", n.ValueBits)
 	}
+
 	switch {
 	case n.Later == 0 && n.Add && k.bounded: // otherwise there might be no room for the first added key
 		s = s.With("capacity", n.Keys+max(n.Keys/unasked, leastRoom))

@@ -69,6 +69,7 @@ func For(ctx context.Context, n Needs) (Plan, error) {
 			return Plan{Choices: []Choice{choice}}, nil
 		}
 	}
+
 	p, err := choose(ctx, n)
 	if err != nil {
 		return Plan{}, err
@@ -97,6 +98,7 @@ func choose(ctx context.Context, n Needs) (Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return Plan{}, err
 	}
+
 	var p Plan
 	for _, t := range tried {
 		switch {
@@ -123,21 +125,25 @@ func try(k kind, n *Needs) (choice Choice, why string) {
 	if why := k.lacks(n); why != "" {
 		return choice, why
 	}
+
 	size := family.Sizing{FPR: n.FPR}
 	if n.FPR == 0 {
 		size = family.Sizing{BitsPerKey: n.BitsPerKey, Bytes: n.Bytes}
 	}
+
 	choice.Spec = k.sized(n, size)
 	if n.FPR > 0 {
 		if why := refuse(k, n, n.FPR); why != "" {
 			return choice, why
 		}
 	}
+
 	row := Forecast(choice.Spec, k.counted(n))
 	if row.Problem != "" && n.FPR > likely { // some kinds have no filters with such high rates, only with lower ones
 		choice.Spec = k.sized(n, family.Sizing{FPR: likely})
 		row = Forecast(choice.Spec, k.counted(n))
 	}
+
 	b := n.budget()
 	if b >= 512 && row.Problem == "" && n.FPR == 0 && float64(row.Bits) > b+n.slack() { // whole cache lines: one fewer
 		size.Bytes, size.BitsPerKey = n.fits(512 * math.Floor(b/512))
@@ -147,6 +153,7 @@ func try(k kind, n *Needs) (choice Choice, why string) {
 	if row.Problem != "" {
 		return choice, row.Problem
 	}
+
 	choice.Bits, choice.FPRPrior = row.Bits, row.FPRPrior
 	choice.BitsPerKey = float64(row.Bits) / float64(n.all())
 	choice.FileBytes = (row.Bits+7)/8 + k.header
@@ -157,6 +164,7 @@ func try(k kind, n *Needs) (choice Choice, why string) {
 	if k.LineFrom > row.FPRPrior && n.OneLine {
 		return choice, "reads a second cache line too often at so low a rate"
 	}
+
 	most := useless
 	if n.FPR > 0 {
 		most = n.FPR * scatter
@@ -164,6 +172,7 @@ func try(k kind, n *Needs) (choice Choice, why string) {
 	if row.FPRPrior > most {
 		return choice, fmt.Sprintf("has a rate of %.3g", row.FPRPrior)
 	}
+
 	cost, ok := families.Costs().At(k.Spec, n.all(), choice.FPRPrior)
 	far, _ := families.Costs().OutOfCache(k.Spec, choice.FPRPrior)
 	if !ok {
@@ -175,6 +184,7 @@ func try(k kind, n *Needs) (choice Choice, why string) {
 		}
 		choice.Warning = join(choice.Warning, "give a secret (--secret-file) that nobody who queries knows")
 	}
+
 	mix := func(p families.CostPoint) float64 { return n.Absent*p.Absent + (1-n.Absent)*p.Present }
 	choice.NsPresent, choice.NsAbsent, choice.NsBuild = cost.Present, cost.Absent, cost.Build
 	choice.FarPresent, choice.FarAbsent = far.Present, far.Absent
@@ -182,6 +192,7 @@ func try(k kind, n *Needs) (choice Choice, why string) {
 	if why := refuse(k, n, choice.FPRPrior); why != "" {
 		return choice, why
 	}
+
 	choice.BytesBuild = families.Costs().Memory[k.Spec.String()]
 	if n.Writers {
 		choice.Warning = join(choice.Warning, "set Config.Concurrent, so that many goroutines may write")
@@ -199,6 +210,7 @@ func overBound(c Choice, n *Needs) string {
 	case times >= 1.995:
 		return fmt.Sprintf("%.1f times the smallest possible size", times)
 	}
+
 	percent := 100 * max(times-1, 0)
 	if percent >= 9.95 {
 		return fmt.Sprintf("%.0f%% over the smallest possible size", percent)
@@ -287,6 +299,7 @@ func first(n *Needs) (best Choice, ok bool) {
 			others = append(others, choice)
 		}
 	}
+
 	n.order(others)
 	if len(others) == 0 {
 		return Choice{}, false

@@ -28,11 +28,13 @@ func Check(ctx context.Context, dir string, pinned []PublicKey, progress func(do
 	if err != nil {
 		return Checked{}, err
 	}
+
 	var c checker
 	c.objects.dir, c.seen = filepath.Join(dir, ObjectsName), map[shard.Sum]bool{}
 	if c.record, err = parseRecord(raw); err != nil {
 		return Checked{}, fmt.Errorf("%s: %w", filepath.Join(dir, ReleaseName), err)
 	}
+
 	c.report.Release, c.kind = &c.record.Release, kinds[c.record.Kind]
 	if c.report.Signers, err = signedBy(raw); err != nil {
 		return Checked{}, err
@@ -83,10 +85,12 @@ func (c *checker) content(ctx context.Context, what string, o object) ([]byte, m
 	if b == nil {
 		return nil, nil
 	}
+
 	parts, err := c.kind.parts(b)
 	if c.failed(what, err) {
 		return nil, nil
 	}
+
 	sums := map[string]shard.Sum{}
 	for _, p := range parts {
 		if c.readObject(ctx, what+": "+p.name, p.object) == nil {
@@ -105,10 +109,12 @@ func (c *checker) check(ctx context.Context, progress func(done, all int)) error
 			c.errs = append(c.errs, err)
 		}
 	}
+
 	h, err := c.history(ctx, r)
 	if !c.failed("the history", err) && r.History != nil {
 		c.readObject(ctx, "the history", *r.History)
 	}
+
 	for i, step := range h {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -131,11 +137,13 @@ func (c *checker) step(ctx context.Context, step step, sums map[string]shard.Sum
 	if step.Delta == nil {
 		return
 	}
+
 	what += ": its delta"
 	d := c.readObject(ctx, what, *step.Delta)
 	if old == nil || d == nil || c.kind.folder && sums == nil {
 		return
 	}
+
 	const most = 1 << 62 // the sizes of the files limit it
 	got, err := c.kind.patch(ctx, old, d, most, c.reader(ctx, maxNumber), func(name string, content []byte) error {
 		if sums[name] != sha256.Sum256(content) {

@@ -43,6 +43,7 @@ func mayPublish(path string) error {
 		}
 		return err
 	}
+
 	file := func() io.Reader { return io.NewSectionReader(f, 0, st.Size()) }
 	if container.HasExactMagic(file()) {
 		return nil
@@ -64,14 +65,17 @@ func load(ctx context.Context, path string, s *objects, o Options) (*content, er
 	if dir, ok := shardset.Dir(path); ok {
 		return loadSet(ctx, dir, s, o)
 	}
+
 	b, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxNumber, Head: 8, Check: checkMagic})
 	if err != nil {
 		return nil, err
 	}
+
 	c, err := contentOf(b, o.Trim)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+
 	c.Total = uint64(len(c.file))
 
 	stored, err := s.put(ctx, c.file)
@@ -98,6 +102,7 @@ func contentOf(b []byte, trim bool) (*content, error) {
 			FPRPosterior: one.info.FPRPosterior}
 		return &content{record: record{Release: r}, file: one.bytes, trimmed: one.trimmed}, nil
 	}
+
 	i, err := inspect(b)
 	if err == nil && trim {
 		err = fmt.Errorf("an exact set has no trimmed form: %w", filter.ErrUnsupported)
@@ -105,6 +110,7 @@ func contentOf(b []byte, trim bool) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	spec := fmt.Sprintf("exact(universe=%d,partitions=%d,updates=%d)", i.Universe, i.Partitions, i.Updates)
 	r := Release{Kind: Exact, Spec: spec, Keys: i.Members}
 	return &content{record: record{Release: r, Universe: i.Universe}, file: b, due: i.BuildDue}, nil
@@ -125,6 +131,7 @@ func decodeFilter(b []byte, trim bool) (decoded, error) {
 	if err != nil {
 		return decoded{}, err
 	}
+
 	one, err := families.Decode(f.Encoded)
 	whole := one
 	if err == nil {
@@ -142,6 +149,7 @@ func decodeFilter(b []byte, trim bool) (decoded, error) {
 	} else {
 		err = families.Lacks(f.Spec, family.CanTrim)
 	}
+
 	switch {
 	case err != nil && trim:
 		return decoded{}, err
@@ -216,6 +224,7 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 	if _, err := m.WriteTo(&out); err != nil {
 		return nil, err
 	}
+
 	_, c.FPRPosterior = m.FPR()
 	c.FPRPosterior = shardset.Rate(c.FPRPosterior)
 	c.file, c.Total = out.Bytes(), m.Bytes()+uint64(out.Len())

@@ -48,10 +48,12 @@ func (p *publisher) readCurrent(ctx context.Context) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+
 	var r *record
 	if err == nil {
 		r, err = p.trusted(raw)
 	}
+
 	switch {
 	case err == nil:
 	case ctx.Err() != nil || !isUntrusted(err):
@@ -126,12 +128,14 @@ func (p *publisher) findName() (err error) {
 	if p.folder, err = folderOf(p.dir); err != nil {
 		return err
 	}
+
 	name := p.o.Name
 	if name == "" && p.folder != "" {
 		if name, err = p.states.nameIn(p.folder); err != nil {
 			return err
 		}
 	}
+
 	switch {
 	case p.current != nil && name != "" && name != p.current.Name:
 		return fmt.Errorf("%s: %w: %q, not %q; use one folder for each", p.dir, ErrName, p.current.Name, name)
@@ -148,6 +152,7 @@ func (p *publisher) findName() (err error) {
 	if !validName(name) || name == string(filepath.Separator) {
 		return fmt.Errorf("%w: name %q; want 1 to %d bytes of printable text", ErrOptions, name, maxName)
 	}
+
 	p.name, p.last = name, p.states.newestOf(name)
 	if l := p.last; p.o.Name == "" && l != nil && l.Folder != "" && p.folder != "" && l.Folder != p.folder {
 		return fmt.Errorf("%s: %w: the state of the key says that %q is published in %s; if that folder has moved here, "+
@@ -192,6 +197,7 @@ func (p *publisher) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	switch {
 	case !lost || p.o.restarts():
 	case len(p.o.Sign) > 0:

@@ -123,12 +123,14 @@ func NewFollower(address, file string, o ...FollowOption) (*Follower, error) {
 	for _, set := range o {
 		set(&f.options)
 	}
+
 	switch {
 	case file == "":
 		return nil, fmt.Errorf("publish: no file to follow: %w", filter.ErrConfig)
 	case f.options.interval <= 0:
 		return nil, fmt.Errorf("publish: interval %v: %w", f.options.interval, filter.ErrConfig)
 	}
+
 	f.options.open = append([]bloomery.Option{bloomery.WithMaxBytes(f.options.maxBytes)}, f.options.open...)
 	if f.source = f.options.source; f.source == nil {
 		var err error
@@ -182,6 +184,7 @@ func follow[L any](
 	if err != nil {
 		return none, err
 	}
+
 	f.kinds = kinds
 	for failures := 1; ; failures++ {
 		if st, err := os.Stat(f.file); err == nil && !st.Mode().IsRegular() && !st.IsDir() {

@@ -55,6 +55,7 @@ func (p *poll) download(ctx context.Context, o object) (path string, err error) 
 	if err := o.check(maxNumber); err != nil {
 		return "", err
 	}
+
 	path = p.part(o.SHA256)
 	p.last = path
 	p.clean(path, true)
@@ -67,6 +68,7 @@ func (p *poll) download(ctx context.Context, o object) (path string, err error) 
 	if resumed && errors.Is(err, ErrObject) { // the resumed part may have been damaged
 		_, err = p.fill(ctx, out, o)
 	}
+
 	err = errors.Join(err, out.Close())
 	if errors.Is(err, ErrObject) {
 		_ = os.Remove(path)
@@ -240,6 +242,7 @@ func (p *poll) get(ctx context.Context, name string, r transport.Request) (*tran
 		}
 		return nil, err
 	}
+
 	got := *o
 	if got.Body == nil {
 		got.Body = http.NoBody

@@ -30,6 +30,7 @@ func (f *Follower) Poll(ctx context.Context) (Event, error) {
 	if err != nil {
 		return Event{}, absent(err)
 	}
+
 	ctx = container.NoLinks(ctx)
 	unlock, err := f.lock(ctx, target)
 	if err != nil {
@@ -73,6 +74,7 @@ func (p *poll) makeCurrent(ctx context.Context) (Event, error) {
 	if s := p.was; p.held.sum == s.SHA256 && s.URL == p.source.String() && p.stands(s) {
 		request.Have = s.Validators
 	}
+
 	text, o, err := p.load(ctx, ReleaseName, request)
 	switch {
 	case err != nil:
@@ -193,6 +195,7 @@ func (p *poll) patch(ctx context.Context, d *object) (c loaded, err error) {
 	if err != nil {
 		return c, fmt.Errorf("delta: %w", err)
 	}
+
 	old, err := p.kind().hold(ctx, p, &c)
 	if err != nil {
 		return c, err
@@ -201,6 +204,7 @@ func (p *poll) patch(ctx context.Context, d *object) (c loaded, err error) {
 	read := func(e part) ([]byte, error) {
 		return untrusted.ReadFile(ctx, p.inSet(e.name), untrusted.Limit{MaxBytes: e.Bytes})
 	}
+
 	put := func(name string, content []byte) error { return c.to.PutBytes(ctx, name, content) }
 	c.bytes, err = p.kind().patch(ctx, old, text, p.options.maxBytes, read, put)
 	if err == nil {
@@ -228,11 +232,13 @@ func (p *poll) delta(ctx context.Context) (d *object, from uint64) {
 	if h == nil || h.Bytes >= p.release.Total {
 		return nil, from
 	}
+
 	text, err := p.object(ctx, *h)
 	if err != nil {
 		p.unused = fmt.Errorf("history: %w", err)
 		return nil, from
 	}
+
 	all, err := parseHistory(text)
 	if err != nil {
 		p.unused = err
@@ -265,6 +271,7 @@ func (f *Follower) look(ctx context.Context) (h held, err error) {
 	if err != nil {
 		return h, err
 	}
+
 	h.exists, h.folder, h.file = true, st.IsDir(), st
 	switch {
 	case h.folder:
@@ -294,6 +301,7 @@ func (p *poll) load(ctx context.Context, name string, r transport.Request) ([]by
 	if o.NotModified {
 		return nil, o, nil
 	}
+
 	b, err := io.ReadAll(o.Body)
 	if err == nil && o.Size >= 0 && int64(len(b)) != o.Size {
 		err = io.ErrUnexpectedEOF

@@ -61,6 +61,7 @@ func (e Event) updated() string {
 	if e.Delta {
 		way = "delta"
 	}
+
 	r := e.Release
 	s := fmt.Sprintf("release %d: %d bytes loaded (%s), %d keys", r.Number, e.Bytes, way, r.Keys)
 	if kinds[r.Kind].rated {
@@ -93,6 +94,7 @@ func (f *Follower) run(ctx context.Context, polled bool, after func(Event, error
 			}
 		}
 	}
+
 	next := time.NewTimer(0)
 	if polled {
 		next.Reset(f.start())
@@ -100,6 +102,7 @@ func (f *Follower) run(ctx context.Context, polled bool, after func(Event, error
 			r.told = s
 		}
 	}
+
 	watch := time.NewTicker(lookEvery)
 	defer watch.Stop()
 	done := make(chan func() time.Duration, 1)
@@ -146,10 +149,12 @@ func (r *runner) ended(event Event, err error) time.Duration {
 			r.told = r.newest.Load()
 		}
 	}
+
 	wait := r.delay(r.failures, err)
 	if r.first && r.failures == 0 {
 		wait = r.start()
 	}
+
 	r.first = false
 	r.tell(event, err, wait)
 	return wait

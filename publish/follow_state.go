@@ -124,10 +124,12 @@ func (f *Follower) accept(text []byte, was *state) (*record, *state, error) {
 		return nil, nil, fmt.Errorf("%w: it is a web page; does this network want a login, or is the address wrong?",
 			ErrRelease)
 	}
+
 	by, err := f.signers(text)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	r, err := parseRecord(text)
 	if err != nil {
 		return nil, nil, err
@@ -189,10 +191,12 @@ func (s sums) lookUp(ctx context.Context, path string) (k known, err error) {
 	if k, ok := s[path]; ok && same(k.info, now) {
 		return k, nil
 	}
+
 	h := sha256.New()
 	if _, err := io.Copy(h, untrusted.Reader(ctx, in)); err != nil {
 		return k, err
 	}
+
 	k.info = now
 	h.Sum(k.sum[:0])
 	s[path] = k
@@ -227,6 +231,7 @@ func (f *Follower) signers(text []byte) (ids []string, err error) {
 	if len(f.options.keys) == 0 {
 		return f.ids(), nil
 	}
+
 	for _, k := range f.options.keys {
 		if _, err := Verify(text, k); err == nil {
 			ids = append(ids, k.ID())

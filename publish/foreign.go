@@ -42,6 +42,7 @@ func (g guard) folder(dir string, strict bool) error {
 	if err != nil {
 		return err
 	}
+
 	by, stranger := g.stranger(dir, st)
 	switch {
 	case g.off || st.Mode()&fs.ModeSticky != 0:
@@ -88,6 +89,7 @@ func (g guard) open(path string, flag int) (*os.File, fs.FileInfo, error) {
 	if err := g.noLink(path); err != nil {
 		return nil, nil, err
 	}
+
 	f, st, err := untrusted.OpenFile(path, flag|untrusted.NoFollow, 0)
 	if err != nil {
 		return nil, nil, err
@@ -106,6 +108,7 @@ func (g guard) follows(file string) (target string, err error) {
 	if err := g.folder(filepath.Dir(file), false); err != nil {
 		return "", err
 	}
+
 	target = file
 	st, err := os.Lstat(file)
 	if err == nil && st.Mode()&fs.ModeSymlink != 0 {
@@ -168,6 +171,7 @@ func (f *Follower) lock(ctx context.Context, target string) (unlock func(), err 
 	if f.target != target {
 		f.target = target // polls hold the lock, so no other poll reads it now
 	}
+
 	g := f.options.guard
 	var file *os.File
 	if err = g.noLink(path); err == nil {

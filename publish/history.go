@@ -93,6 +93,7 @@ func retain(older history, n int, now time.Time) history {
 	for i := range min(n, len(older)) {
 		keep[i] = true
 	}
+
 	for _, age := range horizons {
 		at := slices.IndexFunc(older, func(s step) bool { return now.Sub(s.Published) >= age })
 		if at < 0 { // all are younger

@@ -133,6 +133,7 @@ func (k oneFile) install(ctx context.Context, p *poll, c loaded) error {
 	if err := p.writeState(ctx); err != nil {
 		return err
 	}
+
 	delete(p.sums, p.file)
 	return container.WriteAtomic(ctx, p.target, func(w io.Writer) (err error) {
 		if c.part == "" {

@@ -59,6 +59,7 @@ func (f *Follower) lookSet(ctx context.Context, h *held) (err error) {
 		h.manifest = nil
 		return nil // the set is loaded again
 	}
+
 	for _, e := range h.manifest.Shards {
 		if ok, err := f.hasShard(ctx, e); err != nil || !ok {
 			return err
@@ -99,6 +100,7 @@ func (p *poll) lockSet(ctx context.Context, wait time.Duration) (*shardset.Folde
 	if err != nil {
 		return nil, err
 	}
+
 	now, err := p.readManifest(ctx)
 	if err == nil {
 		_, err = p.options.guard.follows(p.file) // another user may have created the folder meanwhile
@@ -190,10 +192,12 @@ func (p *poll) loadShard(ctx context.Context, to *shardset.Folder, e shard.Entry
 		p.expected -= int64(e.Bytes)
 		return err
 	}
+
 	part, err := p.download(ctx, objectOf(e))
 	if err != nil {
 		return err
 	}
+
 	err = to.PutFile(ctx, e.File, e.SHA256, func(w io.Writer) error {
 		return p.copyPart(ctx, w, part, objectOf(e))
 	})

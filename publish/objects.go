@@ -65,10 +65,12 @@ func (s *objects) put(ctx context.Context, content []byte) (object, error) {
 	if err := s.checkHeld(); err != nil {
 		return o, err
 	}
+
 	st, err := os.Lstat(s.path(o.SHA256))
 	if err == nil && st.Mode().IsRegular() && s.has(ctx, o) { // others could change the target of a link later
 		return o, nil
 	}
+
 	isNew := errors.Is(err, fs.ErrNotExist)
 	err = replace(container.Batch(container.NoLinks(ctx)), s.path(o.SHA256), content)
 	if err == nil && isNew {
@@ -94,6 +96,7 @@ func (s *objects) read(ctx context.Context, o object, most uint64) ([]byte, erro
 	if o.Bytes > most {
 		return nil, fmt.Errorf("object %s: %d bytes: %w", o.SHA256, o.Bytes, filter.ErrTooLarge)
 	}
+
 	b, err := untrusted.ReadFile(ctx, s.path(o.SHA256), untrusted.Limit{MaxBytes: o.Bytes})
 	switch {
 	case err == nil:
@@ -138,10 +141,12 @@ func (s *objects) named(ctx context.Context, r *record, h history) (map[shard.Su
 			names[o.SHA256] = true
 		}
 	}
+
 	add(r.History)
 	if r.Previous != nil {
 		add(r.Previous.Delta)
 	}
+
 	k := kinds[r.Kind]
 	for _, step := range append(history{r.step()}, h...) {
 		add(&step.object)

@@ -75,6 +75,7 @@ func (o *Options) check() error {
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}
+
 	o.Now = wholeSeconds(o.Now)
 	switch {
 	case o.Keep > MaxKeep:
@@ -88,6 +89,7 @@ func (o *Options) check() error {
 	case len(o.Rotate) > 0 && len(o.Sign) == 0:
 		return fmt.Errorf("%w: older keys to rotate from, and no key that signs", ErrOptions)
 	}
+
 	var err error
 	if o.Shrink, err = drift.AllowedShrink(o.Shrink, drift.ShrinkOfList); err != nil {
 		return fmt.Errorf("%w: %w", ErrOptions, err)
@@ -95,6 +97,7 @@ func (o *Options) check() error {
 	if len(o.Sign) == 0 {
 		o.State = nil
 	}
+
 	keys := o.signers()
 	for i, k := range keys {
 		if slices.Contains(keys[:i], k) {

@@ -36,6 +36,7 @@ func Publish(ctx context.Context, dir, file string, o Options) (Report, error) {
 	if err := o.check(); err != nil {
 		return Report{}, err
 	}
+
 	p := publisher{dir: dir, o: o, store: objects{dir: filepath.Join(dir, ObjectsName)}}
 	if err := mayPublish(file); err != nil { // before the folder is created
 		return Report{}, err
@@ -101,6 +102,7 @@ func (p *publisher) publish(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
+
 	p.report.Trimmed, p.report.BuildDue = c.trimmed, c.due
 
 	if p.unchanged(c) {
@@ -147,10 +149,12 @@ func (p *publisher) renew(ctx context.Context) error {
 	if l := p.last; l != nil && l.Number == p.current.Number {
 		p.report.State = p.states.paths
 	}
+
 	before, err := signedBy(p.raw)
 	if err != nil {
 		return err
 	}
+
 	p.clean(ctx, nil)
 
 	left := p.current.Expires.Sub(p.o.Now)
@@ -197,6 +201,7 @@ func (p *publisher) release(ctx context.Context, c *content) error {
 	if err := p.sign(ctx, r); err != nil {
 		return err
 	}
+
 	p.clean(ctx, r)
 	p.finish()
 	return nil
@@ -257,6 +262,7 @@ func (p *publisher) sign(ctx context.Context, r *record) error {
 			return err
 		}
 	}
+
 	p.report.State = p.states.paths
 
 	b, err := r.marshal(p.o.Sign...)
@@ -266,6 +272,7 @@ func (p *publisher) sign(ctx context.Context, r *record) error {
 	if err := replace(container.NoLinks(ctx), p.path(), b); err != nil {
 		return err
 	}
+
 	p.store.written = nil // from now on no error undoes the release
 	p.report.record, p.raw = r, b
 	return nil
@@ -326,6 +333,7 @@ func (p *publisher) finish() {
 		p.report.Older = append(p.report.Older, o)
 		all = append(all, drift.Measured{Release: s.Number, FPRPosterior: s.FPRPosterior})
 	}
+
 	slices.Reverse(all)
 	d := drift.Of(r.FPRChosen, all)
 	p.report.Drift, p.report.Slope, p.report.Due = d.String(), d.Slope, d.Due

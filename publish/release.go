@@ -143,6 +143,7 @@ func (r *record) check() error {
 	case r.Keys > maxNumber || !family.ValidRate(r.FPRChosen) || !family.MeasuredRate(r.FPRPosterior):
 		return fmt.Errorf("%w: %d keys, rates %v and %v", ErrRelease, r.Keys, r.FPRChosen, r.FPRPosterior)
 	}
+
 	o := r.object()
 	if err := o.check(maxNumber); err != nil {
 		return err
@@ -178,6 +179,7 @@ func split(b []byte) (signed, tail []byte, err error) {
 	case bytes.Count(b, []byte(signaturesMark)) != 1:
 		return nil, nil, fmt.Errorf("%w: it needs one line with signatures", ErrRelease)
 	}
+
 	at := bytes.Index(b, []byte(signaturesMark))
 	if b[at-1] != ',' {
 		return nil, nil, fmt.Errorf("%w: there is no comma before its signatures", ErrRelease)
@@ -201,6 +203,7 @@ func parseRecord(b []byte) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var r record
 	if err := parse(append(bytes.Clone(signed[:len(signed)-1]), "\n}"...), releaseFormat, &r); err != nil {
 		return nil, err
@@ -225,11 +228,13 @@ func (r *record) marshal(keys ...PrivateKey) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	signed := append(bytes.TrimSuffix(text, []byte("\n}")), ',')
 	tail, err := json.Marshal(sign(signed, keys))
 	if err != nil {
 		return nil, err
 	}
+
 	text = append(append(append(signed, signaturesMark...), tail...), "\n}\n"...)
 	if len(text) > maxRelease {
 		return nil, fmt.Errorf("%w: %d bytes; want at most %d", ErrRelease, len(text), maxRelease)
@@ -283,6 +288,7 @@ func lines(v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var all [][]byte
 	d := json.NewDecoder(bytes.NewReader(text))
 	_, err = d.Token()

@@ -65,6 +65,7 @@ func parseKey(text, prefix string, size int) ([]byte, error) {
 	case !ok && strings.HasPrefix(digits, publicPrefix):
 		return nil, fmt.Errorf("%w: this is a public key; give the file with the private one", ErrKey)
 	}
+
 	b, err := base64.StdEncoding.Strict().DecodeString(digits)
 	if !ok || err != nil || len(b) != size || strings.ContainsAny(digits, "\r\n") {
 		return nil, fmt.Errorf("%w: want %s and %d characters of base64, as bloomery keygen writes them", ErrKey,
@@ -163,6 +164,7 @@ func Verify(b []byte, pinned ...PublicKey) (PublicKey, error) {
 	if err != nil {
 		return PublicKey{}, err
 	}
+
 	all, err := signatures(tail)
 	switch {
 	case err != nil:
@@ -170,6 +172,7 @@ func Verify(b []byte, pinned ...PublicKey) (PublicKey, error) {
 	case len(all) == 0:
 		return PublicKey{}, ErrUnsigned
 	}
+
 	var wrong, others []string
 	for _, s := range all {
 		others = append(others, fmt.Sprintf("%.16q", s.Key))
@@ -201,6 +204,7 @@ func CreateKey(ctx context.Context, path string) (PublicKey, error) {
 	if ctx.Err() != nil {
 		return PublicKey{}, context.Cause(ctx)
 	}
+
 	k, err := NewKey()
 	if err != nil {
 		return PublicKey{}, err
@@ -239,6 +243,7 @@ func ReadPrivateKey(ctx context.Context, path string) (PrivateKey, error) {
 	if err != nil {
 		return PrivateKey{}, err
 	}
+
 	public, err := ReadPublicKey(ctx, path+PublicSuffix)
 	switch {
 	case errors.Is(err, ErrKey):

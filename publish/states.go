@@ -77,6 +77,7 @@ func checkLists(lists []lastSigned) error {
 		return fmt.Errorf("%d lists; want at most %d: remove lines of lists that are no longer published", len(lists),
 			maxLists)
 	}
+
 	for i := range lists {
 		if err := lists[i].check(); err != nil {
 			return err
@@ -105,6 +106,7 @@ func merge(lists []lastSigned, l lastSigned) []lastSigned {
 			lists[i].Folder = ""
 		}
 	}
+
 	at, found := slices.BinarySearchFunc(lists, l.Name, func(e lastSigned, name string) int {
 		return strings.Compare(e.Name, name)
 	})
@@ -141,6 +143,7 @@ func openStates(ctx context.Context, paths []string, warn func(error)) (*states,
 		}
 		s.paths = append(s.paths, path)
 	}
+
 	slices.Sort(s.paths)
 	s.paths = slices.Compact(s.paths) // two names of one file
 	return s, s.read(ctx)
@@ -183,6 +186,7 @@ func (s *states) lock(ctx context.Context, waiting func()) (unlock func(), err e
 			_ = container.Unlock(f)
 		}
 	}
+
 	for _, path := range s.paths {
 		f, err := lockState(ctx, path, waiting)
 		if err != nil {

@@ -56,6 +56,7 @@ func (m *Manifest) Blocks(i int, header []byte) (*Blocks, error) {
 	if err := m.CheckBlocks(); err != nil {
 		return nil, err
 	}
+
 	f, places, err := container.ReadPlaces(bytes.NewReader(header), container.Options{
 		Check: func(f *container.File, words []uint64) error {
 			return families.Accept(f.Family, f.Spec, f.Hash, words, math.MaxInt64)
@@ -67,6 +68,7 @@ func (m *Manifest) Blocks(i int, header []byte) (*Blocks, error) {
 	if f.HasExceptions() {
 		return nil, fmt.Errorf("blocks of a filter with exceptions cannot be read: %w", filter.ErrUnsupported)
 	}
+
 	e := m.Shards[i]
 	want := &container.File{Encoded: family.Encoded{Spec: m.Spec, Keys: e.Keys}, Hash: m.Hash, Seed: m.Seed,
 		KeyCheck: m.KeyCheck, Bytes: e.Bytes}

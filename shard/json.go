@@ -46,10 +46,12 @@ func (m *Manifest) head() head {
 	if m.KeyCheck != 0 {
 		h.KeyCheck = strconv.FormatUint(m.KeyCheck, 16)
 	}
+
 	b, err := json.Marshal(h) // with an empty Plan, which depends on all other fields
 	if err != nil {
 		panic(err) // every field can be encoded
 	}
+
 	sum := sha256.Sum256(b)
 	h.Plan = hex.EncodeToString(sum[:16])
 	return h
@@ -61,11 +63,13 @@ func (m *Manifest) WriteTo(w io.Writer) (int64, error) {
 	if err := m.check(); err != nil {
 		return 0, err
 	}
+
 	var b bytes.Buffer
 	text, err := json.MarshalIndent(m.head(), "", "  ")
 	if err != nil {
 		return 0, err
 	}
+
 	b.Write(bytes.TrimSuffix(text, []byte("\n}")))
 	b.WriteString(",\n  \"shards\": [")
 	for i, e := range m.Shards {
@@ -139,6 +143,7 @@ func (j *document) manifest() (*Manifest, error) {
 	case len(j.Spec) > maxSpec:
 		return nil, fmt.Errorf("%w: a spec of %d bytes", ErrManifest, len(j.Spec))
 	}
+
 	var err error
 	if m.Spec, err = filter.ParseSpec(j.Spec); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrManifest, err)
@@ -146,11 +151,13 @@ func (j *document) manifest() (*Manifest, error) {
 	if m.Hash, err = family.ParseHashID(j.Hash); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrManifest, err)
 	}
+
 	m.Seed, _ = strconv.ParseUint(j.Seed, 10, 64)         // the text is not the canonical form of the number
 	m.KeyCheck, _ = strconv.ParseUint(j.KeyCheck, 16, 64) // is refused below
 	if err := m.check(); err != nil {
 		return nil, err
 	}
+
 	want := m.head()
 	if j.Plan != want.Plan {
 		return nil, fmt.Errorf("%w: plan %.40q, but its fields give %s: it was edited", ErrManifest, j.Plan, want.Plan)

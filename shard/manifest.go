@@ -112,6 +112,7 @@ func (m *Manifest) check() error {
 	case m.Seed != 0 && m.Hash != filter.XXH3, (m.KeyCheck != 0) != (m.Hash == filter.SipHash):
 		return fmt.Errorf("%w: seed or key check do not belong to hash %s", ErrManifest, m.Hash)
 	}
+
 	for i, e := range m.Shards {
 		if s, shards, ok := ParseName(e.File); !ok || s != i || shards != len(m.Shards) {
 			return fmt.Errorf("%w: shard %d of %d is called %q; want %05[2]d-of-%05[3]d.bloom, with or without a suffix",

@@ -63,11 +63,13 @@ func MayContain(block, key []byte) bool {
 	if len(block) < tailSize {
 		return true
 	}
+
 	body := block[:len(block)-tailSize]
 	tail := binary.LittleEndian.Uint64(block[len(body):])
 	if tail>>56 != version {
 		return true
 	}
+
 	switch tail >> 48 & 0xFF {
 	case kindBlocked, kindBlockpartitioned:
 		s := shapes.get(tail)
@@ -91,6 +93,7 @@ func partitionedHas(block []byte, tail uint64, key []byte) bool {
 	if size < 0 || tail<<16>>32 != 0 {
 		return true
 	}
+
 	long := block[size:]
 	v := partitioned.View{
 		Bits:   uint64(binary.LittleEndian.Uint32(long)),
@@ -111,6 +114,7 @@ func fuseHas(block []byte, tail uint64, key []byte) bool {
 	if size < 0 || tail<<16>>32 != 0 {
 		return true
 	}
+
 	long := block[size:]
 	v := fuse.View{
 		Seed:     binary.LittleEndian.Uint64(long),
@@ -128,18 +132,21 @@ func ribbonHas(block []byte, tail uint64, key []byte) bool {
 	if size < 0 || layers > ribbon.MaxLayers || tail>>40&0xFF != 0 {
 		return true
 	}
+
 	starts := block[size:]
 	long := binary.LittleEndian.Uint64(starts[4*layers:])
 	v := ribbon.View{
 		R: uint(tail & 0xFF), W: 64 * uint(tail>>8&0xFF), Tail: tail >> 16 & 0xFFFF, Layers: layers,
 		Seed: long & 0xFFFF, TailSeed: long >> 16 & 0xFFFF, Wide: long >> 32 & 0xFFFF,
 	}
+
 	for i := range layers {
 		v.Starts[i] = 64 * uint64(binary.LittleEndian.Uint32(starts[4*i:]))
 	}
 	if long>>48 != 0 || !v.Valid() {
 		return true
 	}
+
 	solution, classes, dense := v.Bytes()
 	return uint64(size) != solution+classes+dense ||
 		v.Has(block, block[solution:], block[solution+classes:], hasher.Sum(key))

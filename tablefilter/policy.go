@@ -54,6 +54,7 @@ func New(spec string) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	f, err := families.ByName(s.Family())
 	if err != nil {
 		return nil, err
@@ -62,6 +63,7 @@ func New(spec string) (*Policy, error) {
 		return nil, fmt.Errorf("family %s has no filter blocks; take one of %s: %w",
 			f.Name, strings.Join(names, ", "), filter.ErrFamily)
 	}
+
 	for _, name := range perFilter {
 		if family.Given(s, name) {
 			return nil, &filter.ConfigError{Field: name, Value: s,

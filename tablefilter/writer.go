@@ -43,6 +43,7 @@ func (w *Writer) Add(key []byte) {
 	if w.keys > 0 && h == w.last {
 		return
 	}
+
 	w.last = h
 	if w.keys++; w.keys > w.p.MaxKeys {
 		w.free()
@@ -53,6 +54,7 @@ func (w *Writer) Add(key []byte) {
 		c.n = 0
 		w.chunks = append(w.chunks, c)
 	}
+
 	c := w.chunks[len(w.chunks)-1]
 	c.hs[c.n] = h
 	c.n++
@@ -75,6 +77,7 @@ func (w *Writer) Finish(dst []byte) []byte {
 	if n == 0 || n > w.p.MaxKeys {
 		return appendTail(dst, kindNone, 0)
 	}
+
 	f, err := w.build(w.p.family, w.p.build)
 	if err != nil {
 		f, err = w.build(w.p.small())
@@ -97,6 +100,7 @@ func (w *Writer) build(kind families.Family, s filter.Spec) (family.Filter, erro
 	if b, ok := b.(family.Gatherer); ok {
 		b.SetOptions(family.BuildOptions{Workers: w.p.Workers})
 	}
+
 	for _, c := range w.chunks {
 		if err := b.AddMany(c.hs[:c.n]); err != nil {
 			return nil, err

@@ -106,6 +106,7 @@ func (d *dial) advance(now int64) (moved bool) {
 	if now < d.due.Load() {
 		return false
 	}
+
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.started {
@@ -114,6 +115,7 @@ func (d *dial) advance(now int64) (moved bool) {
 	if now < d.due.Load() || now < d.now {
 		return false
 	}
+
 	d.now = now
 	before := d.target.Load()
 	laps, rest := d.passed()
@@ -143,6 +145,7 @@ func (d *dial) turn(laps, rest uint64) {
 	if odd != 0 {
 		next++
 	}
+
 	wait := (next - rest + epochs - 1) / epochs
 	if wait > uint64(math.MaxInt64-max(d.now, 0)) {
 		d.due.Store(math.MaxInt64)

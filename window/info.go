@@ -41,6 +41,7 @@ func (r *ring) info() Info {
 	if now, started := r.time(); started {
 		i.Time = time.Unix(0, now)
 	}
+
 	r.each(func(b uint64, e uint32) {
 		var counts [stamps]uint64
 		r.table.CountValues(b, counts[:])
@@ -51,6 +52,7 @@ func (r *ring) info() Info {
 	for _, n := range i.Ages {
 		i.Keys += n
 	}
+
 	i.Room = i.Capacity - min(i.Capacity, i.Keys)
 	i.FPR, i.MaxFPR = r.table.Rate(i.Keys), r.table.Rate(r.table.Cells())
 	return i

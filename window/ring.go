@@ -57,14 +57,17 @@ func newRing(c Config) (*ring, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
+
 	g, err := c.plan()
 	if err != nil {
 		return nil, err
 	}
+
 	table, err := rankindexed.NewCells(g)
 	if err != nil {
 		return nil, err
 	}
+
 	r := c.over(table, c.hasher())
 	r.dial.start(c.Clock, c.EventTime)
 	return r, nil
@@ -81,6 +84,7 @@ func (c Config) over(table *rankindexed.Cells, h filter.Hasher) *ring {
 		groups: make([]atomic.Uint32, groups),
 		locks:  make([]lock, 1<<(bits.Len64(min(groups/lockGroups, mostLocks)|1)-1)),
 	}
+
 	r.ttl, r.dial.buckets = uint64(c.TTL), buckets
 	r.due.Store(math.MinInt64)
 	return r
@@ -189,6 +193,7 @@ func (r *ring) has(h filter.Hash) bool {
 			}
 		}
 	}
+
 	l, _ := r.locked(b)
 	ok := r.table.Has(h)
 	l.unlock()
@@ -204,6 +209,7 @@ func (r *ring) put(h filter.Hash, refresh bool) (present bool, err error) {
 	if err != nil && r.shorten {
 		err = r.squeeze(h, b, e)
 	}
+
 	l.unlock()
 	if err != nil {
 		present, err = r.putLate(h, refresh)

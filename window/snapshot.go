@@ -48,10 +48,12 @@ func (r *ring) file() (*container.File, *saved, error) {
 	if to == nil {
 		to = &saved{epochs: make([]uint32, r.buckets)}
 	}
+
 	table, clock, err := r.copy(to)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	e := table.Encode()
 	e.Spec = r.spec(e.Spec)
 	e.Sections = append(e.Sections, clock[:])
@@ -78,6 +80,7 @@ func (r *ring) copy(to *saved) (*rankindexed.Cells, [clockWords]uint64, error) {
 	if err != nil {
 		return nil, none, err
 	}
+
 	to.copy = c
 	for first := uint64(0); first < r.buckets; first += group {
 		l, _ := r.locked(first)
@@ -86,6 +89,7 @@ func (r *ring) copy(to *saved) (*rankindexed.Cells, [clockWords]uint64, error) {
 		}
 		l.unlock()
 	}
+
 	table := c.Finish()
 	clock, target := r.clock()
 	clock[4], clock[5] = r.refused.Load(), r.shortened.Load()
@@ -130,6 +134,7 @@ func split(s filter.Spec) (c Config, table filter.Spec, err error) {
 			table = table.With(p.Name, p.Value)
 		}
 	}
+
 	in := family.Reader(own)
 	ttl := in.Count("ttl", math.MaxInt64)
 	c = Config{Keys: in.Uint("keys"), TTL: time.Duration(ttl), Burst: in.Float("burst"), EventTime: in.Flag("event")}
@@ -139,6 +144,7 @@ func split(s filter.Spec) (c Config, table filter.Spec, err error) {
 	if err := c.check(); err != nil {
 		return c, table, err
 	}
+
 	same := (&ring{dial: dial{ttl: ttl}, burst: c.burst(), asked: c.Keys, event: c.EventTime}).spec(table)
 	if same != s || strings.Contains(s.String(), "value_bits") {
 		return c, table, family.Invalid("spec", s, "want burst, keys, ttl and the geometry of a table, in canonical form")
@@ -161,10 +167,12 @@ func checkFile(f *container.File, words []uint64) error {
 	case !(f.FPRChosen >= minFPR && f.FPRChosen <= maxFPR):
 		return fmt.Errorf("chosen rate %v in a file of package window", f.FPRChosen)
 	}
+
 	_, table, err := split(f.Spec)
 	if err != nil {
 		return fmt.Errorf("spec %s: %v", f.Spec, err)
 	}
+
 	g, want, err := rankindexed.StoredCells(table)
 	if err != nil {
 		return fmt.Errorf("spec %s: %v", f.Spec, err)
@@ -185,19 +193,23 @@ func (c Config) restore(f *container.File, hashed bool) (*ring, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	saved.FPR = f.FPRChosen
 	if c, err = c.as(saved); err != nil {
 		return nil, err
 	}
+
 	h, err := c.hasherOf(f, hashed)
 	if err != nil {
 		return nil, err
 	}
+
 	last := len(f.Sections) - 1
 	table, err := rankindexed.DecodeCells(family.Encoded{Spec: spec, Keys: f.Keys, Sections: f.Sections[:last]})
 	if err != nil {
 		return nil, container.Broken(f.SectionAt(0), err.Error(), filter.ErrCorrupt)
 	}
+
 	r := c.over(table, h)
 	r.hash = hashing{f.Hash, f.Seed, f.KeyCheck}
 	if at, err := r.restoreClock(f.Sections[last]); err != nil {
@@ -215,6 +227,7 @@ func (c Config) as(saved Config) (Config, error) {
 	differs := func(field string, value, was any) (Config, error) {
 		return Config{}, family.Invalid(field, value, "the filter in the file was made for %v; take that, or a new file", was)
 	}
+
 	switch {
 	case c.Keys != 0 && c.Keys != saved.Keys:
 		return differs("Keys", c.Keys, saved.Keys)
@@ -260,11 +273,13 @@ func (r *ring) restoreClock(words []uint64) (at uint64, err error) {
 	case words[0] == 0:
 		return 0, nil
 	}
+
 	r.started, r.origin, r.now, r.skipped = true, origin, now, skipped
 	laps, rest := r.passed()
 	if skipped > laps {
 		return 3, fmt.Errorf("%d laps skipped of %d", skipped, laps)
 	}
+
 	r.turn(laps, rest)
 	target := point(r.target.Load())
 	for g := range r.groups {
@@ -279,6 +294,7 @@ func (r *ring) checkAges() error {
 	if r.laps+r.skipped >= epochs {
 		return nil
 	}
+
 	for b := range r.buckets {
 		passes := epoch(r.groups[b/group].Load(), b) + uint32(r.skipped)
 		var counts [stamps]uint64

@@ -76,6 +76,7 @@ func (w *worker) enter(attempt string) (ctx context.Context, leave func()) {
 		}
 		w.attempts.m[attempt] = a
 	}
+
 	a.steps++
 	return a.ctx, func() {
 		w.attempts.mu.Lock()
@@ -108,6 +109,7 @@ func (w *worker) during(
 	if a.Err() != nil {
 		return result{void: true}, nil
 	}
+
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(a, func() { cancel(context.Cause(a)) })()

@@ -17,6 +17,7 @@ func bindLoopback(port int) error {
 	if err != nil {
 		return err
 	}
+
 	for _, f := range files {
 		fd, err := strconv.Atoi(f.Name())
 		if err != nil {

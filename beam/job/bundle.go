@@ -30,11 +30,13 @@ func (b *bundle) start(
 	if b.cancel == nil {
 		b.ctx, b.cancel = context.WithCancelCause(ctx)
 	}
+
 	steps := b.ctx
 	bytes, err := l.acquire(steps, need)
 	if err != nil { // a step failed, or the worker stops
 		return b.end()
 	}
+
 	b.running.Go(func() {
 		defer l.release(bytes)
 		r, err := step(steps, bytes)

@@ -81,6 +81,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Environment == "" && c.Runner != Dataflow {
 		c.Environment = Loopback
 	}
+
 	switch {
 	case !slices.Contains(Runners(), c.Runner):
 		return c, fmt.Errorf("runner %q: want %s", c.Runner, strings.Join(Runners(), ", "))
@@ -128,6 +129,7 @@ func (c *Config) jobName() string {
 		name = fmt.Sprintf("bloomery %s %d shards to %s", c.Set.Build.Spec, c.Set.Build.Shards,
 			path.Base(filepath.ToSlash(out)))
 	}
+
 	name = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(" ._,:=()+@/-", r) {
 			return r

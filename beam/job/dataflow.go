@@ -27,6 +27,7 @@ func (c *Config) checkDataflow() error {
 	if c.Environment != Docker || c.EnvironmentConfig == "" {
 		return errors.New("the runner dataflow needs the environment docker and the name of an image")
 	}
+
 	for _, name := range append([]string{c.Output}, c.Input...) {
 		if !isURL(name) {
 			return fmt.Errorf("%s: workers of Dataflow have no files of this machine; use the URL of a bucket", name)
@@ -42,6 +43,7 @@ func (c *Config) runDataflow(ctx context.Context, t Task) error {
 	if err != nil {
 		return err
 	}
+
 	for name, value := range map[string]string{
 		jobNameOption: c.dataflowName(), "sdk_container_image": c.EnvironmentConfig, "environment_type": "docker",
 		"worker_binary": program, "async": "true",
@@ -50,10 +52,12 @@ func (c *Config) runDataflow(ctx context.Context, t Task) error {
 			return err
 		}
 	}
+
 	r, err := dataflow.Execute(ctx, graph(t))
 	if err != nil || r == nil { // dry_run
 		return err
 	}
+
 	client, err := dataflowlib.NewClient(ctx, c.Endpoint)
 	if err != nil {
 		return err

@@ -73,6 +73,7 @@ func explain(s jobpb.JobState_Enum, cause, trace string) error {
 			return &RunnerError{string(k.sign.ExpandString(nil, k.says, all, m)), all}
 		}
 	}
+
 	text := fmt.Sprintf("the job ended as %s", s)
 	if short := root(cause); short != "" {
 		text += ": " + short

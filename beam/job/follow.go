@@ -23,6 +23,7 @@ func (m *said) add(r *jobpb.JobMessagesResponse) {
 	if s := r.GetStateResponse(); s != nil {
 		m.state = s.GetState()
 	}
+
 	text := r.GetMessageResponse().GetMessageText()
 	if strings.Contains(text, "\n") {
 		m.trace = text

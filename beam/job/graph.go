@@ -80,6 +80,7 @@ func (f *gatherFn) ProcessElement(
 	if err != nil {
 		return fail(err)
 	}
+
 	var keys uint64
 	r, err := w.during(ctx, f.Task.Attempt, func(ctx context.Context) (r result, err error) {
 		keys, err = w.gather(ctx, next)
@@ -88,6 +89,7 @@ func (f *gatherFn) ProcessElement(
 	if err != nil || r.void {
 		return fail(err)
 	}
+
 	for s := range f.Task.Shards {
 		emit(s, int64(keys)/int64(f.Task.Shards))
 	}

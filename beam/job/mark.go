@@ -43,6 +43,7 @@ func mark(ctx context.Context, p *steps.Plan, out steps.Store, attempt string) e
 	if there, err := hasPlan(ctx, p, out); !there || err != nil {
 		return err
 	}
+
 	name := markName(p, attempt)
 	err := out.Write(ctx, name, func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, errCancelled)
@@ -72,6 +73,7 @@ func watchMark(ctx context.Context, p *steps.Plan, out steps.Source, attempt str
 		}
 		looks++
 	}
+
 	look()
 	go func() {
 		tick := time.NewTicker(markInterval)

@@ -65,10 +65,12 @@ func startPool(ctx context.Context, address string) (*pool, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, err
 	}
+
 	p := newPool(ctx, serveWorker)
 	p.at = net.JoinHostPort(host, fmt.Sprint(l.Addr().(*net.TCPAddr).Port))
 	fnpb.RegisterBeamFnExternalWorkerPoolServer(p.server, p)
@@ -103,12 +105,14 @@ func (p *pool) StartWorker(ctx context.Context, r *fnpb.StartWorkerRequest) (*fn
 	case control.GetAuthentication() != nil || logging.GetAuthentication() != nil:
 		return refuse("worker %q: endpoints with authentication are not supported", r.GetWorkerId()), nil
 	}
+
 	key := workerKey{r.GetWorkerId(), control.GetUrl()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.workers == nil {
 		return refuse("the worker pool has stopped"), nil
 	}
+
 	w := &pooled{connection: connection(ctx), ended: make(chan struct{})}
 	before := p.workers[key]
 	p.workers[key] = w
@@ -150,6 +154,7 @@ func (p *pool) StopWorker(ctx context.Context, r *fnpb.StopWorkerRequest) (*fnpb
 			found = append(found, w)
 		}
 	}
+
 	p.mu.Unlock()
 	if len(found) == 1 { // if there are several, the intended one ends with its control stream
 		found[0].stop()

@@ -47,6 +47,7 @@ func (c *Config) watch(ctx context.Context, p *steps.Plan, out steps.Source) (st
 	if c.Progress == nil {
 		return func() int64 { return 0 }
 	}
+
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	var last tally

@@ -31,11 +31,13 @@ func Run(ctx context.Context, c Config) (*shard.Manifest, error) {
 	if !beam.Initialized() {
 		beam.Init()
 	}
+
 	for name, value := range c.Options {
 		if err := flag.Set(name, value); err != nil {
 			return nil, fmt.Errorf("option %s=%s of Beam: %w", name, value, err)
 		}
 	}
+
 	s, hangUp, err := c.server(ctx) // before the plan, which may take long
 	if err != nil {
 		return nil, err
@@ -46,6 +48,7 @@ func Run(ctx context.Context, c Config) (*shard.Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	secrets.Store(t.Plan, c.Secret)
 	defer secrets.Delete(t.Plan)
 	defer forget(t)
@@ -78,6 +81,7 @@ func (c *Config) server(ctx context.Context) (*server, func(), error) {
 		}
 		return s, hangUp, err
 	}
+
 	s, err := startPrism()
 	if err != nil {
 		return nil, nil, err
@@ -95,12 +99,14 @@ func (c *Config) plan(ctx context.Context) (t Task, p *steps.Plan, out steps.Sto
 	if err != nil {
 		return t, nil, nil, err
 	}
+
 	t = Task{Input: url, Output: c.Output, Memory: c.Memory, Attempt: newAttempt(), Program: Version()}
 	if c.remote() && !isURL(t.Output) {
 		if t.Output, err = filepath.Abs(t.Output); err != nil {
 			return t, nil, nil, err
 		}
 	}
+
 	in, err := openSource(ctx, t.Input)
 	if err != nil {
 		return t, nil, nil, err
@@ -108,6 +114,7 @@ func (c *Config) plan(ctx context.Context) (t Task, p *steps.Plan, out steps.Sto
 	if out, err = openStore(ctx, t.Output); err != nil {
 		return t, nil, nil, err
 	}
+
 	set := c.Set
 	set.Formats, set.Build.Secret = Formats, c.Secret
 	if p, err = steps.NewPlan(ctx, in, patterns, set); err != nil {
@@ -122,6 +129,7 @@ func (c *Config) run(ctx context.Context, s *server, t Task) error {
 	if c.Runner == Dataflow {
 		return c.runDataflow(ctx, t)
 	}
+
 	env, stop, err := c.Environment.start(ctx, c.EnvironmentConfig)
 	if err != nil {
 		return err
@@ -131,6 +139,7 @@ func (c *Config) run(ctx context.Context, s *server, t Task) error {
 	if err != nil {
 		return err
 	}
+
 	id, err := s.submit(ctx, pipeline, &runnerlib.JobOptions{
 		Name: c.jobName(), Experiments: jobopts.GetExperiments(), Parallelism: c.parallelism(ctx, s, max(t.Ranges, t.Shards)),
 	})

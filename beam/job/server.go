@@ -40,12 +40,14 @@ func dial(ctx context.Context, endpoint string) (s *server, hangUp func(), err e
 		return nil, nil, fmt.Errorf("no Beam job server answers at %s: %w; start one there, or leave out --runner and "+
 			"--endpoint to run in this process", endpoint, err)
 	}
+
 	c.Close()
 	conn, err := grpc.NewClient("passthrough:///"+endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)))
 	if err != nil {
 		return nil, nil, err
 	}
+
 	s = &server{client: jobpb.NewJobServiceClient(conn), at: endpoint}
 	short, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -62,6 +64,7 @@ func (s *server) submit(ctx context.Context, p *pipepb.Pipeline, o *runnerlib.Jo
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
+
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), submitTimeout)
 	defer cancel()
 	prepared, artifacts, token, err := runnerlib.Prepare(ctx, named{s.client, o.Name}, p, o)
@@ -109,6 +112,7 @@ func (s *server) wait(ctx context.Context, id string) error {
 		case <-time.After(lingerTimeout):
 		}
 	}
+
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
 	defer cancel()
 	return errors.Join(context.Cause(ctx), s.cancel(end, id))
@@ -129,6 +133,7 @@ func (s *server) cancel(ctx context.Context, id string) error {
 	if _, err := s.client.Cancel(ctx, &jobpb.CancelJobRequest{JobId: id}); err != nil {
 		return fmt.Errorf("cannot cancel job %s at %s: %w; cancel it there", id, s.at, err)
 	}
+
 	for {
 		switch r, err := s.client.GetState(ctx, &jobpb.GetJobStateRequest{JobId: id}); {
 		case err != nil:

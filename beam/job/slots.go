@@ -55,6 +55,7 @@ func (c *Config) parallelism(ctx context.Context, s *server, steps int) int {
 	case c.Runner != Flink:
 		return noParallelism
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, slotsTimeout)
 	defer cancel()
 	n, err := s.slots(ctx)
@@ -137,6 +138,7 @@ func restURL(master, endpoint string) (string, error) {
 	if at == "[local]" || at == "[auto]" || at == "[collection]" {
 		return "", fmt.Errorf("the job server uses Flink %s", master)
 	}
+
 	host, port, err := net.SplitHostPort(strings.TrimSuffix(at, "/"))
 	if err != nil {
 		host, port = strings.TrimSuffix(at, "/"), "8081"

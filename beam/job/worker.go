@@ -67,10 +67,12 @@ func open(ctx context.Context, t Task) (*worker, error) {
 	if w := workers.m[t]; w != nil {
 		return w, nil
 	}
+
 	w, err := newWorker(ctx, t)
 	if err != nil {
 		return nil, err
 	}
+
 	maps.DeleteFunc(workers.m, func(_ Task, other *worker) bool { return other.idle(time.Now().Add(-idleTime)) })
 	workers.m[t] = w
 	return w, nil
@@ -87,18 +89,22 @@ func newWorker(ctx context.Context, t Task) (*worker, error) {
 	if err := sameProgram(t.Program, Version()); err != nil {
 		return nil, err
 	}
+
 	in, err := openSource(ctx, t.Input)
 	if err != nil {
 		return nil, err
 	}
+
 	out, err := openStore(ctx, t.Output)
 	if err != nil {
 		return nil, err
 	}
+
 	p, err := steps.ReadPlan(ctx, out, t.Plan, Formats)
 	if err != nil {
 		return nil, fmt.Errorf("reading the plan in %s: %w; every worker must be able to read the output", t.Output, err)
 	}
+
 	w := &worker{task: t, plan: p, in: in, out: out, limit: newLimit(t.Memory)}
 	w.attempts.last = time.Now()
 	if p.Hash == filter.SipHash {

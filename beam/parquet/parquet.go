@@ -56,6 +56,7 @@ func (Format) Split(ctx context.Context, in steps.Source, o steps.Object, size i
 	if err != nil {
 		return nil, err
 	}
+
 	spans := []steps.Span{{Offset: 0, Length: o.Size}}
 	starts := starts(f, o)
 	for i, at := range starts {
@@ -123,6 +124,7 @@ func leaf(f *parquet.File, what, path string, kinds ...parquet.Kind) (parquet.Le
 	if path == "" {
 		return parquet.LeafColumn{}, fmt.Errorf("name the column of the %s", what)
 	}
+
 	c, found := f.Schema().Lookup(strings.Split(path, ".")...)
 	if !found {
 		return c, fmt.Errorf("no column %q; the columns are %s", path, columns(f))
@@ -130,6 +132,7 @@ func leaf(f *parquet.File, what, path string, kinds ...parquet.Kind) (parquet.Le
 	if kind := c.Node.Type().Kind(); !slices.Contains(kinds, kind) {
 		return c, fmt.Errorf("column %q has the type %v; %s have one of %v", path, kind, what, kinds)
 	}
+
 	for _, g := range f.Metadata().RowGroups {
 		if g.Columns[c.ColumnIndex].MetaData.Codec == format.Lz4Raw {
 			return c, fmt.Errorf("column %q is compressed with %v, of which a damaged page takes all memory; "+
@@ -177,6 +180,7 @@ func (r *object) ReadAt(b []byte, offset int64) (int, error) {
 	if offset < 0 || offset >= r.o.Size {
 		return 0, io.EOF
 	}
+
 	p, err := r.in.Open(r.ctx, r.o.Name, offset, min(int64(len(b)), r.o.Size-offset))
 	if err != nil {
 		return 0, err

@@ -31,10 +31,12 @@ func (Format) Read(
 	if err != nil {
 		return err
 	}
+
 	k := &keys{Reading: r, kind: key.Node.Type().Kind(), longest: r.Keys.MaxKey}
 	if k.longest == 0 {
 		k.longest = keyio.DefaultMaxKey
 	}
+
 	k.Input = o.Name
 	var value parquet.LeafColumn
 	if r.ValueBits > 0 {
@@ -43,6 +45,7 @@ func (Format) Read(
 		}
 		k.unsigned = unsigned(value.Node.Type())
 	}
+
 	starts := starts(f, o)
 	for i, g := range f.RowGroups() {
 		column := g.ColumnChunks()[key.ColumnIndex]
@@ -97,6 +100,7 @@ func (k *keys) readGroup(ctx context.Context, column, beside parquet.ColumnChunk
 		values, numbers = &reader{pages: beside.Pages()}, make([]parquet.Value, batchValues)
 		defer values.close()
 	}
+
 	for {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -206,6 +210,7 @@ func (k *keys) send(values, numbers []parquet.Value) error {
 			k.Values = append(k.Values, n)
 		}
 	}
+
 	k.value += int64(len(values))
 	start := 0
 	for _, end := range k.ends {
@@ -215,6 +220,7 @@ func (k *keys) send(values, numbers []parquet.Value) error {
 	if len(k.Batch.Keys) == 0 {
 		return nil
 	}
+
 	k.Out, k.Hashes = k.Out[:0], k.Hashes[:0]
 	if err := k.Work(&k.Batch); err != nil || k.Emit == nil {
 		return err

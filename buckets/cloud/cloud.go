@@ -101,6 +101,7 @@ func named(op, name string, err error) error {
 	if err == nil || err == io.EOF {
 		return err
 	}
+
 	switch gcerrors.Code(err) {
 	case gcerrors.NotFound:
 		err = fmt.Errorf("%w: %w", fs.ErrNotExist, err)
@@ -163,6 +164,7 @@ func (s *store) WriteIf(ctx context.Context, name, version string, write func(io
 			return replaced("write", name, err)
 		}
 	}
+
 	err := s.upload(ctx, name, o, write)
 	if errors.Is(err, buckets.ErrReplaced) || version != "" && errors.Is(err, fs.ErrNotExist) {
 		err = replaced("write", name, err)
@@ -186,6 +188,7 @@ func (s *store) upload(
 	if err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	o.ContentType = "application/octet-stream"
@@ -199,10 +202,12 @@ func (s *store) upload(
 			return before(as)
 		}
 	}
+
 	w, err := s.bucket.NewWriter(ctx, key, o)
 	if err != nil {
 		return named("write", name, err)
 	}
+
 	end := func() error {
 		err := w.Close()
 		if err != nil && failed != nil {
@@ -212,6 +217,7 @@ func (s *store) upload(
 		}
 		return err
 	}
+
 	done := false
 	defer func() {
 		if !done { // write failed, or panicked
@@ -229,6 +235,7 @@ func (s *store) upload(
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
+
 	done = true
 	err = end()
 	if err != nil && s.driver.Lost != nil && s.driver.Lost(err) && s.there(ctx, name, sent) {

@@ -31,10 +31,12 @@ func (s *store) OpenVersion(
 	if version != "" && s.driver.Pin == nil {
 		return buckets.OpenChecked(ctx, s, name, version, offset, length)
 	}
+
 	key, err := s.key("open", name)
 	if err != nil {
 		return nil, err
 	}
+
 	r := &reader{store: s, ctx: ctx, name: name, key: key, version: version, at: offset, end: -1}
 	if length >= 0 {
 		r.end = offset + length
@@ -76,10 +78,12 @@ func (r *reader) open() error {
 	if r.store.driver.Pin != nil {
 		o = &blob.ReaderOptions{BeforeRead: func(as func(any) bool) error { return r.store.driver.Pin(r.version, as) }}
 	}
+
 	length := int64(-1)
 	if r.end >= 0 {
 		length = r.end - r.at
 	}
+
 	from, err := r.store.bucket.NewRangeReader(r.ctx, r.key, r.at, length, o)
 	if err != nil {
 		return named("open", r.name, err)
@@ -124,6 +128,7 @@ func (r *reader) again() error {
 	case <-r.ctx.Done():
 		return context.Cause(r.ctx)
 	}
+
 	_ = r.from.Close()
 	was := r.from
 	err := r.open()
@@ -162,10 +167,12 @@ func (s *store) there(ctx context.Context, name string, w *written) bool {
 	if err != nil || o.Size != w.size {
 		return false
 	}
+
 	r, err := s.OpenVersion(ctx, name, o.Version, 0, -1)
 	if err != nil {
 		return false
 	}
+
 	var now written
 	now.sum.SetSeed(w.sum.Seed())
 	_, err = io.Copy(&now, r)

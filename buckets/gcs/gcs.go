@@ -68,6 +68,7 @@ func change(
 	if err != nil {
 		return fmt.Errorf("generation %q: %w", version, err)
 	}
+
 	var object **storage.ObjectHandle
 	if !as(&object) {
 		return errors.New("gocloud.dev/blob/gcsblob gives no access to its request")

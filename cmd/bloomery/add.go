@@ -79,6 +79,7 @@ func (a *app) add(
 	if err != nil || !f.Can.Has(family.CanAdd) {
 		return families.Lacks(set.Spec(), family.CanAdd)
 	}
+
 	in, parse, err := values.input(in, set.Spec())
 	if err != nil {
 		return err
@@ -90,6 +91,7 @@ func (a *app) add(
 	case set.Manifest() != nil:
 		return a.addShards(ctx, in, set, inputs)
 	}
+
 	// One goroutine adds; several goroutines hash.
 	return a.pass(ctx, in, inputs, "adding", hashing(set.Hasher()), func(b *keyio.Batch) error {
 		return bloomery.Keyed[filter.Hash](set).AddMany(b.Hashes)
@@ -167,6 +169,7 @@ func (a *app) put(ctx context.Context, set *bloomery.Set, null bool, path string
 	if err != nil {
 		return err
 	}
+
 	lines := inputFlags{format: "lines", keep: true, null: null} // empty lines count for the line number in an error
 	return a.pass(ctx, lines, inputs, "putting", keyio.Values{Bits: bits}.Read, func(b *keyio.Batch) error {
 		for i, key := range b.Keys {

@@ -35,6 +35,7 @@ func (f *allowFlags) check() error {
 	case f.conflicts && len(f.lists) == 0:
 		return errors.New("--conflicts needs --allow FILE")
 	}
+
 	for _, path := range f.lists {
 		in, err := keyio.Open([]string{path}, keyio.Options{})
 		if err == nil && in.Size() == 0 { // a download that failed must not make a filter that is exact for nothing
@@ -58,6 +59,7 @@ func (a *app) allow(ctx context.Context, f allowFlags, in inputFlags, c *bloomer
 	if len(f.lists) == 0 {
 		return failed
 	}
+
 	again := false
 	c.Allow = func(yield func([]byte) bool) {
 		if again && slices.ContainsFunc(f.lists, isPipe) {

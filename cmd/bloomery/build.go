@@ -195,6 +195,7 @@ func (a *app) buildConfig(c *cobra.Command, f *buildFlags) (b bloomery.Config, e
 	if b.Secret, err = a.secret(); err != nil {
 		return b, err
 	}
+
 	b.Capacity = f.form.capacity
 	if f.family == "" {
 		err = f.choose(c, &b)
@@ -212,6 +213,7 @@ func (f *buildFlags) name(c *cobra.Command, b *bloomery.Config) error {
 	if err != nil {
 		return err
 	}
+
 	kind, err := families.ByName(spec.Family())
 	if err != nil {
 		return err
@@ -257,6 +259,7 @@ func (a *app) printChoice(best plan.Choice, exact bool) {
 	if a.quiet {
 		return
 	}
+
 	fmt.Fprintf(a.stderr, "bloomery: chose %s: %s\n", best.Spec, best.Reason)
 	of, form := formOf(best)
 	switch {
@@ -312,6 +315,7 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 	if err := a.save(ctx, set, f.output); err != nil {
 		return err
 	}
+
 	r, err := written(set, f.output)
 	if err != nil {
 		return err
@@ -333,10 +337,12 @@ func (a *app) reportBuilt(path, like, shards string, r report, start time.Time) 
 	if r.ExceptionBits > 0 && r.Allowed == 0 {
 		a.warn("--allow: there is no key in the list; the filter is exact for nothing")
 	}
+
 	rate := fmt.Sprintf("false positive rate %.4g", r.FPRPosterior)
 	if r.ValuesOnly() {
 		rate = "values without fingerprints: every key seems to be present"
 	}
+
 	exact := ""
 	if r.ExceptionBits > 0 {
 		exact = "\n  exact for the list: " + exceptionsText(r.Info)
@@ -357,6 +363,7 @@ func (a *app) gather(
 	if err != nil {
 		return nil, err
 	}
+
 	s, err := a.source(in, paths)
 	if err != nil {
 		return nil, err

@@ -40,6 +40,7 @@ func (a *app) reportShards(dir string, m *shard.Manifest, start time.Time) error
 		a.warn("only %d keys a shard; files and headers take more than filters. "+
 			"Better: --shards of at most %d for these keys", n, max(m.Keys()/fewKeys, 1))
 	}
+
 	r, err := a.describe(dir)
 	if err != nil {
 		return err
@@ -58,6 +59,7 @@ func (a *app) buildLike(c *cobra.Command, f *buildFlags, paths []string) (err er
 	if f.like == stdio {
 		return errors.New("--like -: keys may come from standard input; name a file")
 	}
+
 	config, sharded := f.config, anySharded(f.like)
 	var o []bloomery.Option
 	if !sharded {
@@ -85,6 +87,7 @@ func (f *buildFlags) adviseLike(err error) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
+
 	switch wrong.Field {
 	case "allow":
 		return cli.Advise(fmt.Errorf("--like %s: %w", f.like, err), "Give the list, too, with --allow LIST.")

@@ -96,6 +96,7 @@ func (a *app) check(ctx context.Context, ask asker, failed func() error, f check
 	if !f.count {
 		what = a.answering(what)
 	}
+
 	f.in.rows = f.in.columns() && !f.count
 	var selected atomic.Int64
 	err := a.pass(ctx, f.in, inputs, what, func(b *keyio.Batch) error {

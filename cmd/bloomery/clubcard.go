@@ -111,6 +111,7 @@ func readClubcard(ctx context.Context, path string) (*clubcard.Filter, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	f, err := clubcard.Read(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -127,6 +128,7 @@ func checkClubcard(ctx context.Context, path string, c clubcard.Certificate) (cl
 		}
 		return answer, err
 	}
+
 	f, err := readClubcard(ctx, path)
 	if err != nil {
 		return clubcard.NotCovered, err

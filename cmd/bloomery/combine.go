@@ -87,6 +87,7 @@ func (a *app) combine(
 	if err := a.mayWrite(output, paths...); err != nil {
 		return nil, err
 	}
+
 	var in *bloomery.Set
 	var names []string
 	for _, path := range paths {

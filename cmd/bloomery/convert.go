@@ -91,10 +91,12 @@ func (a *app) convert(ctx context.Context, path string, f convertFlags) error {
 	if err := a.stdoutFree(path); err != nil {
 		return err
 	}
+
 	set, source, err := a.readAny(ctx, path, interop.Format(f.from), f.column)
 	if err != nil {
 		return err
 	}
+
 	target, err := f.target(set, source)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -174,6 +176,7 @@ func (a *app) writeForeign(
 	if !slices.Contains(interop.Formats(), to) {
 		return fmt.Errorf("--to: %w and %s", interop.Write(io.Discard, set, to), ownFormat)
 	}
+
 	write := func(w io.Writer) (err error) {
 		if f.redisKey != "" {
 			err = interop.WriteCommands(w, set, f.redisKey)

@@ -50,6 +50,7 @@ func readColumn(path string, f *os.File, st os.FileInfo, flags columnFlags) (*bl
 	if !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file: the end of a Parquet file says where its filters are", path)
 	}
+
 	columns, err := interop.Columns(f, st.Size())
 	switch {
 	case errors.Is(err, interop.ErrForm) || errors.Is(err, io.ErrUnexpectedEOF):
@@ -59,10 +60,12 @@ func readColumn(path string, f *os.File, st os.FileInfo, flags columnFlags) (*bl
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+
 	column, err := flags.choose(columns)
 	if err != nil {
 		return nil, fmt.Errorf("%s is a whole Parquet file: %w", path, err)
 	}
+
 	section := io.NewSectionReader(f, column.Offset, column.Length)
 	set, err := interop.Read(section, interop.Parquet, uint64(column.Length))
 	if err != nil {
@@ -86,11 +89,13 @@ func (f columnFlags) choose(all []interop.Column) (interop.Column, error) {
 		return interop.Column{}, cli.Advise(errors.New("it has a filter for each row group of a column"),
 			"Name a column with --column. These have filters:\n"+listColumns(all))
 	}
+
 	named := slices.DeleteFunc(slices.Clone(all), func(c interop.Column) bool { return c.Name != f.name })
 	if len(named) == 0 {
 		return interop.Column{}, cli.Advise(fmt.Errorf("no column %s with a Bloom filter", f.name),
 			"These columns have filters:\n"+listColumns(all))
 	}
+
 	groups := groupsOf(named)
 	if f.grouped {
 		named = slices.DeleteFunc(named, func(c interop.Column) bool { return c.RowGroup != f.group })
@@ -125,6 +130,7 @@ func listColumns(all []interop.Column) string {
 		}
 		by[c.Name] = append(by[c.Name], c)
 	}
+
 	var b strings.Builder
 	for _, name := range names[:min(len(names), maxListed)] {
 		fmt.Fprintf(&b, "  %s (%s, %s)\n", name, by[name][0].Type, groupsOf(by[name]))

@@ -36,6 +36,7 @@ func (a *app) readAny(
 	if path == stdio {
 		return a.readAnyStdin(from)
 	}
+
 	switch st, err := os.Stat(path); {
 	case err != nil:
 		return nil, "", err
@@ -47,6 +48,7 @@ func (a *app) readAny(
 		set, err := a.open(path) // the pipe is opened only once
 		return set, from, err
 	}
+
 	f, err := untrusted.OpenStream(ctx, path)
 	if err != nil {
 		return nil, "", err
@@ -56,6 +58,7 @@ func (a *app) readAny(
 	if err != nil {
 		return nil, "", err
 	}
+
 	limit := uint64(math.MaxInt64)
 	if st.Mode().IsRegular() {
 		limit = uint64(st.Size())
@@ -91,10 +94,12 @@ func (a *app) readAnyStdin(from interop.Format) (*bloomery.Set, interop.Format, 
 	if err := a.takeStdin(); err != nil {
 		return nil, "", err
 	}
+
 	secret, err := a.secret()
 	if err != nil {
 		return nil, "", err
 	}
+
 	var own *bloomery.Set
 	content, err := interruptible(a.ctx, func() ([]byte, error) {
 		head, err := io.ReadAll(io.LimitReader(a.stdin, stdinHead))
@@ -115,6 +120,7 @@ func (a *app) readAnyStdin(from interop.Format) (*bloomery.Set, interop.Format, 
 	if own != nil {
 		return own, ownFormat, nil
 	}
+
 	in := bytes.NewReader(content)
 	if from == "" {
 		if from, err = recognise(in, uint64(len(content))); err != nil {

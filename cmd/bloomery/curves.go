@@ -25,6 +25,7 @@ func curves(ctx context.Context, n plan.Needs, progress func(float64)) ([]plot.C
 	if err != nil {
 		return nil, err
 	}
+
 	var all []plot.Curve
 	for i, f := range families.All() {
 		progress(float64(i) / float64(len(families.All())))
@@ -49,6 +50,7 @@ func curves(ctx context.Context, n plan.Needs, progress func(float64)) ([]plot.C
 			all = append(all, best)
 		}
 	}
+
 	for _, bound := range []struct {
 		name string
 		more float64
@@ -70,9 +72,11 @@ func abilities(ctx context.Context, n plan.Needs) (specs []filter.Spec, err erro
 	if impossible := (*plan.Impossible)(nil); err != nil && !errors.As(err, &impossible) {
 		return nil, err
 	}
+
 	for _, c := range p.Choices {
 		specs = append(specs, c.Spec)
 	}
+
 	for _, r := range p.Refused {
 		specs = append(specs, r.Spec)
 	}

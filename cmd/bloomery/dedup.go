@@ -122,11 +122,13 @@ func (f *dedupFlags) check(c *cobra.Command) error {
 	case f.interval < time.Millisecond:
 		return fmt.Errorf("--save %v: want 1ms or more", f.interval)
 	}
+
 	f.in.numbers = true
 	f.in.second, f.in.secondFlag = f.timeColumn, "time-column"
 	if f.timeColumn != "" {
 		f.in.parse = parseRowTime
 	}
+
 	f.in.block = 64 << 10 // less memory
 	f.in.rows = f.in.columns() && !f.count
 	return nil

@@ -49,6 +49,7 @@ func (a *app) memory(f dedupFlags) (m memory, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	head, err := a.stateHead(f, secret)
 	if err != nil {
 		return nil, err
@@ -65,6 +66,7 @@ func (a *app) stateHead(f dedupFlags, secret *filter.Secret) (*container.File, e
 	if f.state == "" {
 		return nil, nil
 	}
+
 	switch _, err := os.Stat(f.state); {
 	case errors.Is(err, fs.ErrNotExist):
 		if err := shardset.CheckFile(f.state); err != nil {
@@ -77,6 +79,7 @@ func (a *app) stateHead(f dedupFlags, secret *filter.Secret) (*container.File, e
 	if err := container.MayWrite(f.state); err != nil {
 		return nil, err
 	}
+
 	var head *container.File
 	_, err := container.ReadFile(f.state, container.Options{
 		Context: a.ctx, Regular: true, Window: true,
@@ -88,6 +91,7 @@ func (a *app) stateHead(f dedupFlags, secret *filter.Secret) (*container.File, e
 	if head == nil {
 		return nil, fmt.Errorf("--state: %w", err)
 	}
+
 	was := flagsOf(head)
 	if was == nil {
 		return nil, fmt.Errorf("--state %s: a filter of the spec %s, and no state of dedup; name another file",
@@ -139,6 +143,7 @@ func flagsOf(head *container.File) []string {
 		given("counting") || given("value_bits") || given("trimmed") {
 		return nil
 	}
+
 	keys := in.Uint("capacity")
 	if given("growth") {
 		keys = 0
@@ -162,10 +167,12 @@ func (a *app) windowMemory(f dedupFlags, head *container.File, secret *filter.Se
 		Keys: f.keys, TTL: f.ttl, FPR: f.fpr, Overflow: window.Shorten, Refresh: f.refresh,
 		EventTime: f.timeColumn != "", Secret: secret,
 	}
+
 	w := &windowMemory{hash: filter.NewHasher(0), now: math.MinInt64}
 	if secret != nil {
 		w.hash = filter.NewKeyedHasher(*secret)
 	}
+
 	var err error
 	if head == nil {
 		w.keys, err = window.New[filter.Hash](c)
@@ -177,6 +184,7 @@ func (a *app) windowMemory(f dedupFlags, head *container.File, secret *filter.Se
 	if w.keys, err = window.Open[filter.Hash](a.ctx, f.state, c); err != nil {
 		return nil, err
 	}
+
 	i := w.keys.Info()
 	if w.early = i.Shortened; !i.Time.IsZero() {
 		w.now = i.Time.UnixNano()
@@ -260,6 +268,7 @@ func (a *app) setMemory(f dedupFlags, head *container.File, secret *filter.Secre
 		set, err := bloomery.Open(a.ctx, f.state, o...)
 		return setMemory{set}, err
 	}
+
 	// Only one goroutine uses the filter, but a filter for many writers grows in small steps. With a state it is not
 	// used, since each save would copy it.
 	c := bloomery.Config{Keys: f.keys, Concurrent: f.keys == 0 && f.state == "", Secret: secret}
@@ -267,6 +276,7 @@ func (a *app) setMemory(f dedupFlags, head *container.File, secret *filter.Secre
 	if c.Keys == 0 {
 		c.Keys, spec = firstKeys, spec.With("growth", doublings)
 	}
+
 	c.Spec = spec.String()
 	set, err := bloomery.New(c)
 	return setMemory{set}, err

@@ -33,6 +33,7 @@ func (a *app) dedup(ctx context.Context, f dedupFlags, inputs []string) error {
 	if !f.count {
 		what = a.answering(what)
 	}
+
 	s, err := a.source(f.in, inputs)
 	if err != nil {
 		return err
@@ -51,10 +52,12 @@ func (a *app) dedup(ctx context.Context, f dedupFlags, inputs []string) error {
 		defer container.Unlock(lock)
 		f.state = state // the folder may change later
 	}
+
 	m, err := a.memory(f)
 	if err != nil {
 		return err
 	}
+
 	d := &deduper{app: a, dedupFlags: f, memory: m}
 	stop := d.keep(ctx)
 	err = s.pass(ctx, what, hashing(m.hasher()), d.emit)
@@ -76,6 +79,7 @@ func (d *deduper) emit(b *keyio.Batch) error {
 			d.in.printRow(b, i, d.json, nil)
 		}
 	}
+
 	d.rows += int64(n)
 	d.unsaved = d.unsaved || n > 0
 	if printErr := d.print(b); printErr != nil {

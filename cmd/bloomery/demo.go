@@ -61,6 +61,7 @@ func (a *app) demo(ctx context.Context) error {
 			break
 		}
 	}
+
 	plain := len(strings.Join(blocked, "\n")) + 1
 	var rows []object
 	var lines strings.Builder
@@ -75,6 +76,7 @@ func (a *app) demo(ctx context.Context) error {
 		rows = append(rows, row)
 		lines.WriteString(line)
 	}
+
 	bar.End()
 
 	if a.json {
@@ -82,6 +84,7 @@ func (a *app) demo(ctx context.Context) error {
 			"keys": len(blocked), "plain_bytes": plain, "ordinary": len(ordinary), "absent": demoAbsent, "rows": rows,
 		})
 	}
+
 	fmt.Fprintf(a.stdout, "%d disposable mail domains: %s as a plain list.\n", len(blocked), bytesText(uint64(plain)))
 	fmt.Fprintf(a.stdout, "Each filter is asked for all of them, for %d ordinary domains and for %d random names.\n\n",
 		len(ordinary), demoAbsent)
@@ -101,6 +104,7 @@ func demoRun(ctx context.Context, spec string, blocked, ordinary, absent []strin
 	if err != nil {
 		return nil, "", err
 	}
+
 	n := float64(len(blocked))
 	promised := plan.Forecast(parsed, uint64(n)).FPRPrior
 	start := time.Now()
@@ -108,10 +112,12 @@ func demoRun(ctx context.Context, spec string, blocked, ordinary, absent []strin
 	if err != nil {
 		return nil, "", err
 	}
+
 	build := float64(time.Since(start).Nanoseconds()) / n
 	if err := ctx.Err(); err != nil {
 		return nil, "", err
 	}
+
 	found, nsPresent := askAll(set, blocked)
 	flagged, _ := askAll(set, ordinary)
 	wrong, nsAbsent := askAll(set, absent)

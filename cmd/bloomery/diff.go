@@ -105,10 +105,12 @@ func (a *app) diff(ctx context.Context, old, new, output string) error {
 	if err != nil {
 		return err
 	}
+
 	before, err := lengthOf(old)
 	if err != nil {
 		return err
 	}
+
 	err = container.WriteAtomic(ctx, output, func(w io.Writer) error {
 		_, err := w.Write(d)
 		return err
@@ -124,6 +126,7 @@ func (a *app) patch(ctx context.Context, old, path, output string, o delta.Optio
 	if err != nil {
 		return err
 	}
+
 	before, err := lengthOf(old) // now, since OLD may be replaced
 	if err != nil {
 		return err
@@ -152,10 +155,12 @@ func (a *app) printDelta(path string, d []byte, before uint64, new string) error
 	if err != nil {
 		return err
 	}
+
 	after, err := lengthOf(new)
 	if err != nil {
 		return err
 	}
+
 	n := uint64(len(d))
 	ratio := float64(n) / float64(after)
 	return a.report(object{

@@ -104,6 +104,7 @@ func (a *app) openExact(path string) (*exact.Set, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	set, err := openOrRead(a, path, func() (*exact.Set, error) {
 		return exact.Open(context.Background(), path, exact.WithSecret(secret))
 	}, func(r io.Reader) (*exact.Set, error) {

@@ -45,17 +45,20 @@ func (r exactReport) write(w io.Writer) {
 	if r.Updates > 0 {
 		fmt.Fprintf(w, "updates\t%d, %s\n", r.Updates, bytesText(r.UpdateBytes))
 	}
+
 	fmt.Fprintf(w, "file\t%s\n", bytesText(r.Bytes))
 	fmt.Fprintf(w, "bits a member\t%.5g\n", r.BitsPerMember)
 	fmt.Fprintf(w, "entropy a member\t%.5g\n", r.EntropyPerMember)
 	if r.Partitions > 0 {
 		fmt.Fprintf(w, "without partitions\t%.5g\n", r.unpartitioned())
 	}
+
 	fmt.Fprintf(w, "hash\t%s\n", r.Hash)
 	fmt.Fprintf(w, "outside the universe\tyes at a rate of %.3g\n", r.OutsideRate)
 	if r.Partitions > 0 {
 		fmt.Fprintf(w, "other partitions\tyes at a rate of %.2g\n", r.UnknownRate)
 	}
+
 	for _, c := range r.Classes {
 		inverted := ""
 		if c.Inverted {
@@ -170,6 +173,7 @@ func (a *app) exactVerify(ctx context.Context, set *exact.Set, f *exactFlags) er
 	if err != nil {
 		return err
 	}
+
 	info := set.Info()
 	same := r.Universe == info.Universe && r.Members == info.Members
 	err = a.answer(object{

@@ -53,6 +53,7 @@ func (a *app) exactBuild(ctx context.Context, f *exactFlags) error {
 	if err != nil {
 		return err
 	}
+
 	r := set.Info()
 	a.warnNoUniverse(r.Universe)
 	return a.report(exactReport{r}, "%s: %d members of %d keys, %s, %.4g bits a member (entropy %.4g), in %.2f s",
@@ -70,10 +71,12 @@ func (a *app) makeExact(
 	if err := f.check(); err != nil {
 		return nil, err
 	}
+
 	c, err := config()
 	if err != nil {
 		return nil, err
 	}
+
 	bar := a.later("building")
 	defer bar.End()
 	c.Memory, c.TempDir, c.Progress = f.memory, f.tempDir, bar.report
@@ -86,6 +89,7 @@ func (a *app) makeExact(
 	if err := a.readLists(ctx, f, "reading ", b.AddMembers, b.AddUniverse); err != nil {
 		return nil, err
 	}
+
 	set, err := b.Build(ctx)
 	var outside *exact.OutsideError
 	once := func(path string) bool { return path == stdio || isPipe(path) }
@@ -154,6 +158,7 @@ func (a *app) exactUpdate(ctx context.Context, f *exactFlags) error {
 	case err != nil:
 		return err
 	}
+
 	info := set.Info()
 	a.warnNoUniverse(info.Universe)
 	return a.printUpdated(pathName(f.output), info)
@@ -167,6 +172,7 @@ func (a *app) printUpdated(path string, i exact.Info) error {
 	case u.Bytes == 0:
 		method = "none"
 	}
+
 	r := object{
 		{"members", i.Members}, {"universe", i.Universe}, {"added", u.Added}, {"removed", u.Removed}, {"method", method},
 		{"bytes", u.Bytes}, {"entropy_bytes", uint64(u.Entropy+7) / 8}, {"updates", i.Updates},
@@ -176,6 +182,7 @@ func (a *app) printUpdated(path string, i exact.Info) error {
 	if u.Bytes == 0 {
 		return a.report(r, "%s: nothing has changed", path)
 	}
+
 	due := ""
 	if i.BuildDue != "" {
 		due = "\nbloomery: a full build is due, by exact build: " + i.BuildDue

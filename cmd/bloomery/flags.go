@@ -140,6 +140,7 @@ func (f *effortFlags) spec(c *cobra.Command, kind families.Family, s filter.Spec
 		return s, fmt.Errorf("--effort and --budget: family %s does not search; they need --family %s",
 			kind.Name, cli.Either(families.With(family.CanSearch)))
 	}
+
 	for _, name := range []string{"effort", "passes", "budget", "target"} {
 		if family.Given(s, name) {
 			return s, fmt.Errorf("--family %s says already how long to search; leave out --effort and --budget", s)
@@ -189,6 +190,7 @@ func (f *formFlags) spec(c *cobra.Command, kind families.Family, s filter.Spec) 
 	if f.counting {
 		counting = 1
 	}
+
 	for _, p := range []struct {
 		flag  string
 		value any

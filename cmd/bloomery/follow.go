@@ -95,11 +95,13 @@ func (a *app) keepCurrent(ctx context.Context, url string, f followFlags) error 
 	if err := cli.NoStdout("-o", "FILE is read and replaced", f.output); err != nil {
 		return err
 	}
+
 	w := &following{a: a, flags: f, ctx: ctx}
 	options, err := w.options()
 	if err != nil {
 		return err
 	}
+
 	follower, err := publish.NewFollower(url, f.output, options...)
 	if errors.Is(err, publish.ErrNoKey) {
 		return cli.Advise(err, "Name the publisher's public key: --key FILE; or take releases unchecked: --insecure.")
@@ -110,11 +112,13 @@ func (a *app) keepCurrent(ctx context.Context, url string, f followFlags) error 
 	if !f.once {
 		return ended(follower.Run(ctx))
 	}
+
 	event, err := follower.Poll(ctx)
 	w.endBar()
 	if event.Kind == "" {
 		return ended(err)
 	}
+
 	w.print(event)
 	if err != nil {
 		w.print(publish.Event{Kind: publish.Expired, Err: err})
@@ -147,6 +151,7 @@ func (w *following) options() (o []publish.FollowOption, err error) {
 			return nil, fmt.Errorf("--exec: %w", err)
 		}
 	}
+
 	o = []publish.FollowOption{
 		publish.WithInterval(f.interval), publish.WithName(f.name), publish.WithMaxBytes(f.maxBytes),
 		publish.OnEvent(w.print), publish.OnProgress(w.progress),
@@ -238,6 +243,7 @@ func (w *following) run(r publish.Release) error {
 	if err != nil {
 		return err
 	}
+
 	c := exec.CommandContext(w.ctx, w.flags.exec, w.flags.execArgs...)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.WaitDelay = 10 * time.Second

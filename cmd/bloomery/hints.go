@@ -107,11 +107,13 @@ func adviceFor(err error) string {
 			return h.advice
 		}
 	}
+
 	var long *keyio.KeyTooLongError
 	advice := ""
 	if errors.As(err, &long) || errors.Is(err, keyio.ErrRecordTooLong) {
 		advice = "If it is a list of keys, allow longer ones: --max-key-bytes 10MB. "
 	}
+
 	var bad *keyio.BadRowError
 	if errors.As(err, &bad) {
 		advice += "To leave out such rows and count them: --bad-rows skip."
@@ -119,6 +121,7 @@ func adviceFor(err error) string {
 	if advice != "" {
 		return advice
 	}
+
 	var format *container.FormatError // only for filter files: other files can be truncated, too
 	if errors.As(err, &format) && errors.Is(format, io.ErrUnexpectedEOF) {
 		return adviceDamaged

@@ -89,11 +89,13 @@ func (r report) write(w io.Writer) {
 	} else {
 		fmt.Fprintf(w, "keys\t%d\n", r.Keys)
 	}
+
 	fmt.Fprintf(w, "bits\t%d (%.4g a key)\n", r.Bits, r.BitsPerKey())
 	if r.Capacity > 0 {
 		fmt.Fprintf(w, "capacity\t%d (load %.4f)\n", r.Capacity, r.load())
 		fmt.Fprintf(w, "room left\t%d keys\n", r.room())
 	}
+
 	for level, p := range r.Pools {
 		fmt.Fprintf(w, "extensions %d\t%d of %d in use\n", level+2, p.Used, p.Size)
 	}
@@ -106,10 +108,12 @@ func (r report) write(w io.Writer) {
 	if r.Late > 0 {
 		fmt.Fprintf(w, "\t%.4f after the search; %d keys came later: see bloomery optimize\n", r.FillSearched, r.Late)
 	}
+
 	prior := "predicted"
 	if f, err := families.ByName(r.Spec.Family()); err == nil && f.Can.Has(family.CanSearch) {
 		prior = "before the search"
 	}
+
 	lowest := family.LowestRate(r.hasher.ID(), r.Keys) // the rate of absent keys with the hash of a key
 	if r.ValuesOnly() {
 		fmt.Fprintln(w, "false positive rate\tnone: values without fingerprints; every key seems to be present")
@@ -139,6 +143,7 @@ func (r report) write(w io.Writer) {
 		line("fewest keys", few)
 		line("most keys", many)
 	}
+
 	form := ""
 	if r.file.Trimmed {
 		form = ", trimmed"
@@ -193,6 +198,7 @@ func (a *app) estimate(paths []string) (err error) {
 	if errors.Is(err, filter.ErrMismatch) {
 		return fmt.Errorf("%s: %w", strings.Join(paths, " and "), err)
 	}
+
 	for _, set := range sets {
 		err = errors.Join(err, set.Err())
 	}

@@ -102,6 +102,7 @@ func (f *inputFlags) flagged(err error) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
+
 	flag := wrong.Field
 	switch flag {
 	case "format":
@@ -183,6 +184,7 @@ func (a *app) source(f inputFlags, paths []string) (*source, error) {
 			return nil, err
 		}
 	}
+
 	s := &source{a: a, passes: o.BadRows == keyio.Pass}
 	o.Stdin, o.Progress = a.stdin, func(bytes int64) { s.p.Read.Store(bytes) }
 	s.Input, err = keyio.Open(paths, o)
@@ -254,6 +256,7 @@ func (s *source) count(ctx context.Context, parse parseValues) (uint64, error) {
 	if parse == nil {
 		return s.Count(ctx)
 	}
+
 	var total atomic.Uint64
 	err := s.Process(ctx, 0, func(_ int, b *keyio.Batch) error {
 		err := parse(b)

@@ -110,10 +110,12 @@ func (a *app) lock(ctx context.Context, path string) (*bloomery.Locked, error) {
 	if path == stdio {
 		return nil, errors.New("-: this command locks a file and replaces it, which standard input cannot be; name a file")
 	}
+
 	secret, err := a.secret()
 	if err != nil {
 		return nil, err
 	}
+
 	st, err := os.Stat(path)
 	switch {
 	case err != nil:

@@ -46,11 +46,13 @@ func limitGarbage(c *bloomery.Config) (undo func()) {
 	if c.Spec != "" {
 		return func() {}
 	}
+
 	was := debug.SetMemoryLimit(-1) // GOMEMLIMIT
 	limit, chosen := intake.BuildMemory(c.Memory, c.Needs.Memory), c.Chosen
 	set := func(filter int64) {
 		debug.SetMemoryLimit(min(was, max(limit-programMemory, leastMemory)+filter))
 	}
+
 	c.Chosen = func(best plan.Choice) {
 		if chosen != nil {
 			chosen(best)

@@ -61,6 +61,7 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 	if len(f.keys) == 0 {
 		return errors.New("name the lists of all keys: --keys KEYS")
 	}
+
 	inPlace := f.output == "" || f.output == path
 	if !inPlace {
 		if err := a.mayWrite(f.output, path); err != nil {
@@ -73,6 +74,7 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 	if f.force {
 		f.config.Shrink = 1
 	}
+
 	l, err := a.lock(c.Context(), path)
 	if err != nil {
 		return err
@@ -93,10 +95,12 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 	if err != nil {
 		return err
 	}
+
 	after, err := written(better, f.output)
 	if err != nil {
 		return err
 	}
+
 	a.warnRate(f.output, after.Info)
 	return a.report(object{
 		{"before", before}, {"after", after}, {"lines_read", read},
@@ -136,6 +140,7 @@ func (a *app) search(
 	if err != nil {
 		return nil, 0, 0, err
 	}
+
 	all, fresh = read.Load(), unknown.Load()
 	lists := strings.Join(f.keys, ", ")
 	if all == 0 {
@@ -145,6 +150,7 @@ func (a *app) search(
 		return nil, 0, 0, fmt.Errorf("most keys of %s were not in the filter, which stays as it is; "+
 			"if these are the right lists, add --force", lists)
 	}
+
 	better, err = b.Commit(ctx)
 	var lost *drift.ShrinkError
 	if errors.As(err, &lost) {

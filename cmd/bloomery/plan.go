@@ -124,6 +124,7 @@ func (f *planFlags) read(c *cobra.Command) (plan.Needs, error) {
 	if err := checkBitsPerKey(c, f.BitsPerKey); err != nil {
 		return f.Needs, err
 	}
+
 	switch {
 	case c.Flags().Changed("build") && f.Build <= 0:
 		return f.Needs, fmt.Errorf("--build %v: want a time above 0, such as 10s", f.Build)
@@ -146,6 +147,7 @@ func (a *app) printChoices(choices []plan.Choice) {
 		fmt.Fprintf(w, "%s\t%.2f\t%.3g\t%.0f\t%.0f\t%.0f\t%.0f\t\n",
 			bytesText(c.FileBytes), c.BitsPerKey, c.FPRPrior, c.NsPresent, c.NsAbsent, c.FarQuery, c.NsBuild)
 	}
+
 	_ = w.Flush() // a Builder never fails
 	head, lines, _ := strings.Cut(text.String(), "\n")
 	at := strings.Index(head, "present")
@@ -157,6 +159,7 @@ func (a *app) printChoices(choices []plan.Choice) {
 		}
 		fmt.Fprintf(a.stdout, "%s%s\n", line, spec)
 	}
+
 	for _, c := range choices {
 		words := c.Reason
 		if c.Instead != "" {
@@ -202,6 +205,7 @@ func (a *app) printImpossible(e *plan.Impossible) error {
 	if a.json {
 		return exitIf(true, a.printJSON(map[string]any{"impossible": e.What, "nearest": e.Nearest}))
 	}
+
 	fmt.Fprintln(a.stdout, "impossible:")
 	for line := range strings.Lines(e.What) {
 		a.printWrapped(line)

@@ -144,6 +144,7 @@ func (f *publishFlags) options(a *app) (o publish.Options, err error) {
 	if f.state != "" {
 		o.State = []string{f.state}
 	}
+
 	for _, path := range f.sign {
 		k, err := publish.ReadPrivateKey(context.Background(), path)
 		if err != nil {
@@ -190,10 +191,12 @@ func (a *app) publish(ctx context.Context, dir, file string, f publishFlags) err
 	if err := cli.NoStdout("--state", "a state is read and replaced", f.state); err != nil {
 		return err
 	}
+
 	o, err := f.options(a)
 	if err != nil {
 		return err
 	}
+
 	o.Waiting = func() { a.note("waiting for another process that publishes in %s", dir) }
 	p := a.later("deltas")
 	defer p.End()
@@ -202,6 +205,7 @@ func (a *app) publish(ctx context.Context, dir, file string, f publishFlags) err
 	if err != nil {
 		return advisePublish(err)
 	}
+
 	for _, w := range r.Warnings {
 		a.warn("%v", w)
 	}

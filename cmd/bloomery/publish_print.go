@@ -14,17 +14,21 @@ func (a *app) printPublished(r publish.Report, o publish.Options) error {
 	for _, k := range o.Sign {
 		signers = append(signers, k.Public().ID())
 	}
+
 	for _, w := range r.Warnings {
 		warnings = append(warnings, w.Error())
 	}
+
 	rotated := ""
 	if r.Rotated != nil {
 		rotated = r.Rotated.ID()
 	}
+
 	var due *uint64
 	if r.Due != publish.Never {
 		due = &r.Due
 	}
+
 	p, deltas, lines := r.Release, []object{}, ""
 	for i, older := range r.Older {
 		d := object{{"from", older.Number}, {"published", older.Published}}

@@ -124,6 +124,7 @@ func (a *app) removeFrom(
 	if a.quiet {
 		named = maxNamed
 	}
+
 	hash := hashing(set.Hasher())
 	err = a.pass(ctx, f.in, inputs, "reading", func(b *keyio.Batch) error {
 		_ = hash(b) // it never fails

@@ -59,6 +59,7 @@ func (a *app) readPlan(ctx context.Context, dir, id string) (*steps.Plan, steps.
 	} else if !st.IsDir() {
 		return nil, nil, fmt.Errorf("%s is a file; name the folder of -o of bloomery shard plan", dir)
 	}
+
 	p, err := steps.ReadPlan(ctx, out, id, nil)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", dir, err)

@@ -53,10 +53,12 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 	if err := mayMakeFolder(f.output); err != nil {
 		return err
 	}
+
 	switch {
 	case len(args) == 0 || slices.Contains(args, stdio):
 		return errors.New("name the files with the keys: standard input cannot be divided")
 	}
+
 	var config steps.Config
 	if config.Build, err = a.buildConfig(c, &f.buildFlags); err != nil {
 		return err
@@ -67,16 +69,19 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 	if config.Build.Spec == "" && !c.Flags().Changed("keys") {
 		return errors.New("nothing has counted the keys: give --family, or about how many there are with --keys")
 	}
+
 	config.Build.Keys, config.RangeBytes = f.keys, f.rangeBytes
 	in, _, err := f.values.input(f.in, specAtBuild(config.Build))
 	if err != nil {
 		return err
 	}
+
 	in.keep = f.in.keep // the steps decide whether empty lines count
 	o, err := in.options()
 	if err != nil {
 		return err
 	}
+
 	config.Keys = steps.KeysOf(o)
 	for i, pattern := range args {
 		if pattern == "" {
@@ -90,6 +95,7 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 			args[i] += "/"
 		}
 	}
+
 	p, err := steps.NewPlan(ctx, steps.Files(), args, config)
 	if err != nil {
 		return err
@@ -246,6 +252,7 @@ func (f *stepFlags) numbers(args []string, what string, n int) (all []int, err e
 	case !f.all:
 		return nil, fmt.Errorf("which %ss? Give their numbers, --all or --every K/N", what)
 	}
+
 	for i := first; i < n; i += step {
 		all = append(all, i)
 	}

@@ -54,6 +54,7 @@ func openOrRead[T any](a *app, path string, open func() (T, error), read func(io
 	if err := a.stdoutFree(path); err != nil {
 		return t, err
 	}
+
 	name, in := path, a.stdin
 	switch {
 	case path == stdio:
@@ -156,6 +157,7 @@ func mayReplaceIf(path, kind string, has func(io.Reader) bool) error {
 	if path == "" {
 		return errors.New("name the file to write: -o FILE")
 	}
+
 	switch st, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -197,6 +199,7 @@ func mayReplaceFolder(path string) error {
 	if err := mayMakeFolder(path); err != nil {
 		return err
 	}
+
 	st, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && filepath.Ext(path) == ".bloom":
@@ -208,10 +211,12 @@ func mayReplaceFolder(path string) error {
 	case !st.IsDir():
 		return fmt.Errorf("-o %s: that is a file, and a sharded set is a folder; name a folder", path)
 	}
+
 	all, err := os.ReadDir(path)
 	if err != nil {
 		return err
 	}
+
 	set := slices.ContainsFunc(all, func(e fs.DirEntry) bool { return e.Name() == shard.ManifestName })
 	foreign := func(e fs.DirEntry) bool { return !shardset.IsUnfinished(e.Name()) }
 	if !set && slices.ContainsFunc(all, foreign) {

@@ -69,10 +69,12 @@ func (a *app) trim(ctx context.Context, path, output string, full bool) error {
 		defer set.Close()
 		save = func(form *bloomery.Set) error { return a.save(ctx, form, output) }
 	}
+
 	change := (*bloomery.Set).Trimmed
 	if full {
 		change = (*bloomery.Set).Full
 	}
+
 	form, err := change(set)
 	if err != nil {
 		return err
@@ -80,10 +82,12 @@ func (a *app) trim(ctx context.Context, path, output string, full bool) error {
 	if err := save(form); err != nil {
 		return err
 	}
+
 	bytes, err := writtenBytes(form, output)
 	if err != nil {
 		return err
 	}
+
 	before, beforeBits, bits := set.FileInfo().Bytes, 0.0, 0.0
 	if n := float64(set.Len()); n > 0 {
 		beforeBits, bits = 8*float64(before)/n, 8*float64(bytes)/n

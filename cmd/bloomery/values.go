@@ -57,6 +57,7 @@ func (s *sameForAll) read(b *keyio.Batch) error {
 	if err := s.Read(b); err != nil {
 		return cli.Advise(err, adviceSeparator)
 	}
+
 	switch {
 	case len(b.Keys) == 0:
 		return nil
@@ -88,6 +89,7 @@ func (f *valueFlags) read(in inputFlags, bits int) (_ inputFlags, v keyio.Values
 		in.keep = true       // empty lines count for the line number in an error
 		return in, keyio.Values{Bits: bits}, nil
 	}
+
 	in.second = cmp.Or(f.column, "2")
 	if keys := cmp.Or(in.column, "1"); keys == in.second {
 		return in, v, fmt.Errorf("--value-column: column %s has the keys; name the one with the values", keys)
@@ -122,6 +124,7 @@ func (s *source) nameConflict(
 	if !errors.As(err, &both) || !s.Rewindable() {
 		return err
 	}
+
 	failed := s.pass(ctx, "naming the key", parse, func(b *keyio.Batch) error {
 		for _, key := range b.Keys {
 			if both.Of(h.Sum(key)) {
@@ -167,6 +170,7 @@ func (w *valueWatch) absent(line []byte) {
 	if w == nil {
 		return
 	}
+
 	at := bytes.LastIndexByte(line, keyio.DefaultSeparator)
 	if at < 0 {
 		return
@@ -174,6 +178,7 @@ func (w *valueWatch) absent(line []byte) {
 	if _, err := strconv.ParseUint(string(line[at+1:]), 10, 64); err != nil {
 		return
 	}
+
 	w.lines.Add(1)
 	if w.set.Contains(line[:at]) {
 		w.keys.Add(1)

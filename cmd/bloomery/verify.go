@@ -146,6 +146,7 @@ func (a *app) verify(ctx context.Context, set verified, f verifyFlags) (verdict,
 		return v, errors.New("no absent key is left to ask for, so nothing would be verified; " +
 			"give other --absent keys or --random 1M")
 	}
+
 	v.holds = v.FalseNegatives == 0 && v.WrongValues == 0 && v.Rate.Holds(v.info.FPRPosterior)
 	v.chose = bulk.HoldsChosen(v.Rate.FalsePositives, v.Rate.Trials, v.info)
 	return v, nil
@@ -161,6 +162,7 @@ func (a *app) ask(ctx context.Context, set verified, f verifyFlags) (r bloomery.
 		const keyBytes = 16 // a guess
 		f.limit.Absent = uint64(max(absent.Size(), 0)) / keyBytes
 	}
+
 	v, err := set.verifier(f.limit)
 	if err != nil {
 		return r, err
@@ -172,14 +174,17 @@ func (a *app) ask(ctx context.Context, set verified, f verifyFlags) (r bloomery.
 			return r, err
 		}
 	}
+
 	in, parse, err := f.values.input(f.in, set.Spec)
 	if err != nil {
 		return r, err
 	}
+
 	values := v.AskValues
 	if !staticValues(set.Spec) { // put may have changed them, and keys with the same fingerprint share a value
 		values = func(keys [][]byte, _ []uint64) error { return v.AskMembers(keys) }
 	}
+
 	members, err := a.source(in, f.members)
 	if err != nil {
 		return r, err
@@ -191,6 +196,7 @@ func (a *app) ask(ctx context.Context, set verified, f verifyFlags) (r bloomery.
 		defer a.bar("sorting", 0).End()
 		return v.Commit(ctx)
 	}
+
 	p := a.bar("random keys", int64(min(f.random, math.MaxInt64)))
 	defer p.End()
 	err = v.AskRandom(ctx, f.random, f.seed, func(keys uint64) {
@@ -216,6 +222,7 @@ func (v verdict) write(w io.Writer) {
 	if v.values {
 		fmt.Fprintf(w, "values\t%d of them wrong\n", v.WrongValues)
 	}
+
 	fmt.Fprintf(w, "absent\t%d, %d of them falsely present\n", v.Rate.Trials, v.Rate.FalsePositives)
 	fmt.Fprintf(w, "observed rate\t%.4g (95%%: %.4g to %.4g)\n", v.Rate.Observed, v.Rate.Low, v.Rate.High)
 	fmt.Fprintf(w, "promised rate\t%.4g\n", v.info.FPRPosterior)

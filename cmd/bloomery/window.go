@@ -45,6 +45,7 @@ func (a *app) openWindow(path string) (w windowFile, err error) {
 	if err != nil {
 		return w, err
 	}
+
 	in, st, err := untrusted.Open(path)
 	if err != nil {
 		return w, err
@@ -70,6 +71,7 @@ func readWindow(in *os.File, size uint64, secret *filter.Secret) (w windowFile, 
 	if file.Bytes < size { // if it is larger, window.Read returns the offset of the end of the file
 		return w, container.Broken(file.Bytes, "bytes behind the filter", filter.ErrCorrupt)
 	}
+
 	w.bytes = file.Bytes
 	if w.hasher, err = file.Hasher(secret); err != nil {
 		return w, err
@@ -97,6 +99,7 @@ func readWindow(in *os.File, size uint64, secret *filter.Secret) (w windowFile, 
 	if i.MaxFPR > 0 {
 		w.info.Fill = i.FPR / i.MaxFPR // of the cells
 	}
+
 	for _, p := range places {
 		w.info.Bits += 8 * p.Bytes
 	}
@@ -118,6 +121,7 @@ func windowJSON(i *window.Info) *object {
 	if i == nil {
 		return nil
 	}
+
 	var now *time.Time
 	if !i.Time.IsZero() {
 		utc := i.Time.UTC()
@@ -146,6 +150,7 @@ func (a *app) verifiedWindow(path string) (verified, error) {
 	if err != nil {
 		return verified{}, err
 	}
+
 	e := one.New(w, w.hasher)
 	if err := engine.SetChosen(e, w.info.FPRChosen); err != nil {
 		return verified{}, err

@@ -93,6 +93,7 @@ func Free[F BitFilter](f F, other family.Filter, n uint64) (free uint64, err err
 	if err != nil {
 		return 0, err
 	}
+
 	v, w := f.Encode().Sections[0][:(n+63)/64], o.Encode().Sections[0][:(n+63)/64]
 	for i, x := range v {
 		free += uint64(bits.OnesCount64(^(x | w[i])))

@@ -98,6 +98,7 @@ func (l *Look) estimate(list List, info filter.Info) {
 	if l.Unknown == 0 {
 		return
 	}
+
 	p := min(info.FPRPosterior, 1-1e-9)
 	all := float64(l.Unknown) / (1 - p)
 	l.Strangers = all * p
@@ -106,6 +107,7 @@ func (l *Look) estimate(list List, info filter.Info) {
 	if kept == 0 {
 		return
 	}
+
 	loss, ok := list.loss(kept / keys)
 	if !ok {
 		loss = p * kept / keys

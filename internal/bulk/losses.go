@@ -40,11 +40,13 @@ func NewLosses(old engine.Engine, option float64) (*Losses, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	l := &Losses{old: old, allowed: allowed}
 	l.limit.Store(math.MaxUint64)
 	if n := old.Len(); n > sampleSize {
 		l.limit.Store(math.MaxUint64 / n * sampleSize)
 	}
+
 	main, _ := except.Split(old.Facts().Filter) // of a sharded Set each shard has a guard of its own
 	if _, counts := main.(family.Counter); counts {
 		l.sample = map[filter.Hash]struct{}{}
@@ -76,6 +78,7 @@ func (l *Losses) Compare(set engine.Engine) error {
 	if l == nil {
 		return nil
 	}
+
 	l.lost.allowedBefore, l.lost.allowedAfter = l.old.Info().Allowed, set.Info().Allowed
 	for h := range l.sample {
 		was, err := copies(l.old, h)
@@ -134,6 +137,7 @@ func (l *Losses) Check(keys uint64) error {
 	if l == nil {
 		return nil
 	}
+
 	x := l.lost
 	if err := drift.CheckShrink("keys", DistinctLen(l.old), keys, l.allowed); err != nil {
 		return err
@@ -141,6 +145,7 @@ func (l *Losses) Check(keys uint64) error {
 	if err := drift.CheckShrink("allowed keys", x.allowedBefore, x.allowedAfter, l.allowed); err != nil {
 		return err
 	}
+
 	// Keys that look alike share counts, at the false-positive rate.
 	if x.before <= 1 {
 		return nil
@@ -160,6 +165,7 @@ func Distinct(e engine.Engine, capacity uint64) uint64 {
 	if n <= capacity {
 		return n
 	}
+
 	x, err := e.EstimateInterval()
 	switch {
 	case err == nil && x.Counted && family.Given(e.Spec(), "counting"):

@@ -131,11 +131,13 @@ func (v *Verifier) ask(keys [][]byte, keep func(h filter.Hash, hit bool) (filter
 	if v.ended.Load() {
 		return errVerifierEnded
 	}
+
 	answers := answerBuffers.Get().(*[]bool)
 	defer answerBuffers.Put(answers)
 	if cap(*answers) < len(keys) {
 		*answers = make([]bool, len(keys))
 	}
+
 	hits := (*answers)[:len(keys)]
 	v.now().ContainsMany(hits, engine.Keys{Bytes: keys})
 	if !hashed {
@@ -161,6 +163,7 @@ func (v *Verifier) AskRandom(ctx context.Context, n, seed uint64, progress func(
 	if ctx.Err() == nil && v.ended.Load() {
 		return errVerifierEnded
 	}
+
 	next := randomKeys(seed)
 	batch := make([][]byte, 4096)
 	hits := make([]bool, len(batch))
@@ -193,6 +196,7 @@ func (v *Verifier) Commit(ctx context.Context) (Verification, error) {
 	if v.ended.Swap(true) {
 		return Verification{}, errVerifierEnded
 	}
+
 	r := Verification{
 		Members: v.members.Load(), FalseNegatives: v.missing.Load(), WrongValues: v.wrong.Load(),
 		Rate: Rate{Trials: v.random.Load(), FalsePositives: v.randomErrors.Load()},
@@ -215,6 +219,7 @@ func (v *Verifier) countAbsent(ctx context.Context, r *Rate) error {
 	if err != nil {
 		return err
 	}
+
 	// A part has about 4096 keys, with all hashes of a key in one part. Parts that cross a chunk are copied.
 	shift := 64 - max(bits.Len64(n)-12, 0)
 	return v.keys.Each(ctx, func(h filter.Hash) uint64 { return h.Hi >> shift }, func(_ uint64, hs []filter.Hash) error {

@@ -88,10 +88,12 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	if err == nil {
 		err = helpErr
 	}
+
 	*p.JSON = *p.JSON || wantsJSON(args)
 	if err == nil || errors.Is(err, ErrNo) {
 		err = cmp.Or(p.Stdout.err, err)
 	}
+
 	var end Signalled
 	switch {
 	case err == nil:

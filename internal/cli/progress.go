@@ -102,6 +102,7 @@ func (p *Progress) line(what string, size int64, since time.Duration, columns in
 	if size > 0 {
 		head += fmt.Sprintf(" %3d%%", min(100, 100*max(read, 0)/size))
 	}
+
 	var tail []string
 	length := utf8.RuneCountInString(head)
 	add := func(text string) {
@@ -110,6 +111,7 @@ func (p *Progress) line(what string, size int64, since time.Duration, columns in
 			length += 2 + len(text)
 		}
 	}
+
 	add(timeLeft(size, read, since))
 	if keys := p.Keys.Load(); keys > 0 {
 		add(Short(float64(keys)/since.Seconds()) + " keys/s")
@@ -132,6 +134,7 @@ func timeLeft(size, read int64, since time.Duration) string {
 	if size <= 0 || read <= 0 {
 		return ""
 	}
+
 	left := since.Seconds() * float64(max(size-read, 0)) / float64(read)
 	switch {
 	case left < 100:

@@ -28,6 +28,7 @@ func NotOutput(stdout, stdin any, inputs ...string) error {
 	if len(inputs) == 0 {
 		inputs = []string{"-"}
 	}
+
 	for _, path := range inputs {
 		if !isOutput(stdout, path, stdin) {
 			continue

@@ -69,6 +69,7 @@ func strictArgs(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		strictArgs(sub)
 	}
+
 	check := c.Args
 	c.Args = func(c *cobra.Command, args []string) error {
 		if check != nil {
@@ -137,6 +138,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 			names = append(names, c.Name())
 		}
 	}
+
 	advice := "There are " + strings.Join(names, ", ") + "."
 	parent.SuggestionsMinimumDistance = 2
 	if near := parent.SuggestionsFor(name); name != "" && len(near) > 0 {

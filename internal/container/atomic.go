@@ -60,10 +60,12 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 	if !how.batch {
 		removeAbandoned(target)
 	}
+
 	tmp, err := createTemp(target, mode)
 	if err != nil {
 		return named(path, err)
 	}
+
 	panicked := true // for example by a fault in a mapping that write reads
 	defer func() {
 		if err != nil || panicked {
@@ -75,6 +77,7 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 	if err != nil {
 		return err
 	}
+
 	var warning error
 	if kept != "" {
 		if warning, err = keepOwner(tmp, kept, old); err != nil {
@@ -97,6 +100,7 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 			return err
 		}
 	}
+
 	err = os.Rename(tmp.Name(), target)
 	if errors.Is(err, syscall.EBUSY) {
 		return &fs.PathError{Op: "write", Path: path, Err: errMounted}
@@ -104,6 +108,7 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 	if err != nil {
 		return err
 	}
+
 	_ = tmp.Close() // it is synced; only now, because that ends its lock
 	if !how.batch {
 		SyncFolder(filepath.Dir(target))

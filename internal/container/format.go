@@ -225,12 +225,14 @@ func (h *header) marshal() []byte {
 	if h.HasExceptions() {
 		b[15] = flagExceptions
 	}
+
 	le.PutUint64(b[16:], h.Seed|h.KeyCheck) // one of them is zero
 	le.PutUint64(b[32:], h.Keys)
 	le.PutUint64(b[40:], h.Bytes)
 	if h.FPRChosen != 0 { // -0 is stored as 0
 		le.PutUint64(b[48:], math.Float64bits(h.FPRChosen))
 	}
+
 	le.PutUint32(b[56:], uint32(len(spec)))
 
 	at := headerSize
@@ -240,6 +242,7 @@ func (h *header) marshal() []byte {
 		le.PutUint32(b[at+16:], s.crc)
 		at += sectionSize
 	}
+
 	at += copy(b[at:], spec)
 
 	le.PutUint32(b[60:], headerCRC(b, at))
@@ -314,21 +317,25 @@ func parse(b []byte) (*header, error) {
 	if len(bytes.Trim(b[specAt+specLen:], "\x00")) != 0 {
 		return fail(specAt+specLen, "padding", filter.ErrCorrupt)
 	}
+
 	text := string(b[specAt : specAt+specLen])
 	spec, err := filter.ParseSpec(text)
 	if err != nil || spec.String() != text {
 		return fail(specAt, fmt.Sprintf("spec %q", text), filter.ErrCorrupt)
 	}
+
 	h.Spec = spec
 
 	words := make([]uint64, n)
 	for i := range words {
 		words[i] = le.Uint64(b[headerSize+sectionSize*i+8:]) / 8
 	}
+
 	want, dataAt, length, err := layout(specLen, words)
 	if err != nil || length != h.Bytes {
 		return fail(40, fmt.Sprintf("length of the file is %d, its sections take %d", h.Bytes, length), filter.ErrCorrupt)
 	}
+
 	h.dataAt = dataAt
 
 	for i, w := range want {
@@ -367,6 +374,7 @@ func (h *header) accept(o Options) error {
 	if o.Check == nil {
 		return nil
 	}
+
 	err := o.Check(&h.File, h.words())
 	var format *FormatError
 	switch {

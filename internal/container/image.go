@@ -56,16 +56,19 @@ func NewImage(head []byte, spec string, sections []uint64, limit uint64) (*Image
 	if n := len(sections); n < 1 || n > maxSections {
 		return nil, fmt.Errorf("%d sections: %w", n, filter.ErrCorrupt)
 	}
+
 	parsed, err := filter.ParseSpec(spec)
 	if err != nil || parsed.String() != spec || len(spec) > filter.MaxSpecLen {
 		return nil, fmt.Errorf("spec %.80q: %w", spec, filter.ErrCorrupt)
 	}
+
 	words := make([]uint64, len(sections))
 	for i, n := range sections {
 		if words[i] = n / 8; n%8 != 0 {
 			return nil, fmt.Errorf("a section of %d bytes: %w", n, filter.ErrCorrupt)
 		}
 	}
+
 	places, _, length, err := layout(len(spec), words)
 	if err != nil {
 		return nil, err
@@ -156,6 +159,7 @@ func ExactRecords(file []byte) ([]byte, error) {
 	if len(file) < len(ExactMagic)+crcSize+ExactTrailerSize {
 		return nil, io.ErrUnexpectedEOF
 	}
+
 	records := file[:len(file)-ExactTrailerSize]
 	last := binary.LittleEndian.Uint32(records[len(records)-crcSize:])
 

@@ -32,14 +32,17 @@ func Lock(ctx context.Context, path string, waiting func()) (*os.File, fs.FileIn
 		open := func() (*os.File, fs.FileInfo, error) { return untrusted.OpenAny(path, os.O_RDONLY, 0) }
 		return lock(ctx, path, open, waiting)
 	}
+
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	f, _, err := LockFile(ctx, path+LockSuffix, nil, waiting)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	file, was, err := untrusted.OpenAny(path, os.O_RDONLY, 0) // os.Stat would look for the id of the file later
 	if err != nil {
 		_ = Unlock(f)
@@ -65,19 +68,23 @@ func openLockFile(path string, trusts func(fs.FileInfo) error) (*os.File, fs.Fil
 	if st, err := os.Lstat(path); err == nil && !st.Mode().IsRegular() {
 		return nil, nil, fmt.Errorf("%s: %w, as a lock file must be; remove it", path, untrusted.ErrNotRegular)
 	}
+
 	folder, err := os.Stat(filepath.Dir(path))
 	if err != nil {
 		return nil, nil, err
 	}
+
 	perm := fs.FileMode(0o600)
 	sticky := folder.Mode()&fs.ModeSticky != 0
 	if !sticky {
 		perm |= folder.Mode().Perm() & 0o022 << 1 // a user who can open a file can lock it
 	}
+
 	f, st, err := untrusted.OpenFile(path, os.O_RDONLY|os.O_CREATE|untrusted.NoFollow, perm)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	// A file with several hard links may be another user's trap: a link to a file that we would change.
 	if links(st) == 1 && !stranger(st) {
 		if trusts == nil && !sticky && os.Geteuid() == 0 && st.Size() == 0 {
@@ -87,6 +94,7 @@ func openLockFile(path string, trusts func(fs.FileInfo) error) (*os.File, fs.Fil
 			_ = f.Chmod(perm) // an older version let others open it
 		}
 	}
+
 	switch {
 	case trusts != nil:
 		err = trusts(st)
@@ -115,6 +123,7 @@ func Resolve(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	st, err := os.Lstat(real)
 	switch {
 	case err != nil:

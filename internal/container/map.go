@@ -42,6 +42,7 @@ func Map(path string, o Options) (*File, *Mapping, error) {
 		f, err := readFile(in, o)
 		return f, nil, err
 	}
+
 	f, m, err := MapFile(in, o)
 	if err != nil {
 		return nil, nil, errors.Join(err, in.Close())
@@ -55,10 +56,12 @@ func MapFile(in *os.File, o Options) (*File, *Mapping, error) {
 	if !canMapFile(in) {
 		return nil, nil, fmt.Errorf("%s cannot be mapped: %w", in.Name(), errors.ErrUnsupported)
 	}
+
 	st, err := in.Stat()
 	if err != nil {
 		return nil, nil, err
 	}
+
 	m := &Mapping{file: in, was: st}
 	f, err := m.open(o)
 	if err != nil {
@@ -180,6 +183,7 @@ func (m *Mapping) Fault(p any) error {
 	if fault, ok := p.(interface{ Addr() uintptr }); ok && bitvec.Within(m.data, fault.Addr()) {
 		return fmt.Errorf("%s: %w", m.file.Name(), filter.ErrFile)
 	}
+
 	// Some systems do not report the address.
 	if _, ok := p.(runtime.Error); ok {
 		if changed, err := m.changed(); changed || err != nil {

@@ -48,6 +48,7 @@ func lost(f *os.File, was *syscall.Stat_t, mode fs.FileMode, acl acl, failed err
 		acl.limit(0)
 		return mode & 0o700, fmt.Errorf("%w: %w", filter.ErrOwner, err)
 	}
+
 	now := st.Sys().(*syscall.Stat_t)
 	if now.Gid != was.Gid {
 		both := acl.group(mode>>3) & mode & 0o7
@@ -57,6 +58,7 @@ func lost(f *os.File, was *syscall.Stat_t, mode fs.FileMode, acl acl, failed err
 	if now.Uid == was.Uid && now.Gid == was.Gid {
 		return mode, nil
 	}
+
 	failed, _ = cause(failed)
 	return mode, fmt.Errorf("%w: they were %d:%d and are %d:%d now, with permissions %#o: %w",
 		filter.ErrOwner, was.Uid, was.Gid, now.Uid, now.Gid, mode, failed)

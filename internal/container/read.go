@@ -72,10 +72,12 @@ func Read(r io.Reader, o Options) (*File, error) {
 	if o.Context != nil {
 		r = untrusted.Reader(o.Context, r)
 	}
+
 	h, err := acceptHeader(r, o)
 	if err != nil {
 		return nil, err
 	}
+
 	zeros := func(at, n uint64) error { return readZeros(r, at, n) }
 	return h.load(zeros, func(s section) ([]uint64, uint32, error) {
 		return readWords(r, s.offset, s.length/8, has >= h.Bytes)
@@ -135,10 +137,12 @@ func FromBytes(b []byte, o Options) (f *File, shared bool, err error) {
 		f, err := readWhole(bytes.NewReader(b), o)
 		return f, false, err
 	}
+
 	h, err := checkHeader(bytes.NewReader(b), uint64(len(b)), o)
 	if err != nil {
 		return nil, false, err
 	}
+
 	zeros := func(at, n uint64) error { return readZeros(bytes.NewReader(b[at:]), at, n) }
 	f, err = h.load(zeros, func(s section) ([]uint64, uint32, error) {
 		part := b[s.offset:][:s.length:s.length]
@@ -197,10 +201,12 @@ func readHeader(r io.Reader, window bool) (*header, error) {
 	if err != nil {
 		return nil, ended(err, uint64(n))
 	}
+
 	dataAt, err := prefix(b)
 	if err != nil {
 		return nil, err
 	}
+
 	b = append(b, make([]byte, dataAt-headerSize)...)
 	if err := readFull(r, b[headerSize:], headerSize); err != nil {
 		return nil, err
@@ -256,10 +262,12 @@ func readWords(r io.Reader, at, n uint64, whole bool) (words []uint64, crc uint3
 	if words, err = bitvec.Alloc(n); err != nil {
 		return nil, 0, Broken(at, "section", err)
 	}
+
 	rest := words
 	for _, c := range chunks {
 		rest = rest[copy(rest, c):]
 	}
+
 	err = readSummed(r, rest, at+8*have, &crc)
 	bitvec.FixOrder(words)
 	return words, crc, err

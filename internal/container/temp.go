@@ -55,6 +55,7 @@ func RemoveAbandoned(folder string, match func(name string) bool) {
 	if !canLock {
 		return
 	}
+
 	dir, err := os.Open(folder)
 	if err != nil {
 		return
@@ -103,6 +104,7 @@ func MayWrite(path string) error {
 	if t, err := filepath.EvalSymlinks(path); err == nil {
 		target = t
 	}
+
 	removeAbandoned(target)
 	f, err := createTemp(target, 0o600)
 	if err == nil {

@@ -25,6 +25,7 @@ func Write(w io.Writer, f *File) error {
 	if _, err := w.Write(h.marshal()); err != nil {
 		return err
 	}
+
 	at := h.dataAt
 	for i, s := range f.stored() {
 		if _, err := w.Write(make([]byte, h.sections[i].offset-at)); err != nil {
@@ -80,12 +81,14 @@ func newHeader(f *File) (*header, error) {
 		const reason = "want a rate above 0 and below 1, or 0 for none"
 		return nil, &filter.ConfigError{Field: "fpr_chosen", Value: f.FPRChosen, Reason: reason}
 	}
+
 	h := &header{File: *f}
 	var err error
 	h.sections, h.dataAt, h.Bytes, err = layout(len(f.Spec.String()), wordsOf(f))
 	if err != nil {
 		return nil, err
 	}
+
 	for i, s := range f.stored() {
 		_ = bitvec.Pieces(s, func(b []byte) error { // never fails
 			h.sections[i].crc = sums.UpdateCRC(h.sections[i].crc, b)

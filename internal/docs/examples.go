@@ -76,9 +76,11 @@ func program(t *testing.T, block string) string {
 		head, block, _ = strings.Cut(block, "\n)\n")
 		head += "\n)\n"
 	}
+
 	wrap := func(more string) string {
 		return "package examples\n" + head + "func _() (err error) {\n" + block + more + "\nreturn err\n}\n"
 	}
+
 	declarations := parse(t, wrap("")).Decls
 	var used strings.Builder
 	for _, s := range declarations[len(declarations)-1].(*ast.FuncDecl).Body.List {

@@ -51,6 +51,7 @@ func Of(chosen float64, releases []Measured) Drift {
 	if chosen > 0 && chosen < 1 {
 		d.Chosen = chosen
 	}
+
 	since := sinceFresh(releases)
 	if len(since) == 0 {
 		return d
@@ -94,12 +95,14 @@ func slopeOf(releases []Measured) float64 {
 	if n < 3 {
 		return 0
 	}
+
 	first := releases[0].Release
 	var meanX, meanY float64
 	for _, r := range releases {
 		meanX += float64(r.Release-first) / n
 		meanY += r.FPRPosterior / n
 	}
+
 	var xx, xy, yy float64
 	for _, r := range releases {
 		x, y := float64(r.Release-first)-meanX, r.FPRPosterior-meanY
@@ -108,6 +111,7 @@ func slopeOf(releases []Measured) float64 {
 	if xx == 0 {
 		return 0
 	}
+
 	slope := xy / xx
 	deviation := math.Sqrt(max(0, yy-slope*xy) / (n - 2) / xx)
 	if math.Abs(slope) <= noise*deviation {
@@ -122,10 +126,12 @@ func (d Drift) String() string {
 	if d.Rate == 0 {
 		return "no rate"
 	}
+
 	text := fmt.Sprintf("rate %.3g%%", 100*d.Rate)
 	if d.Chosen == 0 {
 		return text + ", none chosen"
 	}
+
 	switch {
 	case math.Abs(d.Ratio-1) < 0.005:
 		text += ", at"
@@ -134,6 +140,7 @@ func (d Drift) String() string {
 	default:
 		text += fmt.Sprintf(", %.3g times", d.Ratio)
 	}
+
 	text += fmt.Sprintf(" the chosen %.3g%%", 100*d.Chosen)
 	switch {
 	case d.Slope > 0:
@@ -141,6 +148,7 @@ func (d Drift) String() string {
 	case d.Slope < 0:
 		text += fmt.Sprintf(", falling %.2g points a release", -100*d.Slope)
 	}
+
 	switch {
 	case d.Due == 0:
 		text += "; a fresh build is due now"

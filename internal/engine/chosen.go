@@ -24,10 +24,12 @@ func ChosenFPR(e Engine, f families.Family, s filter.Spec, keys uint64) float64 
 	case size.BitsPerKey == 0 && f.DefaultFPR != 0:
 		return f.DefaultFPR
 	}
+
 	keys = max(keys, room)
 	if keys == 0 {
 		return 0
 	}
+
 	var fpr float64
 	var err error
 	if f.Can.Has(family.CanSearch) && !family.Given(s, family.LaterParameter.Name) {
@@ -38,6 +40,7 @@ func ChosenFPR(e Engine, f families.Family, s filter.Spec, keys uint64) float64 
 	if err != nil || !(fpr > 0 && fpr <= filter.UselessFPR) {
 		return 0
 	}
+
 	// Rounding to three digits gives the same rate on machines whose floating-point results differ slightly.
 	fpr, _ = strconv.ParseFloat(strconv.FormatFloat(fpr, 'g', 3, 64), 64) // parses what was formatted
 	return fpr

@@ -231,6 +231,7 @@ func (e *Estimate) Sum(o Estimate) {
 		low, high = math.Inf(1), math.Inf(1)
 		e.Low += o.Low
 	}
+
 	e.Keys += o.Keys
 	if !math.IsInf(low, 1) {
 		e.Low = max(0, math.Floor(e.Keys-low))

@@ -76,6 +76,7 @@ func (t CostTable) At(k filter.Spec, keys uint64, fpr float64) (CostPoint, bool)
 		slices.SortFunc(rows[n], func(a, b CostPoint) int { return cmp.Compare(b.FPR, a.FPR) })
 		atRate = append(atRate, between(rows[n], -math.Log(fpr), func(p CostPoint) float64 { return -math.Log(p.FPR) }))
 	}
+
 	logKeys := func(p CostPoint) float64 { return math.Log(float64(p.Keys)) }
 	p := between(atRate, math.Log(float64(max(keys, 1))), logKeys)
 	if keys < sizes[0] { // the constant cost of a build
@@ -100,6 +101,7 @@ func between(row []CostPoint, at float64, coordinate func(CostPoint) float64) Co
 	for i < len(row) && coordinate(row[i]) < at {
 		i++
 	}
+
 	switch i {
 	case 0:
 		return row[0]

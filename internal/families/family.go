@@ -46,6 +46,7 @@ func entry[C config](
 	if err != nil {
 		panic(err) // formats and makeList have the same ids; TestList reads both
 	}
+
 	f := Family{Format: format, About: about()}
 	f.Check = func(s filter.Spec) error {
 		c, err := fromSpec(s, 0)
@@ -58,6 +59,7 @@ func entry[C config](
 		_, _, err = c.Forecast(0)
 		return err
 	}
+
 	f.Forecast = func(s filter.Spec, keys uint64) (uint64, float64, error) {
 		c, err := fromSpec(s, keys)
 		if err != nil {
@@ -139,6 +141,7 @@ func (f Family) Form(s filter.Spec) (family.Form, bool) {
 		}
 		return s
 	}
+
 	i := slices.IndexFunc(f.Forms, func(form family.Form) bool { return bare(form.Spec) == bare(s) })
 	if i < 0 {
 		return family.Form{}, false

@@ -79,12 +79,14 @@ func (f Format) Hasher(s filter.Spec, id filter.HashID, seed uint64, secret *fil
 	if id == 0 {
 		id = f.Hash
 	}
+
 	bad := func(field string, value any, reason string, args ...any) (filter.Hasher, error) {
 		return filter.Hasher{}, family.Invalid(field, value, reason, args...)
 	}
 	if id != 0 && !f.TakesHash(s, id) {
 		return bad("hash", id, "%s takes another hash function; %s belongs to %s", s, id, usersOf(id))
 	}
+
 	switch {
 	case family.Foreign(id) && secret != nil:
 		return bad("secret", "REDACTED", "%s, the hash function of another system, takes no secret; leave it out", id)
@@ -146,6 +148,7 @@ func Accept(id uint16, s filter.Spec, hash filter.HashID, words []uint64, maxByt
 	if !f.TakesHash(s, hash) {
 		return fmt.Errorf("hash %s for a filter %s", hash, s)
 	}
+
 	want, err := f.SectionWords(s)
 	if err != nil {
 		return fmt.Errorf("spec %s: %v", s, err)
@@ -153,6 +156,7 @@ func Accept(id uint16, s filter.Spec, hash filter.HashID, words []uint64, maxByt
 	if len(words) != len(want) {
 		return fmt.Errorf("%d sections, want %d for %s", len(words), len(want), s)
 	}
+
 	for i, w := range words {
 		if w != want[i] {
 			return fmt.Errorf("section %d has %d words, want %d for %s", i, w, want[i], s)
@@ -161,6 +165,7 @@ func Accept(id uint16, s filter.Spec, hash filter.HashID, words []uint64, maxByt
 	if f.Inflated == nil {
 		return nil
 	}
+
 	inflated, err := f.Inflated(s)
 	if err == nil && inflated > maxBytes {
 		err = fmt.Errorf("a trimmed filter that takes %d bytes when it is read, over the limit of %d: %w",

@@ -226,6 +226,7 @@ func (e Encoded) CheckSections(words []uint64, err error) error {
 	if len(e.Sections) != len(words) {
 		return fmt.Errorf("%d sections, want %d for %s", len(e.Sections), len(words), e.Spec)
 	}
+
 	for i, s := range e.Sections {
 		if uint64(len(s)) != words[i] {
 			return fmt.Errorf("section %d has %d words, want %d for %s", i, len(s), words[i], e.Spec)

@@ -17,6 +17,7 @@ func NewSpec(family string, nameValue ...any) filter.Spec {
 	if len(nameValue)%2 != 0 {
 		panic("family: NewSpec: a parameter has no value")
 	}
+
 	s, err := filter.ParseSpec(family)
 	for i := 0; i < len(nameValue); i += 2 {
 		s = s.With(nameValue[i].(string), nameValue[i+1])

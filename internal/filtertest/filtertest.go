@@ -56,6 +56,7 @@ func Third(t testing.TB, all bool) (runs func() bool) {
 	if all || os.Getenv("CI_FULL") != "" {
 		return func() bool { return true }
 	}
+
 	seed := thirdSeed
 	if text := os.Getenv("BLOOMERY_TEST_SEED"); text != "" {
 		var err error
@@ -63,6 +64,7 @@ func Third(t testing.TB, all bool) (runs func() bool) {
 			t.Fatalf("BLOOMERY_TEST_SEED: %v", err)
 		}
 	}
+
 	t.Logf("a third of the cases: repeat them with BLOOMERY_TEST_SEED=%d, run all with CI_FULL=1", seed)
 	r := rand.New(rand.NewPCG(seed, 0x7468697264))
 	place, picked := 0, 0

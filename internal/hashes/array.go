@@ -49,6 +49,7 @@ func (a *array) add(hs []filter.Hash, reserve int) {
 		}
 		a.pages, a.few = appendPages(nil, a.few), nil
 	}
+
 	for len(hs) > 0 {
 		p := a.n >> pageBits
 		if p == len(a.pages) {

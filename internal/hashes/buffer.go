@@ -116,6 +116,7 @@ func (b *buffer) extend(l *lane) {
 	} else {
 		b.next[l.last] = c
 	}
+
 	l.last = c
 
 	if uint64(len(b.next)*b.chunk) > b.list.Len() { // else it is a chunk from before reset

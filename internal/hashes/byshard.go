@@ -74,6 +74,7 @@ func (s *ByShard) Each(ctx context.Context, shard int, f func(hs []filter.Hash) 
 	if s.err != nil {
 		return s.err
 	}
+
 	s.reads.Add(1)
 	defer s.reads.Add(-1)
 	visit := func(hs []filter.Hash) error {
@@ -92,6 +93,7 @@ func (s *ByShard) Each(ctx context.Context, shard int, f func(hs []filter.Hash) 
 	if s.buffer.chunk == mostLen {
 		return s.buffer.each(shard, visit)
 	}
+
 	b := buffers.Get().(*readBuffer) // larger batches than a chunk are faster to add
 	defer buffers.Put(b)
 	batch := b.hashes[:0]
@@ -121,6 +123,7 @@ func (s *ByShard) Close() error {
 	if s.err == nil {
 		s.err = errClosed
 	}
+
 	clear(s.segments)
 	kept := s.buffer
 	s.buffer = newBuffer(len(s.segments), 0)

@@ -95,6 +95,7 @@ func (x *Index) Check(shards int) error {
 	if shards < 1 || shards > MaxShards || x.Shards != shards || len(x.Counts)%shards != 0 {
 		return fmt.Errorf("%w: an index of %d counts for %d shards; want %d", ErrDamaged, len(x.Counts), x.Shards, shards)
 	}
+
 	for g := range x.Groups() {
 		sum := uint64(0)
 		for _, c := range x.Counts[g*shards : (g+1)*shards] {
@@ -140,6 +141,7 @@ func ReadIndex(size int64, h Header, read func(offset, length int64) ([]byte, er
 	if size < headerSize+trailerSize || h.Shards == 0 || h.Shards > MaxShards {
 		return nil, fmt.Errorf("%w: %d bytes", ErrDamaged, size)
 	}
+
 	end, err := read(size-trailerSize, trailerSize)
 	if err != nil {
 		return nil, err
@@ -147,20 +149,24 @@ func ReadIndex(size int64, h Header, read func(offset, length int64) ([]byte, er
 	if len(end) != trailerSize || !bytes.HasSuffix(end, []byte(endMagic)) {
 		return nil, fmt.Errorf("%w: it has no end", ErrDamaged)
 	}
+
 	length := int64(binary.LittleEndian.Uint32(end)) * int64(h.Shards) * entrySize // at most 2^55
 	if length > size-headerSize-trailerSize {
 		return nil, fmt.Errorf("%w: its index is longer than the file", ErrDamaged)
 	}
+
 	var b []byte
 	if length > 0 {
 		b, err = read(size-trailerSize-length, length)
 	}
+
 	switch {
 	case err != nil:
 		return nil, err
 	case int64(len(b)) != length:
 		return nil, fmt.Errorf("%w: its index is cut", ErrDamaged)
 	}
+
 	x := &Index{int(h.Shards), countsIn(b)}
 	if tail := x.tail(h); !bytes.Equal(tail[length:], end) {
 		return nil, fmt.Errorf("%w: its checksum is wrong, or it belongs to another plan, range or secret", ErrDamaged)

@@ -67,6 +67,7 @@ func (p *Pool[T]) Grow(block []T, n int, first bool) []T {
 	if first {
 		room = min(room, max(n, 2*cap(block)))
 	}
+
 	used, _ := p.blocks.Get().(*[]T)
 	if used == nil || cap(*used) < room {
 		used = new(make([]T, 0, room))

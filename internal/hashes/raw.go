@@ -36,6 +36,7 @@ func (r *Raw) Add(key []byte) error {
 	if r.err != nil {
 		return r.err
 	}
+
 	r.tail = binary.AppendUvarint(r.tail, uint64(len(key)))
 	r.tail = append(r.tail, key...)
 	r.keys++
@@ -63,6 +64,7 @@ func (r *Raw) Each(ctx context.Context, f func(key []byte) error) error {
 	if r.err != nil {
 		return r.err
 	}
+
 	for _, block := range r.blocks {
 		if err := eachKey(ctx, block, f); err != nil {
 			return err
@@ -89,6 +91,7 @@ func eachKey(ctx context.Context, block []byte, f func(key []byte) error) error 
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+
 	for len(block) > 0 {
 		n, size := binary.Uvarint(block)
 		end := size + int(n)

@@ -30,6 +30,7 @@ func (r *runs) write(ctx context.Context, a *array) error {
 	if r.buf == nil {
 		r.buf = make([]byte, 0, min(a.n, chunkLen)*hashSize)
 	}
+
 	for lo := 0; lo < a.n; lo += chunkLen {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -42,6 +43,7 @@ func (r *runs) write(ctx context.Context, a *array) error {
 			return err
 		}
 	}
+
 	r.ends = append(r.ends, r.size)
 	a.n = 0
 	return nil
@@ -65,9 +67,11 @@ func (r *runs) merge(ctx context.Context, limit int, f func(hs []filter.Hash) er
 			m = append(m, source{head, in})
 		}
 	}
+
 	for i := len(m)/2 - 1; i >= 0; i-- {
 		m.down(i)
 	}
+
 	block := make([]filter.Hash, 0, blockLen)
 	var last filter.Hash
 	for first := true; len(m) > 0; first = false {
@@ -180,6 +184,7 @@ func (r *reader) next() (h filter.Hash, ok bool, err error) {
 		}
 		r.at += int64(len(r.left))
 	}
+
 	h = hashAt(r.left)
 	r.left = r.left[hashSize:]
 	return h, true, nil

@@ -28,6 +28,7 @@ func (a *array) sort(ctx context.Context, workers int) (equal bool, err error) {
 	case a.n < parallelSort:
 		return sortSlice(ctx, a.few[:a.n]), ctx.Err()
 	}
+
 	hs := a.few[:a.n]
 	bounds := split(ctx, hs, new(buckets))
 	var found atomic.Bool
@@ -63,10 +64,12 @@ func split(ctx context.Context, hs []filter.Hash, room *buckets) (bounds []int) 
 	if d.mask == 0 {
 		return nil
 	}
+
 	var next buckets // the sizes, then the position of the next hash of each bucket
 	for i := range hs {
 		next[uint8(d.of(&hs[i]))]++
 	}
+
 	bounds = room[:int(d.mask)+2]
 	at := 0
 	for b := range len(bounds) - 1 {
@@ -74,6 +77,7 @@ func split(ctx context.Context, hs []filter.Hash, room *buckets) (bounds []int) 
 		bounds[b], next[b] = at, at
 		at += size
 	}
+
 	bounds[len(bounds)-1] = len(hs)
 	// A sweep of independent exchanges moves most hashes to their buckets (total time: -20%). The rest is moved in
 	// cycles: put a hash into its bucket and continue with the hash that was there.
@@ -88,6 +92,7 @@ func split(ctx context.Context, hs []filter.Hash, room *buckets) (bounds []int) 
 			next[to]++
 		}
 	}
+
 	for b := range len(bounds) - 1 {
 		for ; next[b] < bounds[b+1]; next[b]++ {
 			h := hs[next[b]]

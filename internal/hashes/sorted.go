@@ -84,6 +84,7 @@ func (k *Sorted) AddMany(hs []filter.Hash) error {
 	if k.err == nil && k.finished {
 		return errFinished
 	}
+
 	for len(hs) > 0 && k.err == nil {
 		if k.array.n == k.limit {
 			k.err = k.makeRoom()
@@ -152,6 +153,7 @@ func (k *Sorted) finish(ctx context.Context) (n uint64, err error) {
 	if err := k.sort(ctx); err != nil {
 		return 0, err
 	}
+
 	k.array.rooms = nil
 	if !k.runs.any() {
 		return uint64(k.array.n), nil
@@ -159,10 +161,12 @@ func (k *Sorted) finish(ctx context.Context) (n uint64, err error) {
 	if err := k.runs.write(ctx, &k.array); err != nil {
 		return 0, err
 	}
+
 	k.array, k.runs.buf = array{}, nil
 	if k.copies {
 		return k.added, nil
 	}
+
 	err = k.runs.merge(ctx, k.limit, func(hs []filter.Hash) error {
 		n += uint64(len(hs))
 		return nil
@@ -204,6 +208,7 @@ func (k *Sorted) Change(ctx context.Context, form func(filter.Hash) filter.Hash)
 	case k.runs.any():
 		return errFile
 	}
+
 	const step = 1 << 12 // hashes that a worker takes at once
 	parallel.Each(k.workers, (k.array.n+step-1)/step, func(_, i int) {
 		k.array.change(i*step, min((i+1)*step, k.array.n), form)
@@ -223,6 +228,7 @@ func (k *Sorted) Blocks(ctx context.Context, f func(hs []filter.Hash) error) err
 	if r.any() {
 		return r.merge(ctx, k.limit, f)
 	}
+
 	for piece := range a.pieces(0, a.n) {
 		for hs := range slices.Chunk(piece, blockLen) {
 			if err := ctx.Err(); err != nil {
@@ -284,6 +290,7 @@ func (k *Sorted) Parts(ctx context.Context, part func(filter.Hash) uint64, f fun
 	if err != nil {
 		return err
 	}
+
 	give := func(p Part) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -295,6 +302,7 @@ func (k *Sorted) Parts(ctx context.Context, part func(filter.Hash) uint64, f fun
 			return give(Part{part, &array{few: hs, n: len(hs)}, 0, len(hs)})
 		})
 	}
+
 	for lo, hi := 0, 0; lo < a.n; lo = hi {
 		p := part(*a.at(lo))
 		last := lo // the last hash that is known to be of this part

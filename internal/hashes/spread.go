@@ -77,6 +77,7 @@ func (a *array) sortPages(ctx context.Context, workers int) (equal bool, err err
 			diff = difference(diff, first, hs, allBits)
 		}
 	}
+
 	d := digitOf(diff, min(max(bits.Len(uint(a.n>>14)), 1), maxDigit))
 	count := int(d.mask) + 1
 	all := make([]spreadWorker, workers)
@@ -86,6 +87,7 @@ func (a *array) sortPages(ctx context.Context, workers int) (equal bool, err err
 			all[i].room = a.rooms[i]
 		}
 	}
+
 	const step = 64 // pages that a worker takes at once
 	spreaders := min(workers, max(a.n/(16*pageLen*count), 1))
 	parallel.Each(spreaders, (used+step-1)/step, func(worker, i int) {
@@ -99,11 +101,13 @@ func (a *array) sortPages(ctx context.Context, workers int) (equal bool, err err
 			buckets[b] = append(buckets[b], all[i].piles[b])
 		}
 	}
+
 	begins := all[0].place(0, buckets)
 	parallel.Each(workers, count, func(worker, b int) { all[worker].sort(begins[b], buckets[b], d.below()) })
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
+
 	a.pages, a.chunk, a.rooms = append(s.table, s.free...), nil, nil
 	for i := range all {
 		a.pages, a.rooms = append(a.pages, all[i].own...), append(a.rooms, all[i].room)
@@ -122,6 +126,7 @@ func (w *spreadWorker) take() *page {
 	if len(w.own) == 0 {
 		w.own = appendPages(w.own, make([]filter.Hash, freshLen*pageLen))
 	}
+
 	p := w.own[len(w.own)-1]
 	w.own = w.own[:len(w.own)-1]
 	return p
@@ -171,6 +176,7 @@ func (w *spreadWorker) sort(at int, bucket []pile, lowest int) {
 	if n == 0 || w.ctx.Err() != nil {
 		return
 	}
+
 	for hs := range hashesOf(bucket) {
 		diff = difference(diff, first, hs, lowest)
 	}
@@ -195,10 +201,12 @@ func (w *spreadWorker) sort(at int, bucket []pile, lowest int) {
 		}
 		return
 	}
+
 	d := digitOf(diff, min(max(bits.Len(uint(n))-2, 1), maxGroups)) // for groups of 2 to 4 hashes
 	if len(w.groups) <= int(d.mask) {
 		w.groups = make([]uint32, d.mask+1)
 	}
+
 	groups := w.groups[:d.mask+1]
 	clear(groups)
 	for hs := range hashesOf(bucket) {
@@ -206,11 +214,13 @@ func (w *spreadWorker) sort(at int, bucket []pile, lowest int) {
 			groups[d.of(&hs[i])]++
 		}
 	}
+
 	end, largest := uint32(0), uint32(0)
 	for g, size := range groups {
 		groups[g] = end
 		end, largest = end+size, max(largest, size)
 	}
+
 	room := w.room[:n]
 	for hs := range hashesOf(bucket) {
 		for i := range hs {
@@ -219,6 +229,7 @@ func (w *spreadWorker) sort(at int, bucket []pile, lowest int) {
 			*g++
 		}
 	}
+
 	w.release(bucket)
 	equal := false
 	if largest > smallSort {
@@ -242,10 +253,12 @@ func (w *spreadWorker) divide(at int, bucket []pile, d digit) {
 			w.spread(d, to, page, min(p.n-i*pageLen, pageLen))
 		}
 	}
+
 	var buckets [][]pile
 	for b := range int(d.mask) + 1 {
 		buckets = append(buckets, to[b:b+1])
 	}
+
 	for b, begin := range w.place(at, buckets) {
 		w.sort(begin, buckets[b], d.below())
 	}

@@ -38,11 +38,13 @@ func AddValues(hs []filter.Hash, values []uint64, bits int, add func(keys, value
 	case len(hs) != len(values):
 		return fmt.Errorf("%d keys and %d values: %w", len(hs), len(values), filter.ErrConfig)
 	}
+
 	for _, v := range values {
 		if v>>bits != 0 {
 			return family.Invalid("value_bits", bits, "the value %d needs more bits", v)
 		}
 	}
+
 	var buffer [256]filter.Hash
 	for len(hs) > 0 {
 		n := min(len(buffer), len(hs))

@@ -196,6 +196,7 @@ func (in *Intake) fits(values ...uint64) error {
 	if bits == 0 {
 		return family.Invalid("value_bits", 0, "keys with values need it in the Spec")
 	}
+
 	for _, v := range values {
 		if v>>bits != 0 {
 			return family.Invalid("value", v, "want less than 2^%d, as value_bits= says", bits)

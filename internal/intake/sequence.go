@@ -51,6 +51,7 @@ func Hashes[K filter.Key](
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+
 	n := 0
 	for k := range keys { // its bytes may change afterwards
 		hs[n] = h.Sum(bitvec.As[[]byte](k))
@@ -73,6 +74,7 @@ func batches[K filter.Key](ctx context.Context, keys iter.Seq[K], f func(part []
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+
 	part, n := new([hashed]K), 0
 	for k := range keys {
 		part[n] = k
@@ -133,6 +135,7 @@ func Copies(ctx context.Context, keys iter.Seq[[]byte], give func(keys [][]byte)
 		text, ends = text[:0], ends[:0]
 		return give(part)
 	}
+
 	err := each(ctx, keys, func(key []byte) error {
 		text = append(text, key...)
 		if ends = append(ends, len(text)); len(ends) < batch {

@@ -140,6 +140,7 @@ func (l *List) Err(ctx context.Context) error {
 	if l == nil || len(l.both) == 0 {
 		return nil
 	}
+
 	err := each(ctx, l.keys, func(key []byte) error {
 		h := l.hasher.Sum(key)
 		if _, ok := l.both[h]; ok {

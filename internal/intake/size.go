@@ -16,6 +16,7 @@ func ShardSpec(f families.Family, s filter.Spec, shards int) (filter.Spec, error
 	if err := f.Check(s); err != nil {
 		return s, err
 	}
+
 	r := family.Reader(s)
 	for _, p := range []string{"capacity", family.LaterParameter.Name} {
 		if n := r.Uint(p); n > 0 {
@@ -72,10 +73,12 @@ func filling(f families.Family, s filter.Spec) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	free := family.Without(s, "bytes")
 	for _, name := range f.Sizes {
 		free = family.Without(free, name)
 	}
+
 	bits, _, err := f.Forecast(free, many)
 	if err != nil {
 		return 0, nil // a built spec, with all parameters of its geometry
@@ -141,11 +144,13 @@ func CheckBuilt(f family.Filter, most uint64) error {
 	if most == 0 {
 		return nil
 	}
+
 	s := family.SpecOf(f)
 	kind, err := families.FormatOf(s.Family())
 	if err != nil {
 		return err
 	}
+
 	sections, err := kind.SectionWords(s)
 	bytes := uint64(0)
 	for _, words := range sections {

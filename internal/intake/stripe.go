@@ -46,6 +46,7 @@ func (in *Intake) addLast(s *stripe, h filter.Hash) error {
 	if s.hs = append(s.hs, h); len(s.hs) < stripeLen {
 		return nil
 	}
+
 	hs := s.hs
 	s.hs = s.hs[:0]
 	return in.AddHashes(hs)
@@ -56,16 +57,19 @@ func (in *Intake) AddValueHash(h filter.Hash, value uint64) error {
 	if err := in.fits(value); err != nil {
 		return err
 	}
+
 	s := &in.stripes[rand.Uint32()%stripes]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
 		return s.err
 	}
+
 	s.valued, s.values = append(s.valued, h), append(s.values, value)
 	if len(s.valued) < stripeLen {
 		return nil
 	}
+
 	hs, values := s.valued, s.values
 	s.valued, s.values = s.valued[:0], s.values[:0]
 	return in.giveValues(hs, values)
@@ -76,6 +80,7 @@ func (in *Intake) Flush() (err error) {
 	if in.closers == nil {
 		return ErrSpent
 	}
+
 	for i := range in.stripes {
 		s := &in.stripes[i]
 		if len(s.hs) > 0 && err == nil {

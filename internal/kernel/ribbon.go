@@ -162,6 +162,7 @@ func (r *Ribbon) matches(start, hi, lo uint64) bool {
 	if columns == 0 { // the columns may lie behind the last word
 		return true
 	}
+
 	words := unsafe.Pointer(unsafe.SliceData(r.Words))
 	v, w := unsafe.Pointer(wordAt(words, r.begin(block))), unsafe.Pointer(wordAt(words, r.begin(block+1)))
 	for columns >= 4 {
@@ -202,6 +203,7 @@ func (r *Ribbon) matchesBroad(start, hi, lo uint64) bool {
 	if columns == 0 { // the columns may lie behind the last word
 		return true
 	}
+
 	words := unsafe.Pointer(unsafe.SliceData(r.Words))
 	u, v := unsafe.Pointer(wordAt(words, r.begin(block))), unsafe.Pointer(wordAt(words, r.begin(block+1)))
 	w := unsafe.Pointer(wordAt(words, r.begin(block+2)))
@@ -250,6 +252,7 @@ func (r *Ribbon) getGo(hi, lo uint64) (result, columns uint64) {
 	if columns == 0 { // the columns may lie behind the last word
 		return 0, 0
 	}
+
 	c, d, e := c<<q, d<<q|c>>1>>(63-q), d>>1>>(63-q)
 	u := r.Words[r.begin(block):][:columns]
 	v := r.Words[r.begin(block+1):][:columns]

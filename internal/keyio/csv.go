@@ -49,6 +49,7 @@ func (r *reader) readCSV(st *stream) error {
 	if err != nil {
 		return err
 	}
+
 	at := set.columns
 	if set.Header {
 		row, _, err := next()
@@ -59,6 +60,7 @@ func (r *reader) readCSV(st *stream) error {
 			return err
 		}
 	}
+
 	for {
 		row, whole, err := next()
 		if err == io.EOF {
@@ -92,10 +94,12 @@ func (b *block) addRow(set *settings, at columns, rows *csv.Reader, row []string
 	if last := max(at.key, at.second); last >= len(row) {
 		return fmt.Errorf("%s:%d: no column %d: the row has %d", b.Input, first, last+1, len(row))
 	}
+
 	key := row[at.key]
 	if key == "" && !set.KeepEmpty {
 		return nil
 	}
+
 	line, _ := rows.FieldPos(at.key)
 	if len(key) > set.MaxKey {
 		return &KeyTooLongError{Input: b.Input, Line: int64(line), MaxKey: set.MaxKey}
@@ -103,6 +107,7 @@ func (b *block) addRow(set *settings, at columns, rows *csv.Reader, row []string
 	if len(b.ends) == 0 {
 		b.Line = int64(line)
 	}
+
 	addPart(b, key)
 	if set.Rows {
 		addPart(b, raw)
@@ -156,6 +161,7 @@ func columnOf(input string, names []string, name string, number int) (int, error
 	if names == nil {
 		return 0, fmt.Errorf("%s is empty, so it has no header row with column %q", input, name)
 	}
+
 	column := slices.Index(names, name)
 	if column < 0 {
 		return 0, fmt.Errorf("%s has no column %q; the columns are %s", input, name, quoteNames(names))
@@ -229,6 +235,7 @@ func (l *recordReader) Read(p []byte) (int, error) {
 		l.err = ErrRecordTooLong
 		return 0, l.err
 	}
+
 	n, err := l.r.Read(p[:min(len(p), l.left)])
 	if at := bytes.IndexByte(p[:n], 0); at >= 0 {
 		l.nul = true
@@ -243,6 +250,7 @@ func (l *recordReader) Read(p []byte) (int, error) {
 			n, err = at, stop
 		}
 	}
+
 	l.left -= n
 	l.lines += int64(bytes.Count(p[:n], []byte{'\n'}))
 	l.begun = l.begun || n > 0
@@ -279,6 +287,7 @@ func (b *block) splitFields(s *settings) error {
 		i++
 		return part
 	}
+
 	keyLine, numbers := b.Line, b.LineNumbers // of all rows; bad ones are dropped
 	b.LineNumbers = numbers[:0]
 	for row := 0; i < len(b.ends); row++ {

@@ -125,6 +125,7 @@ func fileSource(path string) (source, error) {
 	if !fi.Mode().IsRegular() { // opening a named pipe would block until it has a writer
 		return source{name: path, path: path, live: true, size: -1}, nil
 	}
+
 	f, _, err := untrusted.Open(path)
 	if err != nil {
 		return source{}, err

@@ -56,6 +56,7 @@ func (r *reader) fill(b *block, st *stream) (cut int, eof bool, err error) {
 	case Hex:
 		maxLine += r.in.set.MaxKey
 	}
+
 	buf := b.data
 	for {
 		if len(buf) == cap(buf) {
@@ -103,6 +104,7 @@ func (b *block) split(s *settings) error {
 			}
 		}
 	}
+
 	isPlain := (s.Format == Lines || s.Format == Null) && !b.nul && !s.LineNumbers
 	if isPlain && b.splitGood(s) {
 		return nil
@@ -135,6 +137,7 @@ func (b *block) splitGood(s *settings) bool {
 		}
 		keys = append(keys, data[start:stop:stop])
 	}
+
 	b.Keys = keys
 	b.Line += int64(skipped)
 	return true
@@ -177,6 +180,7 @@ func (b *block) add(s *settings, line int64, key, second, row []byte, value uint
 	if len(b.Keys) == 0 {
 		b.Line = line
 	}
+
 	b.Keys = append(b.Keys, key[:len(key):len(key)])
 	if s.Second != "" {
 		b.Second = append(b.Second, second)
@@ -212,6 +216,7 @@ func (b *block) check(s *settings, line int64, row, key []byte) error {
 	if !b.nul || bytes.IndexByte(row, 0) < 0 {
 		return nil
 	}
+
 	err := nulError(b.Input, line, s.Format)
 	if s.BadRows == Pass {
 		b.bad.add(1, err)
@@ -240,6 +245,7 @@ func (r *reader) headerOf(b *block, eof bool) (at columns, missing bool, err err
 			return at, false, err
 		}
 	}
+
 	b.first = false
 	for len(b.data) > 0 {
 		end := bytes.IndexByte(b.data, '\n') + 1

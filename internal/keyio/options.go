@@ -185,6 +185,7 @@ func (s *settings) checkColumn(option, column string) (int, error) {
 	if column == "" {
 		return 0, nil
 	}
+
 	n, err := strconv.Atoi(column)
 	switch {
 	case err != nil: // a name

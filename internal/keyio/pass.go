@@ -89,10 +89,12 @@ func (in *Input) Process(ctx context.Context, workers int,
 	if in.begun.Swap(true) && !in.Rewindable() {
 		return ErrNotRewindable
 	}
+
 	in.bad = badRows{}
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
+
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // in case emit panics
 
@@ -130,6 +132,7 @@ func (in *Input) Process(ctx context.Context, workers int,
 			}
 		})
 	}
+
 	err := in.drain(ctx, order, free, emit)
 	cancel()
 	wg.Wait()

@@ -91,6 +91,7 @@ func (s *source) compare(st *stream, f *os.File) error {
 		s.was, err = f.Stat()
 		return err
 	}
+
 	st.unchanged = func() error {
 		now, err := f.Stat()
 		if err == nil && !(os.SameFile(s.was, now) && now.Size() == s.was.Size() && now.ModTime().Equal(s.was.ModTime())) {
@@ -121,6 +122,7 @@ func (st *stream) readText(r io.Reader) error {
 			sign, err = st.peek(z)
 		}
 	}
+
 	switch {
 	case err != nil:
 		return st.wrap(err)
@@ -168,6 +170,7 @@ func (st *stream) decoder() (io.Reader, error) {
 	case "bzip2":
 		return bzip2.NewReader(br), nil
 	}
+
 	z, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {

@@ -35,6 +35,7 @@ func (v Values) Read(b *Batch) error {
 	if v.Optional && v.none(b) {
 		return nil
 	}
+
 	largest := uint64(math.MaxUint64) >> (64 - v.Bits)
 	if v.Column {
 		for i, text := range b.Second {
@@ -46,6 +47,7 @@ func (v Values) Read(b *Batch) error {
 		}
 		return nil
 	}
+
 	keys := b.Keys[:0]
 	for i, line := range b.Keys {
 		if len(line) == 0 {

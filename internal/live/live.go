@@ -106,6 +106,7 @@ func (f *File[T]) check(ctx context.Context, now bool) error {
 	if f.closed {
 		return f.config.Closed.Err()
 	}
+
 	st, err := os.Stat(f.config.Path())
 	same := err == nil && f.seen != nil && os.SameFile(st, f.seen) && st.Size() == f.seen.Size() &&
 		st.ModTime().Equal(f.seen.ModTime())
@@ -113,6 +114,7 @@ func (f *File[T]) check(ctx context.Context, now bool) error {
 	if same && (before == nil || before.Final() || !now && !before.Due(time.Now())) {
 		return before.Cause()
 	}
+
 	var value T
 	if err == nil {
 		value, err = f.config.Open(ctx)
@@ -120,6 +122,7 @@ func (f *File[T]) check(ctx context.Context, now bool) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+
 	f.seen = st // nil if there is no file, so that a new one is opened
 	if err != nil {
 		if st != nil && !same {
@@ -128,6 +131,7 @@ func (f *File[T]) check(ctx context.Context, now bool) error {
 		f.failed.Store(After(before, err, time.Now()))
 		return err
 	}
+
 	f.failed.Store(nil)
 	if old := f.swap(value); old != nil {
 		f.swaps.Add(1)
@@ -168,6 +172,7 @@ func (f *File[T]) Close() error {
 	if f.closed {
 		return nil
 	}
+
 	f.closed = true
 	f.failed.Store(nil)
 	old := f.swap(f.config.Closed)

@@ -76,6 +76,7 @@ func (b *Filler[F]) AddMany(hs []filter.Hash) error {
 	if b.built.Load() {
 		return errBuilt
 	}
+
 	b.keys.Add(uint64(len(hs)))
 	for len(hs) > 0 {
 		part := hs[:min(len(hs), turn)]
@@ -121,6 +122,7 @@ func (b *Filler[F]) take() (f F, ok bool) {
 	if len(b.copies) >= min(runtime.GOMAXPROCS(0)-1, maxCopies) {
 		return f, false
 	}
+
 	f, err := b.c.Empty()
 	if err != nil { // no memory: use the filter itself
 		return f, false
@@ -135,11 +137,13 @@ func (b *Filler[F]) Build(ctx context.Context) (family.Filter, error) {
 	if b.built.Swap(true) {
 		return nil, errBuilt
 	}
+
 	for _, c := range b.copies {
 		if err := b.filter.Merge(c, nil); err != nil {
 			return nil, err // copies of another geometry: a bug of the family
 		}
 	}
+
 	b.copies, b.free = nil, nil
 	if err := ctx.Err(); err != nil {
 		return nil, err

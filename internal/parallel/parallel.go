@@ -27,6 +27,7 @@ func Each(workers, n int, f func(worker, i int)) {
 			f(worker, i-1)
 		}
 	}
+
 	var wg sync.WaitGroup
 	for worker := 1; worker < min(workers, n); worker++ {
 		wg.Go(func() { work(worker) })
@@ -89,6 +90,7 @@ func Feed[T any](
 			}
 		})
 	}
+
 	err := produce(func(v T) error {
 		select {
 		case values <- v:

@@ -217,6 +217,7 @@ func (r *bitReader) bytes(n uint64) []byte {
 	if r.err != nil {
 		return nil
 	}
+
 	b := r.b[r.at/8:][:n]
 	r.at += 8 * n
 	return b

@@ -116,6 +116,7 @@ func (p *pair) putCells(log uint, w *bitWriter, most uint64) bool {
 	if changed[others]*4 > changed[falls]+changed[rises] {
 		return false
 	}
+
 	w.field(uint64(log), cellBits)
 	for k := range kinds {
 		w.number(changed[k])

@@ -36,6 +36,7 @@ func putExtensions(w *bitWriter, old, new table, level int) {
 	if w.flag(inOrder); inOrder {
 		return
 	}
+
 	rice(w, uint64(len(moved)), movedRice)
 	w.list(had, moved)
 	free := freeOf(kept)
@@ -48,6 +49,7 @@ func putExtensions(w *bitWriter, old, new table, level int) {
 		ranks = append(ranks, free.rank(number))
 		free.remove(number)
 	}
+
 	best, least := uint(0), ^uint64(0)
 	for k := range uint(1 << riceBits) {
 		sum := uint64(0)
@@ -58,6 +60,7 @@ func putExtensions(w *bitWriter, old, new table, level int) {
 			best, least = k, sum
 		}
 	}
+
 	w.field(uint64(best), riceBits)
 	for _, i := range ranks {
 		rice(w, i, best)
@@ -120,6 +123,7 @@ func choices(r *bitReader, keep []uint64, had, records uint64) ([]uint64, error)
 	if r.err != nil {
 		return nil, r.err
 	}
+
 	i, changed := uint64(0), slices.Collect(newList(had, moved).all(r))
 	for b, n := range keep {
 		if n == 0 {
@@ -132,6 +136,7 @@ func choices(r *bitReader, keep []uint64, had, records uint64) ([]uint64, error)
 		}
 		i++
 	}
+
 	free := freeOf(kept)
 	k := uint(r.field(riceBits))
 	for b, n := range keep {

@@ -89,6 +89,7 @@ func putBlock(w *bitWriter, old grid, bits []uint64, first uint64, apart bool) {
 		}
 		w.unary(fallen, min(n, ones))
 	}
+
 	for kind, l := range listsOf(old, n, ones, fallen, apart) {
 		ranks := ranks{grid: old, kind: kind}
 		for _, bit := range bits {
@@ -187,12 +188,15 @@ func (p *pair) counts(log uint) (c numbers) {
 		seen[n]++
 		i += n
 	}
+
 	for _, s := range seen {
 		c.blocks += s
 	}
+
 	for len(seen) > 1 && seen[len(seen)-1] == 0 {
 		seen = seen[:len(seen)-1]
 	}
+
 	least := ^uint64(0)
 	for center := range uint64(1 << 6) {
 		for k := range uint(1 << 3) {

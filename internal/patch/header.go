@@ -36,11 +36,13 @@ func compare(from, to *container.Image) (header, bool) {
 		!bytes.Equal(a[atSeed:atKeys], b[atSeed:atKeys]) {
 		return h, false
 	}
+
 	set := func(flag byte, differs bool) {
 		if differs {
 			h.flags |= flag
 		}
 	}
+
 	set(flagKeys, h.keys != 0)
 	set(flagRate, !bytes.Equal(a[atRate:atRate+8], b[atRate:atRate+8]))
 	set(flagSpec, from.Spec != to.Spec)

@@ -133,10 +133,12 @@ func diffFile(ctx context.Context, old, new []byte) ([]byte, error) {
 	if isExact(old) && isExact(new) {
 		return diffExact(ctx, old, new)
 	}
+
 	from, err := container.ParseImage(old)
 	if err != nil {
 		return nil, fmt.Errorf("old file: %w", err)
 	}
+
 	to, err := container.ParseImage(new)
 	if err != nil {
 		return nil, fmt.Errorf("new file: %w", err)
@@ -170,6 +172,7 @@ func (c *change) smallest(ctx context.Context, limit int) ([]byte, error) {
 	if replayed != nil {
 		limit = len(replayed)
 	}
+
 	flipped, err := c.flipped(ctx, limit)
 	if err != nil || replayed == nil || flipped != nil && len(flipped) < len(replayed) {
 		return flipped, err
@@ -212,10 +215,12 @@ func Patch(
 	if err != nil {
 		return nil, err
 	}
+
 	var from *container.Image
 	if old.Shard == nil && !isExact(old.File) {
 		from, err = container.ParseImage(old.File)
 	}
+
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("the file to patch: %w", err)
@@ -285,6 +290,7 @@ func diffExact(ctx context.Context, old, new []byte) ([]byte, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+
 	records, err := container.ExactRecords(old)
 	if err != nil {
 		return nil, fmt.Errorf("old file: %w", err)
@@ -308,6 +314,7 @@ func patchExact(ctx context.Context, old []byte, what byte, body []byte, limit u
 	case what != byte(Append):
 		return nil, errNumber
 	}
+
 	records, err := container.ExactRecords(old)
 	if err != nil {
 		return nil, fmt.Errorf("the file to patch: %w", err)

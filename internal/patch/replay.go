@@ -63,9 +63,11 @@ func decodeTable(m *container.Image, limit uint64) (t table, err error) {
 	if kind, err := families.ByName(name); err != nil || !kind.Chains {
 		return t, errTable
 	}
+
 	accept := func(f *container.File, words []uint64) error {
 		return families.Accept(f.Family, f.Spec, f.Hash, words, limit)
 	}
+
 	f, _, err := container.FromBytes(m.Bytes, container.Options{Check: accept})
 	if errors.Is(err, filter.ErrTooLarge) {
 		return t, err
@@ -97,26 +99,32 @@ func (c *change) replayed(ctx context.Context, limit int) ([]byte, error) {
 	if err != nil {
 		return nil, nil
 	}
+
 	new, err := decodeTable(c.to, math.MaxUint64)
 	if err != nil || old.trimmed != new.trimmed || old.ChainShape() != new.ChainShape() {
 		return nil, nil
 	}
+
 	k, ok := newKeys(old.ChainShape())
 	if !ok {
 		return nil, nil
 	}
+
 	e := edit{keys: k}
 	if err := e.compare(ctx, old, new); err != nil {
 		return nil, err
 	}
+
 	h := c.header
 	if specWith(c.from.Spec, old.trimmed, e.used[1]) != c.to.Spec {
 		return nil, nil
 	}
+
 	h.flags &^= flagSpec | flagKeys
 	if h.keys -= int64(len(e.added)) - int64(len(e.removed)); h.keys != 0 {
 		h.flags |= flagKeys
 	}
+
 	w := &bitWriter{}
 	h.write(w)
 	e.write(w)
@@ -162,6 +170,7 @@ func (e *edit) compare(ctx context.Context, old, new table) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+
 	for _, p := range parts {
 		for _, rank := range p.removed {
 			e.removed = append(e.removed, rank+e.used[0])
@@ -209,6 +218,7 @@ func (e *edit) bucket(b uint64, old, new *family.ChainBucket) {
 			x, y = x+groupX, y+groupY
 		}
 	}
+
 	for i := first; i < len(e.removed); i++ {
 		e.removed[i] += e.used[0]
 	}
@@ -245,22 +255,27 @@ func replay(ctx context.Context, r *bitReader, from *container.Image, h header, 
 	if err != nil {
 		return nil, err
 	}
+
 	k, ok := newKeys(old.ChainShape())
 	if !ok {
 		return nil, errNumber
 	}
+
 	e := edit{keys: k}
 	for b := range k.Buckets {
 		e.used[0] += old.CellsOf(b)
 	}
+
 	e.read(r)
 	if r.err != nil {
 		return nil, r.err
 	}
+
 	new, err := e.apply(ctx, r, old)
 	if err != nil {
 		return nil, err
 	}
+
 	h.spec = specWith(h.spec, old.trimmed, e.used[1])
 	h.setKeys(from.Keys + uint64(h.keys) + e.used[1] - e.used[0])
 	return h.file(ctx, r, from, new.Stored(old.trimmed).Sections, limit)
@@ -300,10 +315,12 @@ func (e *edit) apply(ctx context.Context, r *bitReader, old table) (family.Chain
 		cells[b] = uint16(n)
 		gone, come = endGone, endCome
 	}
+
 	numbers, err := getExtensions(r, old, e, cells)
 	if err != nil {
 		return nil, err
 	}
+
 	new, err := old.SameShape()
 	if err != nil {
 		return nil, err

@@ -78,10 +78,12 @@ func (c *change) choose(ctx context.Context, i int) (form, error) {
 	if i >= len(c.from.Sections) || len(c.from.Section(i)) != len(b) {
 		return whole, nil
 	}
+
 	p := newPair(c.from.Section(i), b)
 	if p.flips == 0 {
 		return form{trial: trial{mode: same}, bytes: whole.bytes}, nil
 	}
+
 	all, err := p.better(ctx)
 	if err != nil {
 		return whole, err
@@ -112,21 +114,26 @@ func (h *header) file(
 	if r.err != nil {
 		return nil, r.err
 	}
+
 	var sizes []uint64
 	for _, s := range stored {
 		sizes = append(sizes, 8*uint64(len(s)))
 	}
+
 	for _, f := range forms {
 		sizes = append(sizes, f.bytes)
 	}
+
 	to, err := container.NewImage(h.head, h.spec, sizes, limit)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
+
 	for i, s := range stored {
 		bitvec.FixOrder(s)
 		copy(to.Section(i), bitvec.Bytes(s))
 	}
+
 	for i, f := range forms {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -150,6 +157,7 @@ func (f *form) read(r *bitReader, from, to *container.Image, i int) {
 		copy(b, r.bytes(uint64(len(b))))
 		return
 	}
+
 	old := from.Section(i)
 	copy(b, old)
 	switch f.mode {
@@ -226,10 +234,12 @@ func (p *pair) trials() []trial {
 	if float64(p.flips) > 0.45*8*float64(len(p.new)) { // a delta would take about one bit per bit of the section
 		return nil
 	}
+
 	all := []trial{{mode: gaps}}
 	for log := range uint(cellSizes) {
 		all = append(all, trial{mode: cells, log: log})
 	}
+
 	for log := uint(leastBlock); log <= mostBlock && len(p.at) > 0; log++ {
 		if 1<<log < 8*len(p.new) {
 			all = append(all, trial{blocks, log, false}, trial{blocks, log, true})

@@ -56,21 +56,25 @@ func diffSet(ctx context.Context, old, new Version) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("old set: %w", err)
 	}
+
 	to, err := shard.ReadManifest(bytes.NewReader(new.File))
 	if err != nil {
 		return nil, fmt.Errorf("new set: %w", err)
 	}
+
 	w := &bitWriter{}
 	text := !derives(from, to, new.File)
 	if w.flag(text); text {
 		w.part(new.File)
 	}
+
 	var changed []int
 	for i, e := range to.Shards {
 		if i >= len(from.Shards) || from.Shards[i] != e {
 			changed = append(changed, i)
 		}
 	}
+
 	w.number(uint64(len(changed)))
 	l := newList(uint64(len(to.Shards)), uint64(len(changed)))
 	for _, i := range changed {
@@ -96,10 +100,12 @@ func shardPart(ctx context.Context, old, new Version, from, to *shard.Manifest, 
 	if i >= len(from.Shards) {
 		return append([]byte{byte(Whole)}, b...), nil
 	}
+
 	a, err := old.shard(from, i)
 	if err != nil {
 		return nil, fmt.Errorf("old set: %w", err)
 	}
+
 	d, err := diffFile(ctx, a, b)
 	if err != nil {
 		return nil, &shard.Error{File: to.Shards[i].File, Err: err}
@@ -112,6 +118,7 @@ func derives(from, to *shard.Manifest, text []byte) bool {
 	if len(from.Shards) != len(to.Shards) {
 		return false
 	}
+
 	next := *from
 	next.Shards = to.Shards
 	for _, e := range to.Shards {
@@ -119,6 +126,7 @@ func derives(from, to *shard.Manifest, text []byte) bool {
 			return false
 		}
 	}
+
 	var b bytes.Buffer
 	_, err := next.WriteTo(&b)
 	return err == nil && bytes.Equal(b.Bytes(), text)
@@ -186,6 +194,7 @@ func (p *setPatch) run() (manifest []byte, err error) {
 		}
 		next = *m
 	}
+
 	for number := range begin(&p.bitReader, uint64(len(next.Shards))).all(&p.bitReader) {
 		i := int(number)
 		e := next.Shards[i]
@@ -250,6 +259,7 @@ func (p *setPatch) shard(i int) ([]byte, error) {
 	if len(part) == 0 || part[0]&15 > byte(Replay) {
 		return nil, errNumber
 	}
+
 	var from *container.Image
 	if part[0]&15 != byte(Whole) {
 		if i >= len(p.from.Shards) {
@@ -263,6 +273,7 @@ func (p *setPatch) shard(i int) ([]byte, error) {
 			return nil, err
 		}
 	}
+
 	b, err := apply(p.ctx, from, part[0], part[1:], p.limit)
 	if err != nil {
 		return nil, err
@@ -278,6 +289,7 @@ func describe(e *shard.Entry, content []byte, i, shards int) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
+
 	e.Keys, e.Bytes, e.SHA256 = m.Keys, uint64(len(content)), sha256.Sum256(content)
 	if e.File == "" {
 		e.File = shardset.HashName(i, shards, e.SHA256)
@@ -314,6 +326,7 @@ func rateOf(step int64) float64 {
 	case step < 0 || step > stepsPerDecade*(lowest+1):
 		return -1
 	}
+
 	m, e := (step-1)%stepsPerDecade+1000, (step-1)/stepsPerDecade-lowest
 	rate, err := strconv.ParseFloat(fmt.Sprintf("%de%d", m, e-3), 64)
 	if err != nil {

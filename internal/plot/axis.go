@@ -50,6 +50,7 @@ func logTicks(lo, hi float64) (ticks []Tick) {
 	if hi < 5*lo {
 		return evenTicks(lo, hi)
 	}
+
 	powers := math.Log10(hi / lo)
 	step := int(math.Ceil(powers / 10)) // powers of ten from one label to the next
 	for exponent := int(math.Floor(math.Log10(lo))); float64(exponent) <= math.Log10(hi)+1e-9; exponent++ {

@@ -79,12 +79,14 @@ func LockFolder(ctx context.Context, dir string, o Locking) (*Folder, error) {
 			return nil, err
 		}
 	}
+
 	waiting := ctx
 	if o.Wait > 0 {
 		var cancel context.CancelFunc
 		waiting, cancel = context.WithTimeout(ctx, o.Wait)
 		defer cancel()
 	}
+
 	step()
 	var err error
 	if f.lock, _, err = container.Lock(waiting, dir, o.Waiting); err != nil {
@@ -213,6 +215,7 @@ func (f *Folder) put(ctx context.Context, name string, write func(io.Writer) err
 		// Its permissions must not be wider than the permissions of the shard that it replaces.
 		ctx = container.Like(ctx, f.Path(f.old.Shards[min(s, len(f.old.Shards)-1)].File))
 	}
+
 	step()
 	err := container.WriteAtomic(container.Batch(ctx), f.Path(name), write)
 	if err == nil && before != "" && before != name {
@@ -235,6 +238,7 @@ func (f *Folder) Commit(ctx context.Context, m *shard.Manifest, text []byte, was
 	if text != nil {
 		write = func(w io.Writer) error { _, err := w.Write(text); return err }
 	}
+
 	step()
 	container.SyncFolder(f.dir)
 	var err error
@@ -246,6 +250,7 @@ func (f *Folder) Commit(ctx context.Context, m *shard.Manifest, text []byte, was
 	if err != nil {
 		return err
 	}
+
 	before := f.old
 	f.old = m
 	clear(f.written)
@@ -278,12 +283,14 @@ func (f *Folder) Abort() {
 	if len(f.written) == 0 {
 		return
 	}
+
 	m, _, err := ReadFolder(f.dir)
 	if err == nil {
 		f.old = m
 	} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, shard.ErrManifest) {
 		return // a later sweep removes them
 	}
+
 	for _, name := range f.written {
 		if f.named(name) == nil {
 			f.remove(name)

@@ -25,10 +25,12 @@ func CheckFile(path string) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
+
 	dir, name := filepath.Split(path)
 	if name != shard.ManifestName && !IsName(name) {
 		return nil
 	}
+
 	m, _, err := ReadFolder(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || name == shard.ManifestName && errors.Is(err, shard.ErrManifest):
@@ -90,6 +92,7 @@ func Open(dir string, open func(m *shard.Manifest, st fs.FileInfo) error) error 
 	if err != nil {
 		return err
 	}
+
 	for {
 		err := open(m, st)
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, shard.ErrChanged) {
@@ -131,6 +134,7 @@ func Replace(dir string) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	err = f.Read()
 	if name := f.Foreign(); err == nil && name != "" {
 		err = fmt.Errorf("%s: there is %s and no sharded set in the folder; name an empty folder", dir, name)

@@ -21,6 +21,7 @@ func betaQuantile(a, b, tail float64) float64 {
 	if min(a, b) > normalBeta {
 		return t
 	}
+
 	for range 100 {
 		lnI, slope := lnBetaTail(a, b, t)
 		step := (math.Log(tail) - lnI) / slope
@@ -64,6 +65,7 @@ func betaFraction(a, b, p, q float64) float64 {
 	if a > b {
 		below = (a+b)*q - b
 	}
+
 	f := a / (a + 1) * (below + 1) // the denominator of the fraction; c and d as in Lentz
 	c, d := f, 0.0
 	for n := 1.0; n < 1e8; n++ {

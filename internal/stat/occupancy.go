@@ -74,6 +74,7 @@ func (b *Bins) throw() {
 	if len(b.slab) < n {
 		b.slab = make([]float64, max(n, 1<<14))
 	}
+
 	next := b.slab[:n]
 	stay, join := b.stay[lo:lo+n], b.join[lo:lo+n]
 	below := 0.0
@@ -84,10 +85,12 @@ func (b *Bins) throw() {
 	if n > len(before) {
 		next[n-1] = below * join[n-1]
 	}
+
 	from, to := 0, n
 	for from < to-1 && next[from] < 1e-20 {
 		from++
 	}
+
 	for to > from+1 && next[to-1] < 1e-20 {
 		to--
 	}

@@ -11,12 +11,14 @@ func BinomialMean(n uint64, p float64, f func(j uint64) float64) float64 {
 	if p >= 1 || n == 0 {
 		return f(n)
 	}
+
 	mean := float64(n) * p
 	spread := 12*math.Sqrt(mean*(1-p)) + 60
 	lo, hi := uint64(max(0, mean-spread)), n
 	if top := mean + spread; top < float64(n) {
 		hi = uint64(top)
 	}
+
 	// The logarithm of the probability of j, up to a constant. The difference of two large logarithms loses digits, so
 	// large n use the Poisson limit and large variances the normal limit.
 	logP, logQ, logMean := math.Log(p), math.Log1p(-p), math.Log(mean)
@@ -33,6 +35,7 @@ func BinomialMean(n uint64, p float64, f func(j uint64) float64) float64 {
 	if hi-lo < 8000 {
 		return nearMean(n, p, uint64(mean), lo, hi, f)
 	}
+
 	top := logWeight(min(uint64(mean), hi))
 	var sum, weight float64
 	step := (hi-lo)/8000 + 1
@@ -57,6 +60,7 @@ func nearMean(n uint64, p float64, mean, lo, hi uint64, f func(j uint64) float64
 	for j := mean; j > lo; j-- {
 		weights[j-lo-1] = weights[j-lo] * (float64(j) / float64(n-j+1) / odds)
 	}
+
 	var sum, weight, last float64
 	for i, w := range weights {
 		if w > 0 {
@@ -64,6 +68,7 @@ func nearMean(n uint64, p float64, mean, lo, hi uint64, f func(j uint64) float64
 			weight += w
 		}
 	}
+
 	last = 1
 	for j := mean; j < hi && last > 1e-17*sum; j++ { // f is at most 1, and each weight less than half of the one before
 		last *= float64(n-j) / float64(j+1) * odds
@@ -108,6 +113,7 @@ func UpperTail(x, n uint64, p float64) float64 {
 	case x > n || p <= 0:
 		return 0
 	}
+
 	mean := float64(n) * p
 	if v := mean * (1 - p); v > normalFrom {
 		return math.Erfc((float64(x)-0.5-mean)/math.Sqrt(2*v)) / 2
@@ -186,6 +192,7 @@ func PoissonTail(mean float64, k int) float64 {
 	if mean <= 0 {
 		return 0
 	}
+
 	term := func(x float64) float64 { return math.Exp(x*math.Log(mean) - mean - lgamma(x+1)) }
 	if float64(k) < mean { // terms grow up to k: subtract their sum from 1
 		sum, t := 0.0, term(float64(k))
@@ -195,6 +202,7 @@ func PoissonTail(mean float64, k int) float64 {
 		}
 		return 1 - sum
 	}
+
 	sum, t := 0.0, term(float64(k)+1)
 	for x := float64(k) + 1; t > sum*1e-17; x++ {
 		sum += t
@@ -211,6 +219,7 @@ func UpperQuantile(n uint64, p, tail float64) uint64 {
 	if spread > 3e3 {
 		return min(n, uint64(mean+9*spread)+1)
 	}
+
 	low, high := uint64(mean), min(n, uint64(mean+9*spread)+60)
 	for low < high {
 		if j := low + (high-low)/2; j >= n || !TailExceeds(j+1, n, p, tail) {

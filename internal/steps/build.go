@@ -56,6 +56,7 @@ func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.En
 	} else if !again(err) {
 		return shard.Entry{}, err
 	}
+
 	var r result
 	err := p.attempt(ctx, out, func() error {
 		set, err := p.filter(ctx, out, s, o)
@@ -108,6 +109,7 @@ func (r result) sound(ctx context.Context, out Source) error {
 	if err != nil {
 		return err
 	}
+
 	var sum shard.Sum
 	if uint64(st.Size) == r.Bytes {
 		if sum, err = sumOf(ctx, out, r.File); err != nil {
@@ -144,6 +146,7 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 	if err != nil {
 		return nil, err
 	}
+
 	b, err := bloomery.NewBuilder(ctx, p.config(keys, o))
 	if err != nil {
 		return nil, err
@@ -223,10 +226,12 @@ func (p *Plan) write(ctx context.Context, out Store, s int, set *bloomery.Set) (
 	if r.File, err = p.place(ctx, out, r, set); err != nil {
 		return r, err
 	}
+
 	st, err := out.Stat(ctx, r.File)
 	if err != nil {
 		return r, err
 	}
+
 	r.Version = st.Version
 	b, err := json.Marshal(r)
 	if err != nil {
@@ -255,10 +260,12 @@ func (c *manifestCache) read(ctx context.Context, out Source) (*shard.Manifest, 
 	if err != nil {
 		return nil, err
 	}
+
 	same := reflect.ValueOf(out).Comparable() // else == panics
 	if same && c.object.Version != "" && c.object == st && c.out == out {
 		return c.manifest, nil
 	}
+
 	m, err := ReadManifest(ctx, out)
 	if err == nil && same {
 		c.out, c.object, c.manifest = out, st, m
@@ -275,6 +282,7 @@ func ReadManifest(ctx context.Context, out Source) (*shard.Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	m, err := shard.ReadManifest(bytes.NewReader(b))
 	if errors.Is(err, shard.ErrManifest) {
 		return nil, fmt.Errorf("%s: %w; remove it to build a new set", shard.ManifestName, err)

@@ -46,6 +46,7 @@ func (d dir) Open(ctx context.Context, name string, offset, length int64) (io.Re
 	if err != nil {
 		return nil, err
 	}
+
 	f, _, err := untrusted.Open(path)
 	if err != nil {
 		return nil, err
@@ -61,6 +62,7 @@ func (d dir) Stat(_ context.Context, name string) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
+
 	st, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -129,6 +131,7 @@ func (d dir) Glob(pattern string) (names []string, err error) {
 	} else {
 		all, err = fs.Glob(os.DirFS(d.root), pattern)
 	}
+
 	hidden := strings.HasPrefix(path.Base(pattern), ".")
 	for _, name := range all {
 		if !hidden && strings.HasPrefix(filepath.Base(name), ".") {
@@ -146,6 +149,7 @@ func (d dir) Write(ctx context.Context, name string, write func(io.Writer) error
 	if err != nil {
 		return err
 	}
+
 	// A new shard must not have wider permissions than its set.
 	ctx = container.Like(ctx, filepath.Join(d.root, shard.ManifestName))
 	err = container.WriteAtomic(ctx, path, write)
@@ -172,6 +176,7 @@ func (d dir) Rename(ctx context.Context, from, to []string) error {
 		}
 		folders[filepath.Dir(b)] = true
 	}
+
 	for f := range folders {
 		container.SyncFolder(f)
 	}
@@ -212,6 +217,7 @@ func (d dir) Remove(_ context.Context, name string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+
 	for up := filepath.Dir(name); up != "."; up = filepath.Dir(up) {
 		if os.Remove(filepath.Join(d.root, filepath.FromSlash(up))) != nil {
 			break

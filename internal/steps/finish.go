@@ -54,6 +54,7 @@ func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found
 	if err != nil {
 		return nil, nil, err
 	}
+
 	all := make([]found, p.Shards)
 	entries, chosen := make([]shard.Entry, p.Shards), make([]float64, p.Shards)
 	err = require(ctx, "shard", p.Shards, func(ctx context.Context, s int) error {
@@ -69,6 +70,7 @@ func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found
 	if err != nil {
 		return nil, nil, err
 	}
+
 	m := &shard.Manifest{
 		Spec: p.Spec, Hash: p.Hash, Seed: p.Seed, KeyCheck: p.KeyCheck, Shards: entries,
 		FPRChosen: shardset.ChosenRate(chosen),
@@ -82,6 +84,7 @@ func (p *Plan) commit(ctx context.Context, out Store) (*shard.Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	m, all, err := p.shards(ctx, out)
 	if err != nil {
 		return nil, err
@@ -111,10 +114,12 @@ func putManifest(ctx context.Context, out Store, was string, b []byte) error {
 	if !ok {
 		return put(ctx, out, shard.ManifestName, b)
 	}
+
 	err := c.WriteIf(ctx, shard.ManifestName, was, func(w io.Writer) error { _, err := w.Write(b); return err })
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
+
 	// The write may have succeeded earlier: its response was lost, and the client repeated the request.
 	if now, e := readAll(ctx, out, shard.ManifestName, int64(len(b))); e == nil && bytes.Equal(now, b) {
 		return nil
@@ -131,6 +136,7 @@ func (p *Plan) wasFinished(ctx context.Context, out Source) (*shard.Manifest, er
 	if err != nil {
 		return nil, err
 	}
+
 	now, err := manifestSum(ctx, out)
 	if err != nil || now != string(note) {
 		return nil, err
@@ -149,10 +155,12 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 	if err != nil {
 		return err
 	}
+
 	needed, leftover := map[string]bool{}, shardset.Leftover{All: true, Keep: []*shard.Manifest{m}}.Func()
 	for _, e := range m.Shards {
 		needed[e.File] = true
 	}
+
 	var shards, names []string
 	work := map[string][]string{} // files by plan
 	for object, err := range out.List(ctx, "") {
@@ -171,6 +179,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 		return &shard.Error{File: name, Err: fmt.Errorf("it was removed meanwhile; build its shard and finish again: %w",
 			fs.ErrNotExist)}
 	}
+
 	last := []string{p.work(PlanName), p.work(replacesName), p.work(finishedName)}
 	for id, files := range work {
 		if id != p.ID() {
@@ -194,6 +203,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 			}
 		}
 	}
+
 	names = append(names, shards...)
 	err = parallel.Do(ctx, len(names), planReads, func(ctx context.Context, i int) error {
 		id, _, work := shardset.CutWork(names[i])

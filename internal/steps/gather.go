@@ -38,6 +38,7 @@ func (p *Plan) Gather(ctx context.Context, out Store, done []Done, o Options) (k
 	if err != nil {
 		return 0, err
 	}
+
 	segments := uint64(0)
 	for _, x := range all {
 		keys += x.Keys()
@@ -46,10 +47,12 @@ func (p *Plan) Gather(ctx context.Context, out Store, done []Done, o Options) (k
 	if err := hashes.CheckShards(p.Shards, keys); err != nil {
 		return keys, err
 	}
+
 	header := p.indexHeader(segments)
 	if there, _, err := p.readHeader(ctx, out); err == nil && bytes.Equal(there, header) {
 		return keys, nil
 	}
+
 	rows, list := p.shardMajor(all, header, segments)
 	return keys, out.Write(ctx, p.indexName(), func(w io.Writer) error {
 		_, err := io.Copy(w, io.MultiReader(bytes.NewReader(header), bytes.NewReader(rows), bytes.NewReader(list)))
@@ -96,6 +99,7 @@ func (p *Plan) shardMajor(all []*hashes.Index, header []byte, segments uint64) (
 			rows[s].Keys += uint64(g.Keys)
 		})
 	}
+
 	next := make([]uint64, p.Shards) // by shard, the number of the segment that comes next
 	at := uint64(0)
 	for s := range rows {
@@ -114,6 +118,7 @@ func (p *Plan) shardMajor(all []*hashes.Index, header []byte, segments uint64) (
 			next[s]++
 		})
 	}
+
 	for s, r := range rows {
 		r.CRC = sums.CRC(list[r.First*segmentSize : next[s]*segmentSize])
 		b, _ := binary.Append(nil, binary.LittleEndian, r) // never fails: a row has a fixed size
@@ -151,6 +156,7 @@ func (p *Plan) readHeader(ctx context.Context, out Source) (header []byte, segme
 	if len(header) < indexHeader {
 		return nil, 0, p.damaged("it is cut")
 	}
+
 	segments = binary.LittleEndian.Uint64(header[32:])
 	if !bytes.Equal(header, p.indexHeader(segments)) || segments > uint64(st.Size)/segmentSize ||
 		uint64(st.Size) != indexHeader+uint64(p.Shards)*rowSize+segments*segmentSize {
@@ -169,10 +175,12 @@ func (p *Plan) segments(ctx context.Context, out Source, s int) (all []segment, 
 	if err != nil {
 		return nil, 0, err
 	}
+
 	b, err := readPart(ctx, out, p.indexName(), indexHeader+int64(s)*rowSize, rowSize)
 	if err != nil {
 		return nil, 0, err
 	}
+
 	var r row
 	if end, _ := binary.Decode(b, binary.LittleEndian, &r); len(b) < rowSize ||
 		binary.LittleEndian.Uint32(b[end:]) != rowSum(header, s, b[:end]) {
@@ -181,6 +189,7 @@ func (p *Plan) segments(ctx context.Context, out Source, s int) (all []segment, 
 	if r.First > total || r.Segments > total-r.First {
 		return nil, 0, p.damaged("a row leads out of it")
 	}
+
 	var list []byte
 	if r.Segments > 0 {
 		at := indexHeader + int64(p.Shards)*rowSize + int64(r.First)*segmentSize
@@ -191,6 +200,7 @@ func (p *Plan) segments(ctx context.Context, out Source, s int) (all []segment, 
 	if uint64(len(list)) != r.Segments*segmentSize || sums.CRC(list) != r.CRC {
 		return nil, 0, p.damaged("a checksum is wrong")
 	}
+
 	all = make([]segment, r.Segments)
 	_, _ = binary.Decode(list, binary.LittleEndian, all) // the length is right
 	for _, g := range all {

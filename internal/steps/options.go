@@ -73,6 +73,7 @@ func several[T any](
 	if o.Memory > 0 {
 		each.Memory = max(o.Memory/int64(at), 1)
 	}
+
 	var mu sync.Mutex
 	parts, sum := make([]float64, n), 0.0
 	results := make([]T, n)

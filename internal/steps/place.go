@@ -41,6 +41,7 @@ func (p *Plan) place(ctx context.Context, out Store, r result, set *bloomery.Set
 		_, err := set.WriteTo(w)
 		return err
 	}
+
 	c, ok := out.(Conditional)
 	if !ok {
 		r.File = p.staged(r.Shard, r.SHA256)
@@ -51,6 +52,7 @@ func (p *Plan) place(ctx context.Context, out Store, r result, set *bloomery.Set
 		}
 		r.File = shardset.NewName(old, r.Shard, p.Shards, r.SHA256)
 	}
+
 	there, err := r.exists(ctx, out)
 	if there || err != nil {
 		return r.File, err
@@ -96,6 +98,7 @@ func (p *Plan) find(
 	if err != nil {
 		return f, err
 	}
+
 	f = found{r, r.File, r.File}
 	if r.File == p.staged(s, r.SHA256) {
 		m, err := old()
@@ -107,6 +110,7 @@ func (p *Plan) find(
 	if err = check(r); err == nil || f.at == f.final {
 		return f, err
 	}
+
 	f.at, f.File = f.final, f.final
 	if moved := check(f.result); moved == nil || missing(err) {
 		return f, moved

@@ -90,10 +90,12 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 		return nil, &filter.ConfigError{Field: "allow", Value: "list",
 			Reason: "a distributed build makes no exceptions; leave it out, or take bloomery.Build"}
 	}
+
 	build, err := c.Build.ForShard(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	c.Keys.Name = cmp.Or(c.Keys.Name, string(keyio.Lines))
 	p := &Plan{
 		Version: planVersion, Shards: c.Build.Shards, FPRChosen: build.FPRChosen, MaxFPR: c.Build.MaxFPR,
@@ -105,10 +107,12 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 	if err := p.checkFamily(); err != nil {
 		return nil, err
 	}
+
 	h, err := hasher(p.Spec, build)
 	if err != nil {
 		return nil, err
 	}
+
 	_, own := c.Formats[p.Keys.Name]
 	if p.valueBits() > 0 {
 		p.Keys = p.Keys.withValues(own)
@@ -116,6 +120,7 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 	if err := p.Keys.checkValues(p.valueBits(), own); err != nil { // before the input is read
 		return nil, err
 	}
+
 	p.Hash, p.Seed = h.ID(), h.Seed()
 	if p.Hash == filter.SipHash {
 		p.KeyCheck = h.KeyCheck()
@@ -150,6 +155,7 @@ func (p *Plan) divide(ctx context.Context, in Source, c Config) error {
 	if err != nil {
 		return err
 	}
+
 	small := c.RangeBytes / 4 // of objects that share a range: they may be compressed
 	held := int64(0)          // bytes in the last range, if it is of whole objects
 	for i, all := range spans {
@@ -217,6 +223,7 @@ func (p *Plan) check() error {
 	bad := func(field string, value any, reason string) error {
 		return &filter.ConfigError{Field: "plan: " + field, Value: value, Reason: reason}
 	}
+
 	switch {
 	case p.Version != planVersion:
 		return bad("version", p.Version, fmt.Sprintf("this program reads %d", planVersion))
@@ -233,6 +240,7 @@ func (p *Plan) check() error {
 	case !family.ValidRate(p.FPRChosen) || !family.ValidRate(p.MaxFPR):
 		return bad("fpr", p.FPRChosen, "want a rate")
 	}
+
 	// The spec is already the spec of a shard. ForShard checks it, and with one shard it changes nothing.
 	c := bloomery.Config{Spec: p.Spec.String(), Shards: 1, Hash: p.Hash, Seed: p.Seed}
 	if c.Hash == filter.SipHash {
@@ -246,6 +254,7 @@ func (p *Plan) check() error {
 	} else if !f.TakesHash(p.Spec, p.Hash) {
 		return bad("hash", p.Hash, "it is not one of the family")
 	}
+
 	_, own := p.formats[p.Keys.Name]
 	if err := p.Keys.checkValues(p.valueBits(), own); err != nil {
 		return err
@@ -255,11 +264,13 @@ func (p *Plan) check() error {
 			return err
 		}
 	}
+
 	for i, o := range p.Objects {
 		if o.Size < 0 || o.Size > math.MaxInt64/2 || o.Name == "" {
 			return bad("objects", i, "it has no name or no size")
 		}
 	}
+
 	for i, r := range p.Ranges {
 		if r.Object < 0 || r.Objects < 0 || r.Object >= len(p.Objects) || r.Objects > len(p.Objects)-r.Object ||
 			r.Offset < 0 || r.Length < 0 || r.Offset > math.MaxInt64/2 || r.Length > math.MaxInt64/2 {

@@ -38,6 +38,7 @@ func (p *Plan) Save(ctx context.Context, out Store) error {
 	if there, err := readAll(ctx, out, p.work(PlanName), maxPlan); err == nil && bytes.Equal(there, b) {
 		return nil
 	}
+
 	err = locked(ctx, out, saveWait, func() error {
 		if err := foreign(ctx, out); err != nil {
 			return err
@@ -109,10 +110,12 @@ func ReadPlan(ctx context.Context, out Source, id string, formats Formats) (*Pla
 		}
 		id = ids[0]
 	}
+
 	b, err := readAll(ctx, out, shardset.WorkName(id, PlanName), maxPlan)
 	if err != nil {
 		return nil, err
 	}
+
 	p, err := ParsePlan(b, formats)
 	if err == nil && p.ID() != id {
 		err = fmt.Errorf("plan %s was edited: it has the contents of plan %s", id, p.ID())

@@ -39,6 +39,7 @@ func (p *Plan) Range(ctx context.Context, in Source, out Store, i int, o Options
 	if i < 0 || i >= len(p.Ranges) {
 		return Done{}, fmt.Errorf("range %d: the plan has ranges 0 to %d", i, len(p.Ranges)-1)
 	}
+
 	h, err := p.hasher(o.Secret)
 	if err != nil {
 		return Done{}, err
@@ -49,6 +50,7 @@ func (p *Plan) Range(ctx context.Context, in Source, out Store, i int, o Options
 	} else if !again(err) {
 		return Done{}, err
 	}
+
 	var x *hashes.Index
 	err = p.attempt(ctx, out, func() error {
 		return out.Write(ctx, p.runName(i), func(w io.Writer) error {
@@ -109,6 +111,7 @@ func (p *Plan) read(ctx context.Context, in Source, i int, o Options, work, emit
 	for _, s := range spans {
 		total += s.Length
 	}
+
 	for j, object := range objects {
 		if err := unchanged(ctx, in, object); err != nil {
 			return err

@@ -59,6 +59,7 @@ func (p *Plan) replaces(ctx context.Context, out Source) (r replaced, err error)
 	if err != nil && !missing(err) {
 		return r, err
 	}
+
 	r.version = st.Version
 	recorded, err := readAll(ctx, out, r.record, 1<<10)
 	if missing(err) {
@@ -67,6 +68,7 @@ func (p *Plan) replaces(ctx context.Context, out Source) (r replaced, err error)
 	if err != nil {
 		return r, err
 	}
+
 	r.sum, err = manifestSum(ctx, out)
 	r.changed = r.sum != string(recorded)
 	return r, err
@@ -90,6 +92,7 @@ func watch(ctx context.Context, out Source) (m *shard.Manifest, same func(contex
 		m, err := ReadManifest(ctx, out)
 		return m, func(context.Context) error { return nil }, err
 	}
+
 	version := func(ctx context.Context) (string, error) {
 		st, err := c.Stat(ctx, shard.ManifestName)
 		if missing(err) {
@@ -97,10 +100,12 @@ func watch(ctx context.Context, out Source) (m *shard.Manifest, same func(contex
 		}
 		return st.Version, err
 	}
+
 	was, err := version(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	m, err = ReadManifest(ctx, out)
 	return m, func(ctx context.Context) error {
 		now, err := version(ctx)
@@ -117,10 +122,12 @@ func clearShards(ctx context.Context, out Store) error {
 	if _, ok := out.(Conditional); !ok {
 		return nil
 	}
+
 	m, same, err := watch(ctx, out)
 	if err != nil {
 		return err
 	}
+
 	leftover := shardset.Leftover{All: true, Keep: []*shard.Manifest{m}}.Func()
 	var names []string
 	for o, err := range out.List(ctx, "") {

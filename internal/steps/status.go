@@ -40,10 +40,12 @@ func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 	if err != nil {
 		return st, err
 	}
+
 	old, err := ReadManifest(ctx, out)
 	if err != nil {
 		return st, err
 	}
+
 	st.MissingShards, err = unfinished(ctx, st.Shards, again, func(ctx context.Context, s int) error {
 		_, err := p.find(ctx, out, s, func() (*shard.Manifest, error) { return old, nil }, func(r result) error {
 			o, err := out.Stat(ctx, r.File)
@@ -60,10 +62,12 @@ func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 	if m, err := p.wasFinished(ctx, out); m != nil || err != nil { // only removing files is left
 		return st, err
 	}
+
 	there, err := p.replaces(ctx, out)
 	if st.SetChanged = there.changed; err != nil || !there.changed || len(st.MissingShards) > 0 {
 		return st, err
 	}
+
 	m, _, err := p.shards(ctx, out) // an interrupted Finish may have written it
 	if err == nil {
 		st.SetChanged = there.by([]byte(manifestText(m))) != nil

@@ -76,12 +76,14 @@ func locked(ctx context.Context, out Store, wait time.Duration, f func() error) 
 	if !ok {
 		return f()
 	}
+
 	waiting := ctx
 	if wait > 0 {
 		var cancel context.CancelFunc
 		waiting, cancel = context.WithTimeout(ctx, wait)
 		defer cancel()
 	}
+
 	unlock, err := l.Lock(waiting)
 	if err != nil {
 		if waiting.Err() != nil && ctx.Err() == nil {

@@ -19,10 +19,12 @@ func (f text) Split(ctx context.Context, in Source, o Object, size int64) ([]Spa
 	if format := keyio.Format(f.keys.Name); o.Size <= size || format == keyio.CSV || format == keyio.TSV {
 		return whole, nil
 	}
+
 	head, err := readPart(ctx, in, o.Name, 0, keyio.HeadSize)
 	if err != nil || keyio.Compressed(head) {
 		return whole, err
 	}
+
 	var spans []Span
 	for at := int64(0); at < o.Size; at += size {
 		spans = append(spans, Span{at, min(size, o.Size-at)})
@@ -45,16 +47,19 @@ func (f text) Read(ctx context.Context, in Source, o Object, s Span, r Reading) 
 			return r.Work(b)
 		}
 	}
+
 	end := byte('\n')
 	if options.Format == keyio.Null {
 		end = 0
 	}
+
 	lines := &lineReader{ctx: ctx, in: in, object: o, span: s, end: end}
 	defer lines.close()
 	input, err := keyio.OpenReader(o.Name, lines, options)
 	if err != nil {
 		return err
 	}
+
 	err = input.Process(ctx, r.Workers, func(_ int, b *keyio.Batch) error { return work(b) }, r.Emit)
 	if err != nil && s.Offset > 0 {
 		err = lines.locate(err)
@@ -85,6 +90,7 @@ func (l *lineReader) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
+
 	for !l.done {
 		n, err := l.r.Read(p)
 		n, err = l.take(p[:n], err)
@@ -101,6 +107,7 @@ func (l *lineReader) begin() error {
 	if err := l.open(l.stop() + over - l.at); err != nil || l.span.Offset == 0 {
 		return err
 	}
+
 	buf := make([]byte, over)
 	for l.at < l.stop() {
 		n, err := l.r.Read(buf[:min(over, l.stop()-l.at)])
@@ -147,6 +154,7 @@ func (l *lineReader) take(p []byte, err error) (int, error) {
 			return int(max(last-from, 0)) + i + 1, nil
 		}
 	}
+
 	switch {
 	case err != io.EOF:
 		return len(p), err
@@ -186,6 +194,7 @@ func (l *lineReader) locate(err error) error {
 	default:
 		return err
 	}
+
 	r, failed := l.in.Open(l.ctx, l.object.Name, 0, l.first)
 	if failed != nil {
 		return err

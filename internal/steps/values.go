@@ -129,6 +129,7 @@ func (p *Plan) locate(ctx context.Context, out Source, all []segment, err error,
 	if !errors.As(err, &both) {
 		return err
 	}
+
 	first := [2]int{len(p.Ranges), len(p.Ranges)} // ranges that have the key with each value
 	var mu sync.Mutex
 	failed := parallel.Do(ctx, len(all), o.reads(), func(ctx context.Context, i int) error {
@@ -170,6 +171,7 @@ func (p *Plan) NameConflict(ctx context.Context, in Source, err error, o Options
 	if !errors.As(err, &e) || failed != nil {
 		return err
 	}
+
 	var mu sync.Mutex
 	key, inputs := "", []string{}
 	for n, i := range e.Ranges {

@@ -68,6 +68,7 @@ func Decode(r io.Reader, into ...any) error {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF // a text that ends too early is not a regular end
 	}
+
 	var named *Error
 	if err != nil && !errors.As(err, &named) {
 		err = &Error{"", err}
@@ -158,6 +159,7 @@ func (d *decoder) open(want json.Delim, name string) (bool, error) {
 		d.note(errNull)
 		return false, nil
 	}
+
 	d.note(fmt.Errorf("want %s", name))
 
 	if _, ok := t.(json.Delim); ok {
@@ -252,6 +254,7 @@ func (d *decoder) value(to reflect.Value, quoted bool) error {
 	if err != nil {
 		return err
 	}
+
 	switch {
 	case raw[0] == 'n':
 		err = errNull
@@ -365,6 +368,7 @@ func decodeString(raw []byte) (s string, err error) {
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return "", err
 	}
+
 	// Package json puts U+FFFD for half of a surrogate pair, and other readers keep it.
 	if strings.Count(s, "\uFFFD") != bytes.Count(raw, []byte("\uFFFD")) {
 		return "", errUTF8
@@ -387,6 +391,7 @@ func fieldsOf(t reflect.Type) []field {
 	if all, ok := fieldsByType.Load(t); ok {
 		return all.([]field)
 	}
+
 	var all []field
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")

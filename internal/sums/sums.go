@@ -81,6 +81,7 @@ func end(h1, h2 uint64, tail []byte, length uint64) (uint64, uint64) {
 			k2 |= uint64(c) << (8 * (i - 8))
 		}
 	}
+
 	h1 ^= low(k1) ^ length // a tail of zero bytes mixes in 0
 	h2 ^= high(k2) ^ length
 	h1 += h2

@@ -44,10 +44,12 @@ func OpenAny(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, er
 	if st, err := os.Stat(path); err == nil && !plain(st) {
 		return nil, nil, notRegular(path) // opening some devices has side effects
 	}
+
 	f, err := os.OpenFile(path, flag|nonblock, perm)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	st, err := f.Stat()
 	if err == nil && !plain(st) {
 		err = notRegular(path)
@@ -113,10 +115,12 @@ func OpenStream(ctx context.Context, path string) (*os.File, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+
 	type opened struct {
 		f   *os.File
 		err error
 	}
+
 	done, gone := make(chan opened), make(chan struct{})
 	go func() {
 		defer close(gone)
@@ -186,6 +190,7 @@ func Read(ctx context.Context, r io.Reader, l Limit) ([]byte, error) {
 	if expected > l.MaxBytes {
 		return nil, fmt.Errorf("%d bytes, expected at most %d: %w", expected, l.MaxBytes, filter.ErrTooLarge)
 	}
+
 	head := make([]byte, l.Head)
 	n, err := io.ReadFull(r, head)
 	head = head[:n]
@@ -197,14 +202,17 @@ func Read(ctx context.Context, r io.Reader, l Limit) ([]byte, error) {
 			return nil, err
 		}
 	}
+
 	most := min(l.MaxBytes, math.MaxInt-1)
 	if expected > most {
 		return nil, fmt.Errorf("%d bytes, a process of this machine has at most %d: %w", expected, most, filter.ErrTooLarge)
 	}
+
 	words, err := bitvec.Alloc(max(expected+1, uint64(n), 512)/8 + 1) // a sparse file may be larger than the memory
 	if err != nil {
 		return nil, err
 	}
+
 	b := append(bitvec.Bytes(words)[:0], head...)
 	for {
 		if ctx.Err() != nil {

@@ -50,10 +50,12 @@ func parseSCTs(ext []byte) (scts []SCT, err error) {
 	if rest, err := asn1.Unmarshal(ext, &list); err != nil || len(rest) > 0 {
 		return nil, errSCT
 	}
+
 	in := &input{data: list}
 	if n := in.uint("length", 2); in.err != nil || n != uint64(len(list)-in.pos) {
 		return nil, errSCT
 	}
+
 	for in.pos < len(list) && in.err == nil {
 		t := &input{data: in.bytes("timestamp", in.uint("length", 2))}
 		if t.uint("version", 1) == 0 {

@@ -173,6 +173,7 @@ func (f *Filter) Check(c Certificate) Status {
 	if !f.covers(c.SCTs...) {
 		return NotCovered
 	}
+
 	i, ok := slices.BinarySearchFunc(f.blocks, c.Issuer, func(b block, issuer [HashSize]byte) int {
 		return bytes.Compare(b.issuer[:], issuer[:])
 	})
@@ -190,11 +191,13 @@ func (f *Filter) has(b *block, c Certificate) bool {
 	if b.approx.m == 0 {
 		return false
 	}
+
 	key := sha256.Sum256(append(bytes.Clone(c.Issuer[:]), c.Serial...))
 	var a [4]uint64
 	for i := range a {
 		a[i] = binary.LittleEndian.Uint64(key[8*i:])
 	}
+
 	a[0] |= 1
 	row := b.approx.row(&a)
 	for _, col := range f.columns[:b.rank] {
@@ -241,6 +244,7 @@ func (f *Filter) Info() Info {
 	for _, c := range f.columns {
 		i.Approx += 8 * uint64(len(c))
 	}
+
 	for _, b := range f.blocks {
 		if b.inverted {
 			i.Inverted++
@@ -249,6 +253,7 @@ func (f *Filter) Info() Info {
 			i.Exceptions++
 		}
 	}
+
 	for n, c := range f.logs {
 		if last := timeOf(c.Last); n == 0 || last.After(i.Newest) {
 			i.Newest = last

@@ -47,11 +47,13 @@ func readIndex(data []byte) (*index, error) {
 	if m := in.bytes("magic", uint64(len(indexMagic))); in.err == nil && string(m) != indexMagic {
 		in.failAt(0, "magic", ErrIndex)
 	}
+
 	names, logs := in.uint("number of names", 2), in.uint("number of logs", 4)
 	x := &index{names: make([]string, in.fits("names", names, indexNameSize))}
 	for i := range x.names {
 		x.names[i] = in.name()
 	}
+
 	x.logs = make([]indexLog, in.fits("logs", logs, indexLogSize))
 	tables := in.pos + len(x.logs)*indexLogSize // end of the tables
 	for i := range x.logs {
@@ -74,6 +76,7 @@ func (x *index) checkLogs(in *input) {
 			in.corrupt("logs", "logs do not ascend")
 		}
 	}
+
 	byStart := slices.Clone(x.logs)
 	slices.SortFunc(byStart, func(a, b indexLog) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(len(a.entries), len(b.entries)))
@@ -99,10 +102,12 @@ func (in *input) name() string {
 	if in.err != nil {
 		return ""
 	}
+
 	name, pad, _ := bytes.Cut(b, []byte{0})
 	allowed := func(c byte) bool {
 		return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_'
 	}
+
 	bad := slices.ContainsFunc(name, func(c byte) bool { return !allowed(c) })
 	padded := !slices.ContainsFunc(pad, func(c byte) bool { return c != 0 })
 	if s := string(name); bad || !padded || s == "" || s == "." || s == ".." {
@@ -175,10 +180,12 @@ func checkDir(ctx context.Context, folder fs.FS, c Certificate) (Status, error) 
 	if len(c.SCTs) == 0 {
 		return NotCovered, nil
 	}
+
 	x, err := readFile(ctx, folder, IndexName, readIndex)
 	if err != nil {
 		return NotCovered, err
 	}
+
 	names, answer := x.covering(c.SCTs...), NotCovered
 	for _, name := range names {
 		f, err := readFile(ctx, folder, name, Read)
@@ -218,6 +225,7 @@ func readFile[T any](
 	if err := regular(fs.Stat(folder, name)); err != nil { // opening a pipe would block until it has a writer
 		return v, err
 	}
+
 	f, err := folder.Open(name)
 	if err != nil {
 		return v, err
@@ -226,6 +234,7 @@ func readFile[T any](
 	if err := regular(f.Stat()); err != nil {
 		return v, err
 	}
+
 	limit := untrusted.Limit{MaxBytes: maxFile, Head: headSize, Check: func(head []byte) error {
 		if _, err := read(head); errors.Is(err, ErrFormat) || errors.Is(err, ErrIndex) {
 			return err

@@ -29,16 +29,19 @@ func Read(data []byte) (*Filter, error) {
 	} else if in.err == nil && v[1] != 0 {
 		in.failAt(1, "reserved byte", fmt.Errorf("%w: %d, want 0", ErrFormat, v[1]))
 	}
+
 	f.readCoverage(in)
 	f.readIssuers(in)
 	f.columns = make([]column, in.count("columns", 1, columnMinSize))
 	for i := range f.columns {
 		f.columns[i] = in.column("column")
 	}
+
 	f.exact = in.column("exact matrix")
 	if in.pos < len(data) {
 		in.corrupt("end", "%d more bytes", len(data)-in.pos)
 	}
+
 	for _, b := range f.blocks {
 		if int(b.rank) > len(f.columns) {
 			in.corrupt("issuers", "issuer %x needs %d columns of %d", b.issuer, b.rank, len(f.columns))
@@ -58,6 +61,7 @@ func (f *Filter) readCoverage(in *input) {
 	for i := range f.logs {
 		f.logs[i] = Coverage{in.hash("log"), in.uint("first timestamp", 8), in.uint("last timestamp", 8)}
 	}
+
 	slices.SortFunc(f.logs, func(a, b Coverage) int { return bytes.Compare(a.Log[:], b.Log[:]) })
 	for i := 1; i < len(f.logs); i++ {
 		if f.logs[i].Log == f.logs[i-1].Log {
@@ -85,6 +89,7 @@ func (f *Filter) readIssuers(in *input) {
 		}
 		f.blocks = append(f.blocks, b)
 	}
+
 	slices.SortFunc(f.blocks, func(a, b block) int { return bytes.Compare(a.issuer[:], b.issuer[:]) })
 	for i := 1; i < len(f.blocks); i++ {
 		if issuer := f.blocks[i].issuer; issuer == f.blocks[i-1].issuer {

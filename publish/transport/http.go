@@ -61,6 +61,7 @@ func newHTTP(u *url.URL, c Config) (Source, error) {
 	if u.Hostname() == "" || u.Fragment != "" {
 		return nil, fmt.Errorf("%s: want http://HOST/PATH or https://HOST/PATH", withoutSecrets(u))
 	}
+
 	c = c.withDefaults()
 	w := &web{base: new(*u), user: u.User, config: c}
 	w.base.User = nil
@@ -151,6 +152,7 @@ func (w *web) Get(ctx context.Context, name string, r Request) (*Object, error) 
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "get", Path: name, Err: fs.ErrInvalid}
 	}
+
 	at := w.base.JoinPath(name)
 	ctx, cancel := context.WithCancelCause(ctx)
 	o, err := w.get(ctx, at, r)
@@ -161,6 +163,7 @@ func (w *web) Get(ctx context.Context, name string, r Request) (*Object, error) 
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		err = cause
 	}
+
 	cancel(nil)
 	if inner := (*url.Error)(nil); errors.As(err, &inner) {
 		err = inner.Err // without the text of the outer error, which has the whole URL
@@ -203,6 +206,7 @@ func (w *web) ask(ctx context.Context, at *url.URL, r Request) (*http.Response, 
 		password, _ := w.user.Password()
 		q.SetBasicAuth(w.user.Username(), password)
 	}
+
 	q.Header.Set("User-Agent", w.config.UserAgent)
 	q.Header.Set("Accept-Encoding", "identity")
 	for name, value := range map[string]string{"If-None-Match": r.Have.ETag, "If-Modified-Since": r.Have.LastModified} {
@@ -222,6 +226,7 @@ func object(a *http.Response, r Request) (*Object, error) {
 	if settled(a.Header) {
 		o.Validators = Validators{ifShort(a.Header.Get("ETag")), ifShort(a.Header.Get("Last-Modified"))}
 	}
+
 	switch {
 	case a.StatusCode == http.StatusNotModified && r.Offset == 0 && r.Have != Validators{}:
 		return &Object{NotModified: true, Body: http.NoBody, Validators: r.Have}, nil
@@ -295,6 +300,7 @@ func (w *web) limit(
 	if o.Size >= 0 {
 		expected = o.Size - o.Offset
 	}
+
 	const longest = 50 * 365 * 24 * time.Hour // far below the largest Duration
 	last := 2*w.config.Stall + time.Duration(min(float64(expected)/slowest*float64(time.Second), float64(longest)))
 

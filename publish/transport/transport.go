@@ -72,6 +72,7 @@ func Open(address string, c Config) (Source, error) {
 	if at := strings.IndexByte(address, '?'); isURL && at >= 0 {
 		query = at
 	}
+
 	address = strings.TrimSuffix(strings.TrimSuffix(address[:query], "/release.json"), "/") + address[query:]
 	switch {
 	case address == "":
@@ -79,11 +80,13 @@ func Open(address string, c Config) (Source, error) {
 	case !isURL:
 		return Folder(address), nil
 	}
+
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, errors.New("the URL cannot be read; want https://HOST:PORT/PATH, with special characters as %XX, " +
 			"such as %2F for / in a password")
 	}
+
 	switch u.Scheme {
 	case "file":
 		return fileURL(u)
@@ -102,6 +105,7 @@ func (f Folder) Get(ctx context.Context, name string, r Request) (*Object, error
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
+
 	file, st, err := untrusted.Open(filepath.Join(string(f), filepath.FromSlash(name)))
 	if err != nil {
 		return nil, err

@@ -60,6 +60,7 @@ func (in inputs) notOutput(stdout io.Writer) error {
 	if err != nil || !out.Mode().IsRegular() {
 		return nil
 	}
+
 	for _, path := range in.paths {
 		st, err := statOf(in.stdin)
 		if path != stdio {

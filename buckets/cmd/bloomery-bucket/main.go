@@ -116,6 +116,7 @@ func readSecret(ctx context.Context, path string) (*filter.Secret, error) {
 		text []byte
 		err  error
 	}
+
 	read := make(chan content, 1)
 	go func() { // Open waits for the writer of a pipe
 		f, err := os.Open(path)
@@ -140,6 +141,7 @@ func readSecret(ctx context.Context, path string) (*filter.Secret, error) {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("--secret-file: %w", context.Cause(ctx))
 	}
+
 	b, err := hex.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(b) != filter.SecretSize {
 		return nil, fmt.Errorf("--secret-file %s: it does not hold a secret of %d hex digits", path, 2*filter.SecretSize)
@@ -196,6 +198,7 @@ func (a *app) progress(what string, all int64) *progress {
 	if st, err := f.Stat(); err != nil || st.Mode()&os.ModeCharDevice == 0 {
 		return p
 	}
+
 	begin, stop := time.Now(), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {

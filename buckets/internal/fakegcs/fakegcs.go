@@ -146,6 +146,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, name string) {
 		http.Error(w, "imitated", http.StatusNotFound)
 		return
 	}
+
 	from, to := 0, len(o.data)
 	if text := r.Header.Get("Range"); text != "" {
 		a, b, _ := strings.Cut(strings.TrimPrefix(text, "bytes="), "-")
@@ -159,12 +160,14 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, name string) {
 		}
 		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, to-1, len(o.data)))
 	}
+
 	w.Header().Set("X-Goog-Generation", strconv.FormatInt(o.generation, 10))
 	w.Header().Set("Last-Modified", o.time.Format(http.TimeFormat))
 	w.Header().Set("Content-Length", strconv.Itoa(to-from))
 	if r.Header.Get("Range") != "" {
 		w.WriteHeader(http.StatusPartialContent)
 	}
+
 	b := o.data[from:to]
 	if s.cut != nil && r.Method == "GET" {
 		if n := s.cut(); n >= 0 && n < len(b) {
@@ -230,6 +233,7 @@ func (s *Server) chunk(w http.ResponseWriter, r *http.Request, id string) {
 		http.Error(w, "no such upload, or incomplete", http.StatusBadRequest)
 		return
 	}
+
 	u.data = append(u.data, data...)
 	_, all, _ := strings.Cut(r.Header.Get("Content-Range"), "/")
 	if n, err := strconv.Atoi(all); err != nil || n != len(u.data) {

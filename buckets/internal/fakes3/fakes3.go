@@ -138,6 +138,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if q.Has("list-type") {
 		method = "LIST"
 	}
+
 	s.count[method]++
 	fault, lose := s.fault, s.lose
 	s.mu.Unlock()
@@ -157,6 +158,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			_, _ = to.Write(answer.Body.Bytes())
 		}()
 	}
+
 	switch {
 	case !ok:
 		Fail(w, http.StatusNotFound, "NoSuchBucket")
@@ -228,6 +230,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, name string) {
 		Fail(w, http.StatusPreconditionFailed, "PreconditionFailed")
 		return
 	}
+
 	from, to := 0, len(o.data)
 	if text := r.Header.Get("Range"); text != "" {
 		a, b, _ := strings.Cut(strings.TrimPrefix(text, "bytes="), "-")
@@ -241,6 +244,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, name string) {
 		}
 		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, to-1, len(o.data)))
 	}
+
 	w.Header().Set("ETag", o.etag)
 	w.Header().Set("Last-Modified", o.time.Format(http.TimeFormat))
 	w.Header().Set("Content-Length", strconv.Itoa(to-from))
@@ -250,6 +254,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, name string) {
 	if r.Method == "HEAD" {
 		return
 	}
+
 	b := o.data[from:to]
 	if cut != nil {
 		if n := cut(r); n >= 0 && n < len(b) {
@@ -258,6 +263,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, name string) {
 			panic(http.ErrAbortHandler)               // closes the connection
 		}
 	}
+
 	n, _ := w.Write(b)
 	s.mu.Lock()
 	s.sent += int64(n)
@@ -318,6 +324,7 @@ func body(r *http.Request) ([]byte, error) {
 	if !strings.Contains(r.Header.Get("Content-Encoding"), "aws-chunked") {
 		return io.ReadAll(r.Body)
 	}
+
 	in := bufio.NewReader(r.Body)
 	var all []byte
 	for {

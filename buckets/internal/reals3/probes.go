@@ -68,6 +68,7 @@ func (p *prober) begin(sizes ...int) (*upload, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	u := &upload{p: p, id: made.UploadId}
 	for i, size := range sizes {
 		n := aws.Int32(int32(i + 1))
@@ -136,6 +137,7 @@ func (p *prober) partSums() error {
 	if err != nil {
 		return err
 	}
+
 	u := &upload{p: p, id: made.UploadId}
 	part, err := p.c.UploadPart(p.ctx, &api.UploadPartInput{
 		Bucket: p.bucket, Key: p.there, UploadId: u.id, PartNumber: aws.Int32(1), Body: strings.NewReader("part"),
@@ -207,6 +209,7 @@ func together(all []func() error) error {
 	for i, f := range all {
 		wg.Go(func() { <-begin; errs[i] = f() })
 	}
+
 	close(begin)
 	wg.Wait()
 	won := 0
@@ -259,6 +262,7 @@ func (p *prober) ordered() error {
 			return err
 		}
 	}
+
 	got, err := p.list("order/")
 	for _, name := range want {
 		err = errors.Join(err, p.remove(name))
@@ -274,14 +278,17 @@ func (p *prober) sameETag() error {
 	if err != nil {
 		return err
 	}
+
 	etag, err := u.complete("", "")
 	if err != nil {
 		return errors.Join(err, u.abort())
 	}
+
 	head, err := p.c.HeadObject(p.ctx, &api.HeadObjectInput{Bucket: p.bucket, Key: p.there})
 	if err != nil {
 		return err
 	}
+
 	out, err := p.c.ListObjectsV2(p.ctx, &api.ListObjectsV2Input{Bucket: p.bucket, Prefix: p.there})
 	if err != nil {
 		return err
@@ -307,6 +314,7 @@ func (p *prober) uploads() error {
 	if err != nil {
 		return err
 	}
+
 	out, err := p.c.ListMultipartUploads(p.ctx, &api.ListMultipartUploadsInput{Bucket: p.bucket})
 	if err = errors.Join(err, u.abort()); err != nil {
 		return err
@@ -330,19 +338,23 @@ func (p *prober) short() error {
 	if err != nil {
 		return err
 	}
+
 	u, err := url.Parse(r.URL)
 	if err != nil {
 		return err
 	}
+
 	c, err := net.Dial("tcp", u.Host)
 	if err != nil {
 		return err
 	}
+
 	_, err = fmt.Fprintf(c, "PUT %s HTTP/1.1\r\nHost: %s\r\nContent-Length: 200000\r\n\r\n%s", u.RequestURI(), u.Host,
 		strings.Repeat("x", 100_000))
 	if err = errors.Join(err, c.Close()); err != nil {
 		return err
 	}
+
 	for range 20 { // the server may take a while
 		time.Sleep(50 * time.Millisecond)
 		if names, err := p.list(name); err != nil || len(names) > 0 {

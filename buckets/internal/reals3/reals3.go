@@ -72,6 +72,7 @@ func New(t *testing.T) *Server {
 		Name: *name, Bucket: fmt.Sprintf("bloomery-test-%d", time.Now().UnixNano()),
 		at: *endpoint, region: "us-east-1", count: map[string]int{},
 	}
+
 	key, secret := "key", "secret"
 	for to, variable := range map[*string]string{
 		&s.region: "AWS_REGION", &key: "AWS_ACCESS_KEY_ID", &secret: "AWS_SECRET_ACCESS_KEY",
@@ -85,6 +86,7 @@ func New(t *testing.T) *Server {
 	if err != nil || u.Host == "" {
 		t.Fatalf("-s3 %q is not the URL of an endpoint: %v", s.at, err)
 	}
+
 	fakes3.Credentials(t, key, secret)
 	s.proxy = httptest.NewServer(s.handler(u))
 	t.Cleanup(s.proxy.Close)
@@ -235,6 +237,7 @@ func (s *Server) Abort(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, u := range all.Uploads {
 		_, err := s.Client.AbortMultipartUpload(t.Context(), &api.AbortMultipartUploadInput{
 			Bucket: &s.Bucket, Key: u.Key, UploadId: u.UploadId,

@@ -42,6 +42,7 @@ func (f *Faulty) OpenVersion(ctx context.Context, name, version string, offset, 
 	if !f.Off.Load() && rand.Float64() < f.Refuse {
 		return nil, ErrInjected
 	}
+
 	r, err := f.Store.OpenVersion(ctx, name, version, offset, length)
 	if err != nil || f.Off.Load() {
 		return r, err
@@ -49,6 +50,7 @@ func (f *Faulty) OpenVersion(ctx context.Context, name, version string, offset, 
 	if rand.Float64() < f.Slow {
 		time.Sleep(time.Millisecond)
 	}
+
 	switch p := rand.Float64(); {
 	case p < f.Cut:
 		return &broken{ReadCloser: r, left: rand.IntN(2000), err: []error{ErrInjected, io.EOF}[rand.IntN(2)]}, nil

@@ -48,6 +48,7 @@ func Late(t *testing.T, s buckets.Store) {
 		}
 		return all
 	}
+
 	built := func(name string, shards ...int) *distribute.Plan {
 		t.Helper()
 		in := buckets.Folder(t.TempDir())
@@ -67,6 +68,7 @@ func Late(t *testing.T, s buckets.Store) {
 		}
 		return p
 	}
+
 	local := config
 	local.Dir = t.TempDir()
 	set, err := bloomery.Build(t.Context(), slices.Values(keys("b")), local)
@@ -76,6 +78,7 @@ func Late(t *testing.T, s buckets.Store) {
 	if err := set.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	want := contents(t, buckets.Folder(local.Dir))
 	given := built("a", 0)
 	// Shard 1 is built up to its write, and shard 2 begins, after the other set is finished.
@@ -88,18 +91,21 @@ func Late(t *testing.T, s buckets.Store) {
 	if c, ok := s.(conditional); ok {
 		out = pausingIf{paused, c}
 	}
+
 	for i := range 3 {
 		_, _ = given.Build(t.Context(), out, i, distribute.Options{})
 	}
 	if paused.before != nil {
 		t.Fatal("shard 1 was not written")
 	}
+
 	got := contents(t, s)
 	for name := range got {
 		if strings.Contains(name, "/") { // working files are in a folder
 			t.Errorf("%s is left behind", name)
 		}
 	}
+
 	for name, text := range want {
 		if got[name] != text {
 			t.Errorf("%s is not as Build writes it", name)

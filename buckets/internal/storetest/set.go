@@ -40,10 +40,12 @@ func Copy(t testing.TB, from, to buckets.Store) {
 		}
 		names = append(names, o.Name)
 	}
+
 	slices.Sort(names)
 	if i := slices.Index(names, shard.ManifestName); i >= 0 {
 		names = append(slices.Delete(names, i, i+1), shard.ManifestName)
 	}
+
 	for _, name := range names {
 		r, err := from.Open(t.Context(), name, 0, -1)
 		if err == nil {
@@ -85,6 +87,7 @@ func compare(t testing.TB, s *buckets.Set, local *bloomery.Set, from, n uint64, 
 	for i := range keys {
 		keys[i] = Key(from + uint64(i))
 	}
+
 	bloomery.Keyed[[]byte](local).ContainsMany(want, keys)
 	known := func(int) bool { return true }
 	if single {
@@ -99,6 +102,7 @@ func compare(t testing.TB, s *buckets.Set, local *bloomery.Set, from, n uint64, 
 		unknown++
 		known = func(i int) bool { return !got[i] } // a yes may stand for an unknown answer
 	}
+
 	for i := range keys {
 		if known(i) && got[i] != want[i] || !got[i] && want[i] || !known(i) && !got[i] {
 			t.Errorf("key %d: %v, want %v", from+uint64(i), got[i], want[i])

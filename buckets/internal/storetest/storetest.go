@@ -38,6 +38,7 @@ func RunWithout(t *testing.T, s buckets.Store, lacks Lacks) {
 			t.Fatal(err)
 		}
 	}
+
 	big := bytes.Repeat([]byte("0123456789"), 100_000)
 	put("a/1", []byte("one"))
 	put("a/2", big)
@@ -224,11 +225,13 @@ func conditions(t *testing.T, s buckets.Store, lacks Lacks) {
 	if lacks.OneCreates {
 		t.Log("NOT TESTED: several writers that create an object at the same time")
 	}
+
 	sizes := []int{10, 20 << 20}
 	if lacks.ConditionsOfParts {
 		t.Log("NOT TESTED: conditional writes in parts, which would remove the object")
 		sizes = sizes[:1]
 	}
+
 	for _, size := range sizes {
 		writeIf := func(version string, fill byte) error {
 			return c.WriteIf(t.Context(), "once", version, func(w io.Writer) error {

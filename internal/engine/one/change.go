@@ -39,6 +39,7 @@ func (s *Set) AddMany(keys engine.Keys) error {
 			return nil
 		})
 	}
+
 	for i := range keys.Len() {
 		if err := s.Add(keys.Key(i)); err != nil {
 			return wrap(i, err)
@@ -55,6 +56,7 @@ func (s *Set) TestAndAdd(h filter.Hash, raw []byte) (present bool, err error) {
 	if err := s.Own(); err != nil {
 		return false, err
 	}
+
 	switch {
 	case raw != nil:
 		present = s.raw.HasKey(raw)
@@ -85,6 +87,7 @@ func (s *Set) Valuer() (family.Valuer, error) {
 	if err := s.Own(); err != nil {
 		return nil, err
 	}
+
 	v, ok := s.filter.(family.Valuer)
 	if ok && v.ValueBits() > 0 {
 		return v, nil
@@ -135,6 +138,7 @@ func (s *Set) copied() (f family.Filter, err error) {
 	if !ok {
 		return nil, fmt.Errorf("%T cannot be copied: %w", s.filter, filter.ErrUnsupported)
 	}
+
 	err = s.Guarded(func() error {
 		c := e.Encode()
 		sections := make([][]uint64, len(c.Sections))

@@ -29,14 +29,17 @@ func (s *Set) Combine(e engine.Engine, how family.Ability) error {
 	if engine.Can(s, how) != nil {
 		return s.Lacks(how)
 	}
+
 	mine, err := s.Single()
 	if err != nil {
 		return err
 	}
+
 	theirs, err := o.Single()
 	if err != nil {
 		return err
 	}
+
 	do := combiner(mine.filter, how)
 	if do == nil {
 		return s.Lacks(how)
@@ -81,11 +84,13 @@ func Join(ctx context.Context, paths []string, how family.Ability, o engine.Opti
 		others = append(others, other)
 		other.Release()
 	}
+
 	o.InMemory = true
 	set, err := Open(ctx, paths[0], o)
 	if err != nil {
 		return nil, err
 	}
+
 	for i, other := range others {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -114,6 +119,7 @@ func (s *Set) Clone() (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	f := o.filter
 	if o == s {
 		if f, err = s.copied(); err != nil {
@@ -150,14 +156,17 @@ func (s *Set) Equal(e engine.Engine) bool {
 	if err != nil || s.hasher != o.hasher || s.chosen != o.chosen {
 		return false
 	}
+
 	a, err := s.Encode()
 	if err != nil {
 		return false
 	}
+
 	b, err := o.Encode()
 	if err != nil {
 		return false
 	}
+
 	equal := false
 	read := func() error {
 		equal = a.Keys == b.Keys && a.Spec == b.Spec && slices.Equal(a.Exceptions, b.Exceptions) &&
@@ -185,10 +194,12 @@ func (s *Set) Trimmed() (*Set, error) {
 	if err := engine.Can(s, family.CanTrim); err != nil {
 		return nil, err
 	}
+
 	plain, err := s.Single()
 	if err != nil {
 		return nil, err
 	}
+
 	t, ok := plain.main.(family.Trimmer)
 	if !ok {
 		return nil, families.Lacks(s.Spec(), family.CanTrim)

@@ -17,10 +17,12 @@ func (s *Set) EstimateInterval() (e engine.Estimate, err error) {
 		n := float64(s.Len())
 		return engine.Estimate{Keys: n, Low: n, High: n, Counted: true}, s.Err()
 	}
+
 	plain, cells, err := s.cells()
 	if err != nil {
 		return e, err
 	}
+
 	err = plain.Guarded(func() error {
 		free, err := cells.Free(plain.main)
 		e.Keys, e.Low, e.High = probe.KeysInCells(cells.Cells(), free)
@@ -50,10 +52,12 @@ func (s *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) 
 	if err != nil {
 		return v, err
 	}
+
 	a, mine, err := s.cells()
 	if err != nil {
 		return v, err
 	}
+
 	b, theirs, err := o.cells()
 	switch {
 	case err != nil:
@@ -61,6 +65,7 @@ func (s *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) 
 	case s.hasher != o.hasher:
 		return v, engine.ErrHasher
 	}
+
 	count := func() error {
 		both, err := mine.Free(b.main)
 		if err != nil {

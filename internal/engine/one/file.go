@@ -21,6 +21,7 @@ func Open(ctx context.Context, path string, o engine.Options) (*Set, error) {
 	if err := o.Open(path); err != nil {
 		return nil, err
 	}
+
 	var f *container.File
 	var m *container.Mapping
 	var err error
@@ -34,6 +35,7 @@ func Open(ctx context.Context, path string, o engine.Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	s, err := Decode(f, m, o)
 	if err != nil {
 		_ = m.Close()
@@ -56,10 +58,12 @@ func FromBytes(b []byte, o engine.Options) (*Set, error) {
 	if o.Concurrent {
 		b = bytes.Clone(b)
 	}
+
 	f, shared, err := container.FromBytes(b, reading(o))
 	if err != nil {
 		return nil, err
 	}
+
 	s, err := Decode(f, nil, o)
 	if err == nil {
 		s.borrowed = shared && !o.Concurrent
@@ -85,6 +89,7 @@ func Decode(f *container.File, m *container.Mapping, o engine.Options) (*Set, er
 	if err != nil {
 		return nil, err
 	}
+
 	var decoded family.Filter
 	decode := func() {
 		if decoded, err = families.Decode(f.Encoded); err == nil {
@@ -97,10 +102,12 @@ func Decode(f *container.File, m *container.Mapping, o engine.Options) (*Set, er
 	if err != nil {
 		return nil, container.Broken(f.SpecAt(), err.Error(), filter.ErrCorrupt)
 	}
+
 	s, err := NewForm(decoded, h, o.Concurrent)
 	if err != nil {
 		return nil, err
 	}
+
 	s.file, s.borrowed, s.chosen = m, m != nil, f.FPRChosen
 	s.stored = engine.Stored{Bytes: f.Bytes, Trimmed: f.Spec != family.SpecOf(decoded)}
 	return s, nil
@@ -112,14 +119,17 @@ func (s *Set) Encode() (*container.File, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	enc, ok := plain.filter.(family.Encoder)
 	if !ok {
 		return nil, fmt.Errorf("%T cannot be stored: %w", s.filter, filter.ErrUnsupported)
 	}
+
 	var e family.Encoded
 	if err := s.Guarded(func() error { e = enc.Encode(); return nil }); err != nil {
 		return nil, err
 	}
+
 	family, err := families.FormatOf(e.Spec.Family())
 	if err != nil {
 		return nil, err
@@ -127,6 +137,7 @@ func (s *Set) Encode() (*container.File, error) {
 	if !family.TakesHash(e.Spec, s.hasher.ID()) {
 		return nil, fmt.Errorf("%s with hash %s: %w", e.Spec, s.hasher.ID(), filter.ErrMismatch)
 	}
+
 	file := container.New(family.ID, e, s.hasher)
 	file.FPRChosen, file.Intact = s.chosen, s.file.Err
 	if s.exceptions != nil {

@@ -22,6 +22,7 @@ func (s *Set) Has(h filter.Hash) (present bool) {
 	if s.file == nil {
 		return s.filter.Has(h)
 	}
+
 	was := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(was)

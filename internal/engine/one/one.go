@@ -152,6 +152,7 @@ func (s *Set) Facts() engine.Facts {
 		Shared: s.shared != nil, Filter: s.filter, Hasher: s.hasher, Hashes: s.raw == nil, Chosen: &s.chosen,
 		Moves: &s.moves, Stored: s.stored,
 	}
+
 	switch {
 	case !f.Hashes:
 	case s.file != nil:

@@ -45,6 +45,7 @@ func (s *Set) ContainsMany(dst []bool, keys engine.Keys) {
 		}
 		return
 	}
+
 	for i := range dst {
 		dst[i] = s.Contains(keys.Key(i))
 	}
@@ -115,6 +116,7 @@ func (s *Set) Get(h filter.Hash) (value uint64, ok bool, err error) {
 	if !is || v.ValueBits() == 0 {
 		return 0, false, s.noValues(is)
 	}
+
 	err = s.file.Guard(func() {
 		if s.exceptions == nil || s.exceptions.Has(h) {
 			value, ok = v.Get(h)

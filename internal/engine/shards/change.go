@@ -49,6 +49,7 @@ func (t *Set) AddMany(keys engine.Keys) error {
 	for i, h := range hs {
 		order[i], ids[i] = i, shard.Route(h, len(t.sets))
 	}
+
 	slices.SortStableFunc(order, func(a, b int) int { return ids[a] - ids[b] })
 	for _, i := range order {
 		s, err := t.change(ids[i])
@@ -67,6 +68,7 @@ func (t *Set) Reset() error {
 	if err := engine.Can(t, family.CanStartEmpty); err != nil {
 		return err
 	}
+
 	for i := range t.parts {
 		s, err := t.change(i)
 		if err != nil {
@@ -85,6 +87,7 @@ func (t *Set) relieve(keep int) error {
 	if !t.locked || t.memory.Load() <= LockedMemory {
 		return nil
 	}
+
 	for i := range t.parts {
 		if i == keep || !t.parts[i].resident.Load() {
 			continue

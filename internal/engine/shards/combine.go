@@ -21,6 +21,7 @@ func (t *Set) Combine(with engine.Engine, how family.Ability) error {
 	if err != nil {
 		return err
 	}
+
 	results := make([]*one.Set, len(t.parts))
 	for i := range results {
 		err := o.visitOne(i, func(other *one.Set) (err error) {
@@ -33,6 +34,7 @@ func (t *Set) Combine(with engine.Engine, how family.Ability) error {
 			return t.Fail(i, err)
 		}
 	}
+
 	for i, s := range results {
 		if old := t.sets[i].Load(); old != nil {
 			_ = old.Close()
@@ -164,6 +166,7 @@ func (t *Set) Form(trimmed bool) (engine.Engine, error) {
 	if err := engine.Can(t, family.CanTrim); err != nil {
 		return nil, err
 	}
+
 	d := t.derived(t.chosen, nil, func(i int) (s *one.Set, err error) {
 		if s = t.sets[i].Load(); s == nil {
 			if s, err = t.copyOf(i); err != nil {
@@ -259,6 +262,7 @@ func (t *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) 
 	if err != nil {
 		return v, err
 	}
+
 	err = t.visit(func(i int, a *one.Set) error {
 		return o.visitOne(i, func(b *one.Set) error {
 			part, err := a.EstimateOverlap(b)

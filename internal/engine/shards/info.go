@@ -63,6 +63,7 @@ func (t *Set) Info() (i filter.Info) {
 		i.FPRPrior += part.FPRPrior
 		i.FPRPosterior += part.FPRPosterior
 	}
+
 	n, lowest := float64(len(t.parts)), family.LowestRate(t.hasher.ID(), i.Keys)
 	i.FPRPrior, i.FPRPosterior = max(i.FPRPrior/n, lowest), max(i.FPRPosterior/n, lowest)
 	i.FPRChosen = t.chosen

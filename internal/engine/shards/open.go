@@ -41,10 +41,12 @@ func Lock(ctx context.Context, dir string, waiting func(), o engine.Options) (*S
 	if _, _, err := shardset.ReadManifest(dir); err != nil { // do not wait for the lock of another folder
 		return nil, nil, err
 	}
+
 	to, err := shardset.LockFolder(ctx, dir, shardset.Locking{Change: true, Waiting: waiting})
 	if err != nil {
 		return nil, nil, err
 	}
+
 	o.InMemory, o.Lazy = false, true
 	t, err := Open(ctx, dir, o)
 	if err == nil {
@@ -53,6 +55,7 @@ func Lock(ctx context.Context, dir string, waiting func(), o engine.Options) (*S
 	if err != nil {
 		return nil, nil, errors.Join(err, to.Close())
 	}
+
 	to.Sweep()
 	t.folder = to
 	return t, t.was, nil
@@ -70,10 +73,12 @@ func openManifest(ctx context.Context, dir string, m *shard.Manifest, o engine.O
 	if n := m.Bytes(); n > o.Limit() {
 		return nil, fmt.Errorf("%s: %d bytes are over the limit of %d: %w", dir, n, o.Limit(), filter.ErrTooLarge)
 	}
+
 	hasher, err := o.Hasher(&container.File{Hash: m.Hash, Seed: m.Seed, KeyCheck: m.KeyCheck})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
+
 	o.Keyed = hasher
 	t := &Set{dir: dir, manifest: m, hasher: hasher, chosen: m.FPRChosen, options: o, locked: o.Lazy}
 	t.alloc()
@@ -123,6 +128,7 @@ func (t *Set) header(i int) (*container.File, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	p := &t.parts[i]
 	f, places, err := container.ReadPlaces(io.NewSectionReader(in, 0, math.MaxInt64), t.reading(i))
 	if err == nil {
@@ -131,6 +137,7 @@ func (t *Set) header(i int) (*container.File, error) {
 	if err != nil || i >= heldFiles || t.crowd.full.Load() {
 		return f, errors.Join(err, in.Close())
 	}
+
 	p.hold(in)
 	if t.crowd.full.Load() { // closeHeld, which does not wait for p.mu, may have skipped this part
 		p.hold(nil)

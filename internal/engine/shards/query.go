@@ -64,6 +64,7 @@ func (t *Set) HasMany(dst []bool, hs []filter.Hash) {
 		t.hasGroups(dst, hs)
 		return
 	}
+
 	for len(hs) > 0 {
 		n := min(len(hs), window)
 		if !t.hasWindow(dst[:n], hs[:n]) {
@@ -101,6 +102,7 @@ func (t *Set) hasWindow(dst []bool, hs []filter.Hash) (ok bool) {
 			p.cold.Prefetch(hs[i : i+1])
 		}
 	}
+
 	for i, h := range hs {
 		dst[i] = found[i].filter.Has(h)
 	}
@@ -137,6 +139,7 @@ func (t *Set) hasGroup(g *group, dst []bool, hs []filter.Hash) {
 	if cap(g.ends) < shards {
 		g.ends = make([]uint32, shards)
 	}
+
 	ends := g.ends[:shards]
 	clear(ends)
 	ids := g.ids[:len(hs)]
@@ -145,17 +148,20 @@ func (t *Set) hasGroup(g *group, dst []bool, hs []filter.Hash) {
 		ids[i] = id
 		ends[id]++
 	}
+
 	at := uint32(0)
 	for i, n := range ends {
 		ends[i] = at
 		at += n
 	}
+
 	for i, h := range hs {
 		place := ends[ids[i]]
 		ends[ids[i]] = place + 1
 		g.sorted[place&(groupLen-1)] = h
 		ids[i] = place
 	}
+
 	from, ahead, next := uint32(0), uint32(0), 0 // shards below next and keys below ahead are prefetched
 	for i, to := range ends {
 		for ; next < shards && ahead < to+fewKeys; next++ {
@@ -167,6 +173,7 @@ func (t *Set) hasGroup(g *group, dst []bool, hs []filter.Hash) {
 		}
 		from = to
 	}
+
 	for i, place := range ids {
 		dst[i] = g.answers[place&(groupLen-1)]
 	}

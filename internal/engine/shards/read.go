@@ -29,6 +29,7 @@ func (t *Set) attempt(i int, inMemory bool) (*one.Set, error) {
 		p.failed.Store(nil)
 		return set, nil
 	}
+
 	f := live.After(p.failed.Load(), t.Fail(i, err), time.Now())
 	p.failed.Store(f)
 	if f.Final() {
@@ -42,6 +43,7 @@ func (t *Set) read(i int, inMemory bool) (set *one.Set, err error) {
 	if t.derive != nil {
 		return t.derive(i)
 	}
+
 	in := t.parts[i].file
 	if in == nil {
 		if in, err = t.open(i); err != nil {
@@ -57,10 +59,12 @@ func (t *Set) read(i int, inMemory bool) (set *one.Set, err error) {
 	if err := t.options.Open(in.Name()); err != nil {
 		return nil, err
 	}
+
 	b, err := t.bytes(i, in)
 	if err != nil {
 		return nil, err
 	}
+
 	f, _, err := container.FromBytes(b, t.reading(i))
 	if err == nil {
 		err = t.checkSum(i, sha256.Sum256(b))
@@ -85,11 +89,13 @@ func (t *Set) mapped(i int, in *os.File) (*one.Set, error) {
 		}
 		return nil, err
 	}
+
 	t.parts[i].file = nil
 	var sum [sha256.Size]byte
 	if err = m.Guard(func() { sum = sha256.Sum256(m.Bytes()) }); err == nil {
 		err = t.checkSum(i, sum)
 	}
+
 	var set *one.Set
 	if err == nil {
 		set, err = one.Decode(f, m, t.options)
@@ -115,6 +121,7 @@ func (t *Set) bytes(i int, in *os.File) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	b := bitvec.Bytes(words)[:n]
 	if got, err := in.ReadAt(b, 0); err != nil && !(err == io.EOF && got == len(b)) {
 		if err == io.EOF {
@@ -122,6 +129,7 @@ func (t *Set) bytes(i int, in *os.File) ([]byte, error) {
 		}
 		return nil, err
 	}
+
 	st, err := in.Stat()
 	if err == nil && uint64(st.Size()) != n {
 		err = wrongSize(st.Size(), n)
@@ -135,6 +143,7 @@ func (t *Set) open(i int) (*os.File, error) {
 	if err := t.options.Open(path); err != nil {
 		return nil, err
 	}
+
 	turn := t.crowd.turns.Load()
 	in, st, err := untrusted.Open(path)
 	for errors.Is(err, syscall.EMFILE) && t.closeHeld(turn) {
@@ -158,6 +167,7 @@ func (t *Set) closeHeld(turn uint64) (again bool) {
 	if t.crowd.turns.Load() != turn {
 		return true
 	}
+
 	t.crowd.full.Store(true)
 	for i := range t.parts {
 		p := &t.parts[i]
@@ -199,6 +209,7 @@ func (t *Set) Fail(i int, err error) error {
 	if errors.As(err, &s) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
+
 	var p *os.PathError
 	if errors.As(err, &p) {
 		err = p.Err // without the path

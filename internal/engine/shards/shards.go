@@ -157,6 +157,7 @@ func (t *Set) loadOne(i int) (*one.Set, error) {
 	if now := p.failed.Load(); now != nil && now != before { // another goroutine has tried
 		return nil, now.Err
 	}
+
 	set, err := t.attempt(i, t.options.InMemory || t.options.Concurrent)
 	if err != nil {
 		return nil, err
@@ -177,6 +178,7 @@ func (t *Set) publish(i int, s *one.Set) {
 	if !s.Mapped() && !t.parts[i].resident.Swap(true) {
 		t.memory.Add(int64(t.manifest.Shards[i].Bytes))
 	}
+
 	t.sets[i].Store(s)
 	if !t.locked {
 		p := &t.slots[i]
@@ -235,6 +237,7 @@ func (t *Set) visitOne(i int, f func(s *one.Set) error) error {
 		}
 		return err
 	}
+
 	p := &t.parts[i]
 	p.mu.Lock()
 	set, err := t.attempt(i, true)
@@ -265,6 +268,7 @@ func (t *Set) Close() error {
 		all = append(all, t.folder.Close())
 		t.folder = nil
 	}
+
 	for _, s := range t.origin {
 		all = append(all, s.Close())
 	}

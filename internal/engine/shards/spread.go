@@ -35,6 +35,7 @@ func (p *spreading) put(i, shards int, f family.Filter) {
 	if p.spread == nil {
 		return
 	}
+
 	was := p.set[i]
 	p.set[i] = p.spread.SetFilter(i, f)
 	switch {

@@ -69,10 +69,12 @@ func (t *Set) replace(ctx context.Context, s *Set, was fs.FileInfo) (err error) 
 			return err
 		}
 	}
+
 	inFolder := s.inFolder(to)
 	if s == t { // Commit fails if the folder has another set by now
 		inFolder = func(i int) bool { return !t.parts[i].changed.Load() }
 	}
+
 	next, bits, err := s.write(ctx, to, inFolder)
 	if err != nil {
 		return err
@@ -80,6 +82,7 @@ func (t *Set) replace(ctx context.Context, s *Set, was fs.FileInfo) (err error) 
 	if err := to.Commit(ctx, next, nil, was); err != nil {
 		return err
 	}
+
 	for i := range t.parts { // with another set, the shards in memory differ from the files
 		if s != t || t.parts[i].changed.Load() {
 			t.written(i, next.Shards[i], bits[i])
@@ -153,6 +156,7 @@ func (t *Set) Save(ctx context.Context, dir string) (err error) {
 	case err != nil:
 		return err
 	}
+
 	to := t.folder
 	if to == nil || !shardset.SameFile(dir, t.dir) {
 		if to, err = shardset.LockFolder(ctx, dir, shardset.Locking{Wait: shardset.ShortWait}); err != nil {
@@ -163,6 +167,7 @@ func (t *Set) Save(ctx context.Context, dir string) (err error) {
 	if err := to.Read(); err != nil {
 		return err
 	}
+
 	next, _, err := t.write(ctx, to, t.inFolder(to))
 	if err != nil {
 		return err

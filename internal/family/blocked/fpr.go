@@ -140,6 +140,7 @@ func (f *Filter) info(keys uint64) filter.Info {
 	if f.split {
 		posterior = min(1, posterior+float64(splitAlike*float64(keys)/float64(f.blocks)))
 	}
+
 	total := f.blocks * f.layout().BlockBits()
 	return filter.Info{
 		Spec: f.spec(), Keys: keys, Bits: total, Fill: float64(ones) / float64(total),

@@ -52,6 +52,7 @@ func NewBuilder(c Config) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	how := parallel.FillConfig[*Filter]{
 		Add:   func(f *Filter, hs []filter.Hash) { f.addMany(hs, false) },
 		Count: func(f *Filter, keys uint64) { f.keys = keys },

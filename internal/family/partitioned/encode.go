@@ -51,6 +51,7 @@ func Decode(e family.Encoded) (*Filter, error) {
 		!bitvec.ZeroFrom(f.shifts, g.shards*g.groups*uint64(g.k*g.width)) {
 		return nil, fmt.Errorf("bits behind the last one are set")
 	}
+
 	f.late, f.searched = e.Sections[2][0], e.Sections[2][1]
 	if f.keys >= maxKeys*(1+maxLater) || f.late > f.keys || f.searched > g.shards*g.bits {
 		return nil, fmt.Errorf("%d keys of %d added late, %d bits of %d set by the search",

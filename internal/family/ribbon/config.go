@@ -40,6 +40,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 		Keys: keys, Size: family.ReadSizing(r), R: small("r"), ValueBits: small("value_bits"), W: small("w"),
 		Wide: small("wide"), Seed: small("seed"),
 	}
+
 	r.Uint("tail")
 	r.Uint("tail_seed")
 	r.Text("starts", "")
@@ -139,6 +140,7 @@ func (c Config) forRate(n uint64) (r, wide uint, err error) {
 	if n <= maxTail { // without layers, a single wide block would make all fingerprints longer
 		return r + 1, 0, nil
 	}
+
 	// The rate falls with the share of blocks. Add 1/1024 to the expected share to allow for chance.
 	share := 2 * (1 - rate*math.Ldexp(1, int(r)))
 	for wide = min(uint(share*wideUnit)+1, wideUnit); wide < wideUnit; wide++ {

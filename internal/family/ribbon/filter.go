@@ -139,6 +139,7 @@ func (f *Filter) prepare() {
 		f.whole = f.kernels
 		return
 	}
+
 	f.kernels = f.columnKernels(uint64(f.valueBits), uint64(f.r))
 	for i := range f.kernels {
 		f.kernels[i].Rest = f.hasTail

@@ -215,6 +215,7 @@ func (s *spread) test(p *pending, out []bool, group []filter.Hash) {
 	if s.k <= first {
 		return
 	}
+
 	for step := maxAhead / (s.k - first); n > 0; n -= min(n, step) {
 		s.finish(p, out, group, p.maybe[max(0, n-step):n])
 	}

@@ -64,6 +64,7 @@ func bitsAddMany() {
 		JNE(LabelRef("probe" + suffix))
 		ADDQ(Imm(uint64(16*keys)), h)
 	}
+
 	Label("four")
 	CMPQ(addr("n"), Imm(together))
 	JLT(LabelRef("few"))
@@ -117,6 +118,7 @@ func bitsHasMany() {
 		SHRXQ(place, Mem{Base: words, Index: word, Scale: 8}, word)
 		ANDQ(word, all)
 	}
+
 	Label("tested")
 	ANDL(Imm(1), all.As32())
 	MOVB(all.As8(), Mem{Base: dst, Index: i, Scale: 1})
@@ -140,6 +142,7 @@ func bitsHasMany() {
 		MOVQ(at, Mem{Base: maybe, Disp: 16 * j})
 		MOVQ(number, Mem{Base: maybe, Disp: 16*j + 8})
 	}
+
 	MOVQ(maybe, addr("n"))
 	Label("group")
 	var states, found [together]GPVirtual
@@ -153,6 +156,7 @@ func bitsHasMany() {
 		MOVQ(at, Mem{Base: room, Disp: 16 * j})
 		MOVL(U32(1), found[j].As32())
 	}
+
 	MOVQ(b.k(), at)
 	SUBQ(Imm(firstProbes), at)
 	MOVQ(at, rest)
@@ -164,6 +168,7 @@ func bitsHasMany() {
 		SHRXQ(place, Mem{Base: words, Index: word, Scale: 8}, word)
 		ANDQ(word, found[j])
 	}
+
 	DECQ(rest)
 	JNE(LabelRef("probe"))
 	to := copied(addr("dst"))
@@ -171,6 +176,7 @@ func bitsHasMany() {
 		MOVQ(Mem{Base: room, Disp: 16*j + 8}, at)
 		MOVB(found[j].As8(), Mem{Base: to, Index: at, Scale: 1})
 	}
+
 	ADDQ(Imm(16*together), room)
 	CMPQ(room, addr("n"))
 	JCS(LabelRef("group"))
@@ -199,6 +205,7 @@ func probeBits(at, hi, lo GPVirtual, found Mem) {
 		SHRXQ(place, Mem{Base: words, Index: word, Scale: 8}, word)
 		ANDQ(word, all)
 	}
+
 	Label("three")
 	CMPQ(k, Imm(3))
 	JLE(LabelRef("last"))
@@ -206,6 +213,7 @@ func probeBits(at, hi, lo GPVirtual, found Mem) {
 		probe(i == 0)
 		next(hi, RDX)
 	}
+
 	TESTB(Imm(1), all.As8())
 	JE(LabelRef("no"))
 	SUBQ(Imm(3), k)

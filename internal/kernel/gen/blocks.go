@@ -197,6 +197,7 @@ func layouts(b blocks, h Register) (line, split func(block Mem)) {
 		VPBROADCASTQ(Mem{Base: h, Disp: 8}, x)
 		VPTEST(ones, lineProbe(x, v0, v1, block))
 	}
+
 	split = func(block Mem) {
 		VPBROADCASTD(Mem{Base: h, Disp: 8}, x)
 		splitMask(x, v0, v1)

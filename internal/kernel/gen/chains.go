@@ -199,6 +199,7 @@ func chainsWalk(c chains, equal func()) {
 		JCC(LabelRef("no"))
 		JMP(LabelRef("beyond"))
 	}
+
 	walk("four", byFour, "four")
 	walk("first", byFour, "eight")
 	walk("eight", byEight, "eight")
@@ -236,6 +237,7 @@ func chainsFollow() {
 		ADDQ(n, w.at)
 		JMP(LabelRef(next))
 	}
+
 	walk("four", byFour, "four")
 	walk("first", byFour, "eight")
 	walk("eight", byEight, "eight")
@@ -248,6 +250,7 @@ func chainsFollow() {
 		Store(cell, Return("cell"))
 		RET()
 	}
+
 	leave("end", 0)
 	leave("cell", 1)
 	leave("beyond", 2)
@@ -280,6 +283,7 @@ func chainsUsed() {
 		POPCNTQ(Mem{Base: line, Disp: 8 * i}, n)
 		ADDQ(n, sum)
 	}
+
 	Label("counted")
 	Store(sum, ReturnIndex(0))
 	RET()
@@ -304,6 +308,7 @@ func chainLine(c chains, line Register, bit, cell Op) (low, high half) {
 		VPSLLVQ(m, ones, m)
 		return m
 	}
+
 	for i, h := range []*half{&low, &high} {
 		h.x, h.index, h.cells = YMM(), behind(from, i), behind(to, i)
 		VPAND(c.indexBits(i), h.index, h.index)
@@ -331,6 +336,7 @@ func chainsShift(name string, up bool) {
 	} else {
 		TEXT(name, NOSPLIT, "func("+chainsType+", base, bit, cell, at uint64)")
 	}
+
 	Pragma("noescape")
 	c, line := chains{param("c")}, param("base")
 	SHLQ(Imm(3), line)
@@ -372,6 +378,7 @@ func chainsShift(name string, up bool) {
 		VPAND(highMask, b, b)
 		return a, b
 	}
+
 	a, b := moved(low.index, high.index, Imm(1), Imm(63))
 	d, e := moved(low.cells, high.cells, width, rest)
 	VPOR(low.cells, low.index, low.index)
@@ -394,6 +401,7 @@ func chainsShift(name string, up bool) {
 		VPBROADCASTQ(addr("v"), v)
 		place(c, v, addr("cell"), &low, &high, true)
 	}
+
 	VMOVDQU(low.x, Mem{Base: line})
 	VMOVDQU(high.x, Mem{Base: line, Disp: 32})
 	leaveVector()

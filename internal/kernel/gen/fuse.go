@@ -73,6 +73,7 @@ func fuseAskIntegers() {
 		MOVQ(field, t)
 		MOVQ(t, local.Offset(8*i))
 	}
+
 	MOVQ(f.words(), words)
 	MOVQ(f.segment(), segment)
 	LEAQ(Mem{Base: segment, Disp: -1}, t)
@@ -127,6 +128,7 @@ func fuseAskIntegers() {
 		JNE(LabelRef(name))
 		RET()
 	}
+
 	JEQ(LabelRef("integers16"))
 	integers("integers8", 8)
 	integers("integers16", 16)

@@ -60,12 +60,14 @@ func bestLanes() {
 		VPAND(Mem{Base: cells, Index: u, Scale: 1}, keep, window)
 		VPADDB(window, to, to)
 	}
+
 	Label("four")
 	CMPQ(n, Imm(together))
 	JLT(LabelRef("one"))
 	for i := range together {
 		step(i, []VecVirtual{sum, sum2}[i%2])
 	}
+
 	ADDQ(Imm(4*together), at)
 	SUBQ(Imm(together), n)
 	JMP(LabelRef("four"))

@@ -44,6 +44,7 @@ func (p peel) slots() (h [3]GPVirtual) {
 	for i := range h {
 		h[i] = GP64()
 	}
+
 	MOVQ(p.segment(), mask)
 	MULXQ(p.count(), t, h[0])
 	LEAQ(Mem{Base: h[0], Index: mask, Scale: 1}, h[1])
@@ -76,6 +77,7 @@ func peelPartition() {
 		JNE(LabelRef(name))
 		RET()
 	}
+
 	TESTQ(to, to)
 	JNE(LabelRef("move"))
 	each("count", func() { INCQ(Mem{Base: starts, Index: part, Scale: 8}) })
@@ -108,6 +110,7 @@ func peelAdd() {
 		MOVB(u.As8(), Mem{Base: uses, Index: h, Scale: 1})
 		XORQ(RDX, Mem{Base: xors, Index: h, Scale: 8})
 	}
+
 	ADDQ(Imm(8), key)
 	DECQ(n)
 	JNE(LabelRef("key"))
@@ -169,6 +172,7 @@ func peelKeys() {
 		CMPL(u.As32(), Imm(4)) // the carry says that one key is left
 		ADCQ(Imm(0), top)
 	}
+
 	JMP(LabelRef("slot"))
 	Label("end")
 	MOVQ(top, p.top())
@@ -202,6 +206,7 @@ func peelFill() {
 		JNE(LabelRef(name))
 		RET()
 	}
+
 	CMPQ(addr("width"), Imm(8))
 	JNE(LabelRef("wide"))
 	fill("narrow", 8, func(print, slot GPVirtual) {

@@ -111,6 +111,7 @@ func hashes(q query, key, n, hi, lo GPVirtual, whole bool, done, none string) {
 			JCC(LabelRef("fuse"))
 		}
 	}
+
 	long, by := GP64(), GP64()
 	CMPQ(q.hash(), Imm(hashXXH3))
 	JNE(LabelRef("xxh64"))
@@ -239,11 +240,13 @@ func sumMiddle(q query, key, n, hi, lo GPVirtual, enough func()) {
 		XORQ(words.Offset(8), b)
 		ADDQ(folded(b), sum)
 	}
+
 	cross := func(words Mem, sum GPVirtual) {
 		t := copied(words)
 		ADDQ(words.Offset(8), t)
 		XORQ(t, sum)
 	}
+
 	first, last := Mem{Base: key, Index: i, Scale: 1}, Mem{Base: back}
 	mix(first, 0, low)
 	cross(last, low)
@@ -286,6 +289,7 @@ func sumXXH64(key GPVirtual, n int, hi, lo GPVirtual) {
 		IMULQ(first, lo)
 		ADDQ(fourth, lo)
 	}
+
 	shifted(lo, 33)
 	IMULQ(second, lo)
 	shifted(lo, 29)
@@ -373,6 +377,7 @@ func probeVector(how, at, hi, lo GPVirtual, found Mem) {
 		SHLQ(Imm(shift), RDX)
 		ADDQ(b.words(), RDX)
 	}
+
 	CMPQ(how, Imm(howLine))
 	JA(LabelRef("more"))
 	JE(LabelRef("line"))

@@ -240,6 +240,7 @@ func ribbonLocate(r ribbon, f ribbonForm, hi, lo Mem, start GPVirtual, withPrint
 		MULXQ(r.product(2), low, k.print)
 		XORQ(low, k.print)
 	}
+
 	MOVQ(r.turn(), RCX)
 	ROLQ(CL, c)
 	ORQ(Imm(1), c)
@@ -262,6 +263,7 @@ func ribbonLocate(r ribbon, f ribbonForm, hi, lo Mem, start GPVirtual, withPrint
 		ORQ(low, second)
 		coefficients = append(coefficients, third)
 	}
+
 	f.sums.coefficients(coefficients)
 	if f.few {
 		stride := copied(r.stride())
@@ -290,6 +292,7 @@ func ribbonLocate(r ribbon, f ribbonForm, hi, lo Mem, start GPVirtual, withPrint
 		k.at = append(k.at, Mem{Base: next})
 		at = next
 	}
+
 	k.columns = GP64()
 	XORL(k.columns.As32(), k.columns.As32())
 	CMPQ(block, wide)
@@ -306,6 +309,7 @@ func ribbonCompare(r ribbon, f ribbonForm, k ribbonKey) {
 		TESTB(sums.As8(), r.mask())
 		return
 	}
+
 	BZHIQ(k.columns, k.print, k.print)
 	Label("columns" + f.suffix)
 	f.sums.first(k.columns)
@@ -329,6 +333,7 @@ func ribbonCollect(r ribbon, f ribbonForm, k ribbonKey) (result, n GPVirtual) {
 		MOVQ(r.prints(), n)
 		return f.sums.sums(r, k.at).As64().(GPVirtual), n
 	}
+
 	MOVQ(k.columns, n)
 	f.sums.first(k.columns)
 	result = f.sums.sums(r, k.at).As64().(GPVirtual)

@@ -105,6 +105,7 @@ func (sums256) sums(_ ribbon, at []Mem) GPVirtual {
 			}
 		}
 	}
+
 	bits := GP32()
 	VSHUFPS(U8(0x88), sum256[1], sum256[0], Y7) // columns 0, 1, 4, 5, 2, 3, 6, 7
 	VSHUFPS(U8(0xdd), sum256[1], sum256[0], Y3)
@@ -114,6 +115,7 @@ func (sums256) sums(_ ribbon, at []Mem) GPVirtual {
 		VPSLLD(Imm(by), Y3, Y7)
 		VPXOR(Y7, Y3, Y3)
 	}
+
 	VPSRLD(Imm(28), Y3, Y3)
 	VMOVDQU(NewDataAddr(Symbol{Name: "·ribbonParities"}, 0), Y7)
 	VPSLLVD(Y3, Y7, Y3)

@@ -65,10 +65,12 @@ func Read(r io.ReaderAt, size int64) ([]Chunk, error) {
 	if size < int64(len(Magic)+tail) {
 		return nil, container.Broken(uint64(size), "end of a Parquet file before its footer", io.ErrUnexpectedEOF)
 	}
+
 	var end [tail]byte
 	if _, err := r.ReadAt(end[:], size-int64(tail)); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
+
 	switch {
 	case string(end[4:]) == "PARE":
 		return nil, container.Broken(uint64(size)-4, "Parquet footer", ErrEncrypted)
@@ -76,12 +78,14 @@ func Read(r io.ReaderAt, size int64) ([]Chunk, error) {
 		const text = "end of a Parquet file before its footer, which ends with PAR1"
 		return nil, container.Broken(uint64(size), text, io.ErrUnexpectedEOF)
 	}
+
 	length := int64(binary.LittleEndian.Uint32(end[:]))
 	first := size - int64(tail) - length
 	if first < int64(len(Magic)) {
 		return nil, container.Broken(uint64(size)-uint64(tail), "a Parquet footer that is longer than the file",
 			filter.ErrCorrupt)
 	}
+
 	in := &input{r: bufio.NewReader(io.NewSectionReader(r, first, length)), left: length, at: first}
 	f := footer{end: first}
 	in.structure(f.field)

@@ -142,6 +142,7 @@ func (in *input) structure(known func(in *input, id int, kind byte) bool) {
 	if in.depth++; in.depth > maxDepth {
 		in.fail("structs that are nested too deep", filter.ErrCorrupt)
 	}
+
 	for id := 0; in.err == nil; {
 		head := in.byte()
 		kind := head & 15
@@ -202,6 +203,7 @@ func (in *input) skipValue(kind byte) {
 	if in.depth++; in.depth > maxDepth {
 		in.fail("values that are nested too deep", filter.ErrCorrupt)
 	}
+
 	switch kind {
 	case kindByte:
 		in.byte()
