@@ -61,7 +61,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestColumnsNoLength checks that the length is that of the header at the offset.
+// TestColumnsNoLength checks that without a stated length, the header at the offset gives the length.
 func TestColumnsNoLength(t *testing.T) {
 	b := whole(t, "pyarrow.parquet")
 	want := must(interop.Columns(bytes.NewReader(b), int64(len(b))))

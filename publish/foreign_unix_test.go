@@ -151,8 +151,8 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
-// TestOwnFolders checks that sticky folders, folders of root, and for root those of others are fine, and the followed
-// file may have any owner.
+// TestOwnFolders checks that a follower accepts sticky folders and folders of root, that root accepts folders of other
+// users, and that the followed file may have any owner.
 func TestOwnFolders(t *testing.T) {
 	s := newSite(t)
 	first, second := filterOf(t, 1000, 0), filterOf(t, 1000, 1)

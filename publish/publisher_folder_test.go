@@ -58,7 +58,7 @@ func TestStateOfTwoNames(t *testing.T) {
 	}
 }
 
-// TestStateLocked checks that a process that holds the lock of a state for ever stops a publisher with an error.
+// TestStateLocked checks that a publisher returns an error if another process never releases the lock of its state.
 func TestStateLocked(t *testing.T) {
 	defer func(d time.Duration) { stateWait = d }(stateWait)
 	stateWait = 100 * time.Millisecond

@@ -21,7 +21,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// soon runs f and fails the test if it does not return. Opening a pipe would block for ever.
+// soon runs f and fails the test if f does not return: opening a pipe without a writer blocks.
 func soon(t *testing.T, what string, f func() error) error {
 	t.Helper()
 	done := make(chan error, 1)

@@ -162,7 +162,7 @@ func (s *states) read(ctx context.Context) error {
 		}
 		lists, err := parseKeyState(b)
 		switch {
-		case err != nil && isKeyText(b): // whoever follows the advice below would lose the key
+		case err != nil && isKeyText(b): // the advice below would make the user remove the key
 			return fmt.Errorf("%w: %s: %w; it is a key, not the state of one", ErrKeyState, path, err)
 		case err != nil:
 			return fmt.Errorf("%w: %s: %w; restore it from a copy, repair it, or remove it: then the signed release.json counts",

@@ -15,7 +15,7 @@ import (
 // and watchMark.
 //
 // A running step then ends with an error. A step that starts later ends at once, without an error and without a result,
-// so that a runner that repeats failed steps does not repeat it for ever.
+// so that a runner that retries failed steps does not retry it without end.
 
 // newAttempt returns a unique name for an attempt.
 func newAttempt() string { return rand.Text() }

@@ -154,7 +154,7 @@ func valueBits(set *bloomery.Set) (int, error) {
 // part before the value is.
 type valueWatch struct {
 	set         *bloomery.Set
-	lines, keys atomic.Uint64 // absent lines that end in a value, and those of them whose key the set contains
+	lines, keys atomic.Uint64 // absent lines that end in a value, and how many of these lines have a key of the set
 }
 
 // watchValues returns nil unless the set has values and the inputs have no columns.

@@ -322,8 +322,8 @@ func (f *Folder) Unlock() error {
 // Leftover is the rule of all writers for the files that a sweep may remove, in a folder or a bucket:
 //
 //   - A shard that no manifest of Keep names, if it has as many shards as one of Keep or Before, and with All every
-//     one. The caller has the lock of the folder, so that nobody else is writing shards under their final names; a
-//     bucket without a lock has conditional writes instead.
+//     one. The caller holds the lock of the folder, so no other process writes shards under their final names. A
+//     bucket has no lock; its writes are conditional.
 //   - In a folder without a manifest that has files of others: no shard.
 //   - Temporary files of shards and of the manifest whose writers were killed, which their locks show.
 //

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -148,6 +149,27 @@ func TestBatch(t *testing.T) {
 			if got[i] != f.Has(h) || i < len(hs) && !got[i] {
 				t.Fatalf("k=%d, key %d: %v, Has says %v", k, i, got[i], f.Has(h))
 			}
+		}
+	}
+}
+
+// TestBatchLarge checks batches of a filter that is larger than the caches, which other code adds and asks.
+func TestBatchLarge(t *testing.T) {
+	hs := filtertest.Hashes(40_000, 1)
+	f, single := made(t, Config{Bits: 1 << 25, K: 7}), made(t, Config{Bits: 1 << 25, K: 7})
+	f.addMany(hs[:20_000])
+	for _, h := range hs[:20_000] {
+		_ = single.Add(h)
+	}
+	if !slices.Equal(f.words, single.words) {
+		t.Error("addMany sets other bits than Add")
+	}
+
+	got := make([]bool, len(hs))
+	f.HasMany(got, hs)
+	for i, h := range hs {
+		if got[i] != f.Has(h) || i < 20_000 && !got[i] {
+			t.Fatalf("key %d: %v, Has says %v", i, got[i], f.Has(h))
 		}
 	}
 }
