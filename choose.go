@@ -155,7 +155,7 @@ func (c Config) ForShard(ctx context.Context) (Config, error) {
 	if c.open() {
 		if c.Keys == 0 {
 			return c, family.Invalid("keys", 0,
-				"the planner needs the number of keys: give it, or a spec with --family")
+				"the planner needs the number of keys: give it, or a spec with --spec")
 		}
 		c.Keys = intake.PerShard(c.Keys, c.Shards)
 		c.Needs.Later, c.Needs.Bytes = intake.PerShard(c.Needs.Later, c.Shards), intake.Divided(c.Needs.Bytes, c.Shards)

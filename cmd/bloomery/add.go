@@ -148,7 +148,7 @@ built with --value-bits, and write it back, all or nothing. The value is a decim
 line. The keys must be there, from build or add, which also takes lines with values.
 
 Keys that look alike, at the false-positive rate, share a value: the last one that was put.`,
-		Example: `  bloomery build -o routes.bloom --family rankindexed --value-bits 8 --capacity 1M /dev/null
+		Example: `  bloomery build -o routes.bloom --spec rankindexed --value-bits 8 --capacity 1M /dev/null
   bloomery add routes.bloom routes.tsv
   bloomery put routes.bloom changes.tsv`,
 		Args: cobra.MinimumNArgs(1),

@@ -264,7 +264,7 @@ func TestBadRowWritesNothing(t *testing.T) {
 	path := func(name string) string { return filepath.Join(dir, name) }
 	good := trialKeys("key", 1000)
 	for name, args := range map[string][]string{
-		"set": {"build", "--needs", "remove"}, "values": {"build", "--family", "rankindexed", "--value-bits", "8"},
+		"set": {"build", "--needs", "remove"}, "values": {"build", "--spec", "rankindexed", "--value-bits", "8"},
 		"exact": {"exact", "build", "--members", "-", "--universe", path("list")},
 	} {
 		mustWrite(t, path("list"), good)

@@ -23,7 +23,7 @@ type buildFlags struct {
 	size         family.Sizing
 	config       bloomery.Config // limits, from flags
 	output, like string
-	family       string
+	spec         string
 	effort       effortFlags
 	form         formFlags
 	hash         hashFlags
@@ -42,14 +42,14 @@ func (a *app) buildCommand() *cobra.Command {
   bloomery build -o sessions.bloom --needs remove,merge --capacity 1M sessions.txt
   bloomery build -o revoked.bloom --fpr 0.001 revoked-*.txt.gz
   bloomery build -o users.bloom --bits-per-key 12 --input-format csv --column email users.csv
-  bloomery build -o small.bloom --family partitioned --effort max --fpr 0.1% keys.txt
-  bloomery build -o growing.bloom --family "rankindexed(fpr=0.01,growth=6)" sessions.txt
-  bloomery build -o countries.bloom --family ribbon --value-bits 8 addresses.tsv
-  bloomery build -o java.bloom --family guava --fpr 0.1% keys.txt && bloomery convert java.bloom -o keys.guava
-  zcat huge.gz | bloomery build -o huge.bloom --family blocked --bytes 64MiB
-  bloomery build -o large.set --shards 16 --family blocked large.txt
+  bloomery build -o small.bloom --spec partitioned --effort max --fpr 0.1% keys.txt
+  bloomery build -o growing.bloom --spec "rankindexed(fpr=0.01,growth=6)" sessions.txt
+  bloomery build -o countries.bloom --spec ribbon --value-bits 8 addresses.tsv
+  bloomery build -o java.bloom --spec guava --fpr 0.1% keys.txt && bloomery convert java.bloom -o keys.guava
+  zcat huge.gz | bloomery build -o huge.bloom --spec blocked --bytes 64MiB
+  bloomery build -o large.set --shards 16 --spec blocked large.txt
   bloomery build -o next.bloom --like small.bloom keys.txt
-  bloomery build -o blocklist.bloom --family standard --allow allowed.txt blocklist.txt`,
+  bloomery build -o blocklist.bloom --spec standard --allow allowed.txt blocklist.txt`,
 		RunE: func(c *cobra.Command, args []string) error {
 			given := c.Flags().Changed
 			sharded := given("shards")
@@ -95,26 +95,27 @@ func (a *app) buildCommand() *cobra.Command {
 	return c
 }
 
-// register adds the flags that describe a filter. normal is the default of --family.
+// register adds the flags that describe a filter. normal is the default of --spec.
 func (f *buildFlags) register(c *cobra.Command, normal string) {
 	f.in.register(c)
 	f.values.register(c)
 	sizeFlags(c, &f.size)
 	maxFPRFlag(c, &f.config.MaxFPR)
-	c.Flags().StringVar(&f.family, "family", "", "family of the filter, or a spec (default: "+normal+")")
+	c.Flags().StringVar(&f.spec, "spec", "", "family of the filter, or a spec (default: "+normal+")")
+	cli.Alias(c, "family", "spec")
 	f.effort.register(c)
 	f.form.register(c)
 	f.hash.register(c)
 	f.wishes.register(c)
-	c.MarkFlagsMutuallyExclusive("family", "needs")
-	c.MarkFlagsMutuallyExclusive("family", "for")
-	complete(c, "family", families.Names()...)
+	c.MarkFlagsMutuallyExclusive("spec", "needs")
+	c.MarkFlagsMutuallyExclusive("spec", "for")
+	complete(c, "spec", families.Names()...)
 }
 
 const buildHelp = `Build a filter from the keys in the inputs, or in standard input, and write it to a file, all or
 nothing, or with -o - to standard output.
 
-Without --family the filter is of the first of these families that does what you need, at any number of keys:
+Without --spec the filter is of the first of these families that does what you need, at any number of keys:
 
   ribbon                    nothing else: a static filter, to which no key can be added
   standard                  --needs add, --capacity, --needs merge
@@ -126,7 +127,7 @@ The choice is printed, with what the filter can do later. Filters with a known p
 --for speed take the first filter in the order of bloomery plan instead. Without a size the false-positive rate is 1%.
 Below a rate of 2^-32, and above 33 bits per key, ribbon is replaced by the smallest of the others.
 
-With --family the filter is of that family, with its default size, or what a full spec says, such as
+With --spec the filter is of that family, with its default size, or what a full spec says, such as
 "blocked(layout=split,bits_per_key=12)". A size that the family cannot use is an error. --effort and --budget say how
 long the families with a search search. Duplicate keys count once or every time, depending on the family; with
 --counting the filter counts how often each key comes.
@@ -150,7 +151,7 @@ keys are kept, beyond --memory or 64 MiB in a temporary file. For bitsandblooms 
 With --like OLD the new filter has size, hash function, chosen rate and form (see trim) of OLD, and what a search has
 chosen for OLD stays. For a list that changes little few bits then differ, so that a small file brings a copy of OLD up
 to date (bloomery diff, bloomery publish). Nothing is searched again: the rate rises as keys change. Make room for that
-in the first build: --family "partitioned(fpr=0.01,later=8000)", or --capacity, and build anew when a warning says so.
+in the first build: --spec "partitioned(fpr=0.01,later=8000)", or --capacity, and build anew when a warning says so.
 OLD may be a sharded set, and -o may name it. All bits of ribbon and fuse change with their keys. Nothing is written if
 the new filter has less than half of the keys of OLD, or of its --allow list: --shrink allows it.
 
@@ -161,7 +162,7 @@ in memory up to --memory, by default 64 MiB, then in a temporary file.
 
 With --shards the output is a sharded set: a folder with one filter file per shard and manifest.json, for sets that are
 larger than the memory of a build or that are built on many machines (bloomery shard). Other commands take the folder in
-place of a file. Sizes and rates are for the whole set. Inputs are read once, except with auto or without --family.
+place of a file. Sizes and rates are for the whole set. Inputs are read once, except with auto or without --spec.
 Hashes of keys stay in memory up to half of --memory, by default 1 GiB, then in a temporary file. An existing set is
 replaced when the new one is complete.`
 
@@ -197,7 +198,7 @@ func (a *app) buildConfig(c *cobra.Command, f *buildFlags) (b bloomery.Config, e
 	}
 
 	b.Capacity = f.form.capacity
-	if f.family == "" {
+	if f.spec == "" {
 		err = f.choose(c, &b)
 	} else {
 		err = f.name(c, &b)
@@ -209,7 +210,7 @@ func (a *app) buildConfig(c *cobra.Command, f *buildFlags) (b bloomery.Config, e
 }
 
 func (f *buildFlags) name(c *cobra.Command, b *bloomery.Config) error {
-	spec, err := filter.ParseSpec(f.family)
+	spec, err := filter.ParseSpec(f.spec)
 	if err != nil {
 		return err
 	}
@@ -219,7 +220,8 @@ func (f *buildFlags) name(c *cobra.Command, b *bloomery.Config) error {
 		return err
 	}
 	if !f.size.IsZero() && family.GivenAny(spec, []string{"bits_per_key", "fpr", "bytes"}) {
-		return fmt.Errorf("--family %s has a size already; leave out --bits-per-key, --fpr and --bytes", spec)
+		return fmt.Errorf("%s %s has a size already; leave out --bits-per-key, --fpr and --bytes",
+			cli.Typed(c, "spec"), spec)
 	}
 	if spec, err = f.effort.spec(c, kind, spec); err != nil {
 		return err
@@ -233,7 +235,7 @@ func (f *buildFlags) name(c *cobra.Command, b *bloomery.Config) error {
 
 func (f *buildFlags) choose(c *cobra.Command, b *bloomery.Config) error {
 	if f.hash.id != 0 {
-		return fmt.Errorf(`--hash %s: that of filters of Parquet; add --family "blocked(layout=split)"`, f.hash.id)
+		return fmt.Errorf(`--hash %s: that of filters of Parquet; add --spec "blocked(layout=split)"`, f.hash.id)
 	}
 	b.Needs = plan.Needs{FPR: f.size.FPR, BitsPerKey: f.size.BitsPerKey, Bytes: f.size.Bytes, Build: f.effort.Budget}
 	if f.size.IsZero() {
@@ -249,7 +251,7 @@ func (f *buildFlags) choose(c *cobra.Command, b *bloomery.Config) error {
 		return err
 	}
 	if f.effort.Level != "" {
-		return fmt.Errorf("--effort needs --family %s", cli.Either(families.With(family.CanSearch)))
+		return fmt.Errorf("--effort needs --spec %s", cli.Either(families.With(family.CanSearch)))
 	}
 	return f.form.needs(c, &b.Needs)
 }

@@ -50,7 +50,7 @@ func (a *app) reportShards(dir string, m *shard.Manifest, start time.Time) error
 
 // fixedByLike are the flags for properties that --like takes from the older filter.
 var fixedByLike = []string{
-	"family", "fpr", "bits-per-key", "bytes", "capacity", "counting", "value-bits", "effort", "budget", "seed", "hash",
+	"spec", "fpr", "bits-per-key", "bytes", "capacity", "counting", "value-bits", "effort", "budget", "seed", "hash",
 	"needs", "for", "shards",
 }
 

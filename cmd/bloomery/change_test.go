@@ -17,11 +17,11 @@ func TestFullCounting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	keys := strings.Repeat("same\n", 5000)
 	var stderr bytes.Buffer
-	code := run(t.Context(), []string{"build", "-o", path, "--family", "rankindexed", "--counting"}, strings.NewReader(keys), io.Discard, &stderr)
+	code := run(t.Context(), []string{"build", "-o", path, "--spec", "rankindexed", "--counting"}, strings.NewReader(keys), io.Discard, &stderr)
 	if _, err := os.Stat(path); code != exitError || err == nil || !strings.Contains(stderr.String(), "leave out --counting") {
 		t.Errorf("exit code %d, %v, %s", code, err, stderr.String())
 	}
-	if code, _ := runOn(t, keys, "build", "-o", path, "--family", "rankindexed"); code != exitOK {
+	if code, _ := runOn(t, keys, "build", "-o", path, "--spec", "rankindexed"); code != exitOK {
 		t.Errorf("without --counting: exit code %d", code)
 	}
 }
@@ -30,7 +30,7 @@ func TestFullCounting(t *testing.T) {
 func TestInterruptedChange(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f.bloom")
-	mustRun(t, "a\nb\n", "build", "-o", path, "--family", "rankindexed", "--value-bits", "3")
+	mustRun(t, "a\nb\n", "build", "-o", path, "--spec", "rankindexed", "--value-bits", "3")
 	before := mustRead(t, path)
 	for _, args := range [][]string{{"add", path}, {"remove", path}, {"put", path}, {"trim", path}, {"trim", path, "-o", filepath.Join(dir, "other")}} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -52,7 +52,7 @@ func TestInterruptedChange(t *testing.T) {
 func TestChangesWait(t *testing.T) {
 	for what, want := range map[string]string{"remove": "first\n", "put": "first\na\n", "trim": "first\na\n"} {
 		path := filepath.Join(t.TempDir(), "f.bloom")
-		mustRun(t, "first\n", "build", "-o", path, "--family", "rankindexed", "--capacity", "100", "--value-bits", "3")
+		mustRun(t, "first\n", "build", "-o", path, "--spec", "rankindexed", "--capacity", "100", "--value-bits", "3")
 		a := startAdding(t, path, "a")
 		second := make(chan int, 1)
 		go func() {

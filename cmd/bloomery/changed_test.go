@@ -35,7 +35,7 @@ func TestFileChangedInPlace(t *testing.T) {
 		} {
 			t.Run(what+"/"+strings.Join(c.args, " "), func(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "f.bloom")
-				mustRun(t, "a\nb\n", "build", "-o", path, "--family", c.spec)
+				mustRun(t, "a\nb\n", "build", "-o", path, "--spec", c.spec)
 				file, err := os.ReadFile(path)
 				if err != nil || len(file) < 1<<20 {
 					t.Fatalf("%d bytes, which are not mapped: %v", len(file), err)
@@ -54,7 +54,7 @@ func TestFileChangedInPlace(t *testing.T) {
 func TestFileReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	build := func() error {
-		if code, _ := runOn(t, "a\n", "build", "-o", path, "--family", "standard(bytes=2000000)"); code != exitOK {
+		if code, _ := runOn(t, "a\n", "build", "-o", path, "--spec", "standard(bytes=2000000)"); code != exitOK {
 			return fmt.Errorf("build: exit code %d", code)
 		}
 		return nil

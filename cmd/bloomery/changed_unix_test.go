@@ -22,7 +22,7 @@ func TestFileChangedWhileWaiting(t *testing.T) {
 	live, next := filepath.Join(dir, "live.bloom"), filepath.Join(dir, "next.bloom")
 	build := func(path, keys string) []byte {
 		t.Helper()
-		mustRun(t, keys, "build", "-o", path, "--family", "standard(bytes=2000000,k=3)")
+		mustRun(t, keys, "build", "-o", path, "--spec", "standard(bytes=2000000,k=3)")
 		b := mustRead(t, path)
 		return b
 	}
@@ -67,7 +67,7 @@ func TestFileChangedAtAnyTime(t *testing.T) {
 	path, other, output := filepath.Join(dir, "live.bloom"), filepath.Join(dir, "other.bloom"), filepath.Join(dir, "out.bloom")
 	var files [2][]byte
 	for i, keys := range []string{"a\nb\n", "c\nd\ne\n"} {
-		mustRun(t, keys, "build", "-o", path, "--family", "standard(bytes=2000000,k=3)")
+		mustRun(t, keys, "build", "-o", path, "--spec", "standard(bytes=2000000,k=3)")
 		var err error
 		if files[i], err = os.ReadFile(path); err != nil {
 			t.Fatal(err)

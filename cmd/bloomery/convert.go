@@ -50,9 +50,9 @@ example.
 Without --from the format is recognised by content. Without --to it is bloomery, and for files of ours the format of
 the filter's system. Only filters with the bits and the hash function of another system can be written for it. Build
 them with
-  bloomery build --family guava | bitsandblooms | redisbloom | spark
-  bloomery build --family "blocked(layout=split)" --hash xxh64       for Parquet
-  bloomery build --family "fuse(width=8)" --hash uint64              for FastFilter, from keys of 8 bytes
+  bloomery build --spec guava | bitsandblooms | redisbloom | spark
+  bloomery build --spec "blocked(layout=split)" --hash xxh64       for Parquet
+  bloomery build --spec "fuse(width=8)" --hash uint64              for FastFilter, from keys of 8 bytes
 RedisBloom and FastFilter in C store the number of keys; for others it is estimated. FILE may be -, standard input.
 
 A Parquet file has a filter for each row group of a column. --column NAME picks a column, nested names with dots
@@ -60,7 +60,7 @@ between them, and --row-group N picks row group N, counted from 0. Without --col
 have filters.`,
 		Example: `  bloomery convert users.guava -o users.bloom
   bloomery check users.bloom candidates.txt
-  bloomery build -o words.bloom --family "guava(fpr=0.001)" words.txt
+  bloomery build -o words.bloom --spec "guava(fpr=0.001)" words.txt
   bloomery convert words.bloom -o words.guava
   bloomery convert keys.parquet --column name --row-group 0 -o column.bloom
   bloomery convert seen.bloom --redis-key seen.new -o seen.resp

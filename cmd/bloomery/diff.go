@@ -30,7 +30,7 @@ file.
 A delta is small if both have the same size, seed and search: make NEW with bloomery build --like OLD, or change a copy
 of OLD with add, remove or put. All bits of ribbon and fuse filters change with their keys: their delta is the whole
 file.`,
-		Example: `  bloomery build -o monday.bloom --family rankindexed --capacity 140k monday.txt
+		Example: `  bloomery build -o monday.bloom --spec rankindexed --capacity 140k monday.txt
   bloomery build -o tuesday.bloom --like monday.bloom tuesday.txt
   bloomery diff monday.bloom tuesday.bloom -o tuesday.delta
   bloomery patch monday.bloom tuesday.delta -o copy.bloom`,

@@ -79,15 +79,15 @@ var exampleSetup = map[string]string{
 	"bloomery info": "bloomery build -o monday.bloom monday.txt" +
 		" && bloomery build -o tuesday.bloom tuesday.txt && bloomery build -o blocked.bloom blocklist.txt",
 	"bloomery get":         "bloomery build -o routes.bloom --value-bits 8 keys.txt",
-	"bloomery convert":     "bloomery build -o seen.bloom --family redisbloom log.txt",
+	"bloomery convert":     "bloomery build -o seen.bloom --spec redisbloom log.txt",
 	"bloomery shard range": shardSetup,
 	"bloomery shard build": shardSetup + " && bloomery shard range large.set --all",
 	"bloomery shard finish": shardSetup +
 		" && bloomery shard range large.set --all && bloomery shard build large.set --all",
 	"bloomery shard status": shardSetup +
 		" && bloomery shard range large.set --all && bloomery shard build large.set --all",
-	"bloomery patch": "bloomery build -o monday.bloom --family rankindexed --capacity 140k monday.txt" +
-		" && bloomery build -o tuesday.bloom --family rankindexed --capacity 140k tuesday.txt" +
+	"bloomery patch": "bloomery build -o monday.bloom --spec rankindexed --capacity 140k monday.txt" +
+		" && bloomery build -o tuesday.bloom --spec rankindexed --capacity 140k tuesday.txt" +
 		" && bloomery diff monday.bloom tuesday.bloom -o tuesday.delta" +
 		" && cp monday.bloom blocked.bloom && cp tuesday.delta today.delta",
 	"bloomery follow": "bloomery build -o list.bloom blocklist.txt" +
@@ -113,7 +113,7 @@ const issuedColumns = " --input-format csv --column serial --partition-column is
 const clubcardSetup = "mkdir cache && cp base.clubcard delta.clubcard index.bin cache"
 
 // shardSetup makes a plan with two ranges.
-const shardSetup = "bloomery shard plan -o large.set --shards 16 --family blocked --range 64Ki large.txt"
+const shardSetup = "bloomery shard plan -o large.set --shards 16 --spec blocked --range 64Ki large.txt"
 
 // longExamples run too long for a test. They must still run after a second, without an error, and end when they are
 // interrupted.

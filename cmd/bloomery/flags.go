@@ -137,13 +137,14 @@ func (f *effortFlags) spec(c *cobra.Command, kind families.Family, s filter.Spec
 		return s, err
 	}
 	if !kind.Can.Has(family.CanSearch) {
-		return s, fmt.Errorf("--effort and --budget: family %s does not search; they need --family %s",
+		return s, fmt.Errorf("--effort and --budget: family %s does not search; they need --spec %s",
 			kind.Name, cli.Either(families.With(family.CanSearch)))
 	}
 
 	for _, name := range []string{"effort", "passes", "budget", "target"} {
 		if family.Given(s, name) {
-			return s, fmt.Errorf("--family %s says already how long to search; leave out --effort and --budget", s)
+			return s, fmt.Errorf("%s %s says already how long to search; leave out --effort and --budget",
+				cli.Typed(c, "spec"), s)
 		}
 	}
 	if f.Budget != 0 {
@@ -201,12 +202,12 @@ func (f *formFlags) spec(c *cobra.Command, kind families.Family, s filter.Spec) 
 		parameter := strings.ReplaceAll(p.flag, "-", "_")
 		switch {
 		case !kind.Takes(parameter):
-			return s, fmt.Errorf("--%s: family %s has no %s=; it needs --family %s",
+			return s, fmt.Errorf("--%s: family %s has no %s=; it needs --spec %s",
 				p.flag, kind.Name, parameter, cli.Either(families.Taking(parameter)))
 		case family.Given(s, parameter):
-			return s, fmt.Errorf("--family %s has %s= already; leave out --%s", s, parameter, p.flag)
+			return s, fmt.Errorf("%s %s has %s= already; leave out --%s", cli.Typed(c, "spec"), s, parameter, p.flag)
 		case family.Given(s, "buckets"):
-			return s, fmt.Errorf("--family %s fixes all sizes; leave out --%s", s, p.flag)
+			return s, fmt.Errorf("%s %s fixes all sizes; leave out --%s", cli.Typed(c, "spec"), s, p.flag)
 		case p.flag == "value-bits" && f.values == 0:
 			return s, errNoValues
 		}

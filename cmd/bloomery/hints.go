@@ -65,12 +65,12 @@ var hints = []struct {
 	{syscall.ENOSPC, "Free some space. Write to another disk: -o FILE. Keep the state on another disk: --state FILE. " +
 		"Put temporary files on another disk: --temp-dir DIR. Make fewer of them: --memory SIZE."},
 	{filter.ErrMismatch, `Filters can be merged and compared if their specs and seeds are the same: build them with the
-  same --family, size, --capacity and --seed.`},
+  same --spec, size, --capacity and --seed.`},
 	{steps.ErrMissing, "Run what is missing; bloomery shard status DIR lists it."},
 	{filter.ErrExceptions, "Run bloomery build --allow with all keys and the list."},
 	{filter.ErrValues, "Nothing was written. Give each key one value."},
 	{filter.ErrAllowed, "Nothing was written. --conflicts prints all such keys."},
-	{filter.ErrUnsupported, "Build the filter from its keys with another family: bloomery build --family NAME."},
+	{filter.ErrUnsupported, "Build the filter from its keys with another family: bloomery build --spec NAME."},
 }
 
 const (

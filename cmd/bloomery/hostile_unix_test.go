@@ -38,7 +38,7 @@ func hostile(t *testing.T, dir string, args ...string) *exec.Cmd {
 var hostileArgs = []string{
 	"add @ keys", "add f.bloom &", "remove @ keys", "remove f.bloom &", "put @ keys", "put v.bloom &",
 	"build -o out.bloom &", "build -o @ keys", "build -o out.bloom --like & keys",
-	"build -o out.bloom --family ribbon --allow & keys",
+	"build -o out.bloom --spec ribbon --allow & keys",
 	"check & keys", "check f.bloom &", "check --secret-file & f.bloom keys", "add --secret-file & f.bloom keys",
 	"count & keys", "get & keys", "info &", "estimate &", "estimate f.bloom &", "trim & -o out.bloom",
 	"convert @ -o out.bloom", "convert & --from bloomery --to guava -o out", "convert & --from guava -o out.bloom",
@@ -81,11 +81,11 @@ func hostileFiles(t *testing.T) (dir string) {
 		t.Skip("no sparse files here: ", err)
 	}
 	for _, line := range []string{
-		"build -o f.bloom --family rankindexed --capacity 100 keys", "build -o g.bloom --like f.bloom keys2",
-		"build -o s.bloom --family standard(m=1000,k=3) keys", "build -o t.bloom --family standard(m=1000,k=3) keys2",
-		"build -o c.bloom --family guava keys", "build -o k.bloom --family standard --secret-file secret keys",
-		"build -o o.bloom --family partitioned keys",
-		"build -o v.bloom --family rankindexed(capacity=10,value_bits=4) values",
+		"build -o f.bloom --spec rankindexed --capacity 100 keys", "build -o g.bloom --like f.bloom keys2",
+		"build -o s.bloom --spec standard(m=1000,k=3) keys", "build -o t.bloom --spec standard(m=1000,k=3) keys2",
+		"build -o c.bloom --spec guava keys", "build -o k.bloom --spec standard --secret-file secret keys",
+		"build -o o.bloom --spec partitioned keys",
+		"build -o v.bloom --spec rankindexed(capacity=10,value_bits=4) values",
 		"diff f.bloom g.bloom -o d.delta",
 		"exact build -o e.exact --members keys2 --universe keys2",
 	} {

@@ -158,15 +158,15 @@ func (a *app) estimateCommand() *cobra.Command {
 		Long: `Estimate the number of distinct keys of a filter from its bits, and with a second filter the number of
 keys that are in at least one of them (union) and in both (intersection), each with a 95% interval. No filter changes.
 
-Two filters must have the same spec and seed: build them with the same --family, size, --capacity and --seed.
+Two filters must have the same spec and seed: build them with the same --spec, size, --capacity and --seed.
 Families: ` + strings.Join(families.With(family.CanEstimate), ", ") + `, guava, bitsandblooms, spark.
 For one filter of another family, the number is the one that the filter counts: see info.
 
 The more bits are set, the wider the intervals. If every bit is set, the bits only tell that there are at least so
 many keys; with --json the unknown numbers are then null. A number that is in the interval can still be wrong if an
 adversary chose the keys.`,
-		Example: `  bloomery build -o monday.bloom --family standard --fpr 1% --capacity 1M monday.txt
-  bloomery build -o tuesday.bloom --family standard --fpr 1% --capacity 1M tuesday.txt
+		Example: `  bloomery build -o monday.bloom --spec standard --fpr 1% --capacity 1M monday.txt
+  bloomery build -o tuesday.bloom --spec standard --fpr 1% --capacity 1M tuesday.txt
   bloomery estimate monday.bloom
   bloomery estimate monday.bloom tuesday.bloom`,
 		Args: cobra.RangeArgs(1, 2),

@@ -31,7 +31,7 @@ Exit code 0 if a number was above 0, 1 if none was, 2 on an error. --bad-rows is
 
 With --json every key gets a line such as {"key":"yopmail.com","count":2}, with "saturated":true if the count is a
 lower bound.`,
-		Example: `  bloomery build -o seen.bloom --family rankindexed --counting log.txt
+		Example: `  bloomery build -o seen.bloom --spec rankindexed --counting log.txt
   bloomery count seen.bloom names.txt`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -11,7 +11,7 @@ import (
 // TestAnswersLive writes keys one by one, each after the answer for the key before it.
 func TestAnswersLive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
-	mustRun(t, "a\nb\na\n", "build", "-o", path, "--family", "rankindexed", "--counting")
+	mustRun(t, "a\nb\na\n", "build", "-o", path, "--spec", "rankindexed", "--counting")
 	for _, args := range [][]string{{"check"}, {"check", "--input-format", "csv"}, {"count"}} {
 		stdin, keys := io.Pipe()
 		answers, stdout := io.Pipe()
@@ -39,7 +39,7 @@ func TestAnswersLive(t *testing.T) {
 // TestCountSaturated adds a key until its counters are at their maximum: the count is then printed as a lower bound.
 func TestCountSaturated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
-	mustRun(t, strings.Repeat("often\n", 40)+"twice\ntwice\n", "build", "-o", path, "--family", "counting")
+	mustRun(t, strings.Repeat("often\n", 40)+"twice\ntwice\n", "build", "-o", path, "--spec", "counting")
 	if code, out := runOn(t, "often\ntwice\n", "count", path); code != exitOK || out != ">=15\toften\n2\ttwice\n" {
 		t.Errorf("exit code %d, %q", code, out)
 	}

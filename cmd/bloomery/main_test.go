@@ -359,7 +359,7 @@ func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 // TestFullOutput writes standard output, including help, to a full disk.
 func TestFullOutput(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
-	mustRun(t, "a\n", "build", "-o", path, "--family", "rankindexed")
+	mustRun(t, "a\n", "build", "-o", path, "--spec", "rankindexed")
 	for _, args := range [][]string{
 		{}, {"--help"}, {"help", "build"}, {"build", "--help"}, {"completion", "zsh"}, {"version"},
 		{"info", path}, {"info", "--json", path}, {"check", path}, {"count", path}, {"plan", "--keys", "1000"},

@@ -78,7 +78,7 @@ func TestMemoryOfChanges(t *testing.T) {
 		"rankindexed(capacity=30000000,value_bits=1)": {"add": {path}, "remove": {path}, "put": {path}},
 	} {
 		for _, path := range []string{path, twin} {
-			peakOf(t, "a\nb\nc\n", "build", "-o", path, "--family", family)
+			peakOf(t, "a\nb\nc\n", "build", "-o", path, "--spec", family)
 		}
 		for name, args := range commands {
 			st, err := os.Stat(path)

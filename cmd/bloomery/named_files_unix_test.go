@@ -42,13 +42,13 @@ var namedFiles = []namedFile{
 	{[]string{rankindexed}, "bloomery build -o list names.txt", "list", "filter"},
 	{[]string{rankindexed, "bloomery build -o next --like list names.txt", "bloomery diff list next -o delta"},
 		"bloomery patch list delta -o list", "list", "filter"},
-	{[]string{"bloomery build -o list --family 'partitioned(later=300)' log.txt", "bloomery add list names.txt"},
+	{[]string{"bloomery build -o list --spec 'partitioned(later=300)' log.txt", "bloomery add list names.txt"},
 		"bloomery optimize list --keys log.txt --keys names.txt", "list", "filter"},
-	{[]string{"bloomery build --shards 2 -o set --family blocked log.txt"}, "bloomery add set names.txt",
+	{[]string{"bloomery build --shards 2 -o set --spec blocked log.txt"}, "bloomery add set names.txt",
 		"set/manifest.json", "filter"},
 }
 
-const rankindexed = "bloomery build -o list --family rankindexed --capacity 1k log.txt"
+const rankindexed = "bloomery build -o list --spec rankindexed --capacity 1k log.txt"
 
 var publishSigned = []string{rankindexed, "bloomery keygen -o k", "bloomery publish site list --sign k",
 	"bloomery add list names.txt"}
@@ -215,8 +215,8 @@ func TestKeepsAccess(t *testing.T) {
 // too.
 func TestStepsKeepModes(t *testing.T) {
 	n := namedFile{
-		setup: []string{"bloomery build --shards 2 -o set --family blocked log.txt"},
-		line: "bloomery shard plan -o set --shards 2 --family blocked names.txt && bloomery shard range set --all && " +
+		setup: []string{"bloomery build --shards 2 -o set --spec blocked log.txt"},
+		line: "bloomery shard plan -o set --shards 2 --spec blocked names.txt && bloomery shard range set --all && " +
 			"bloomery shard build set --all && bloomery shard finish set",
 	}
 	modes := func(dir string, each func(path string) error) {
@@ -253,8 +253,8 @@ func TestOwnInput(t *testing.T) {
 		{"bloomery build -o list log.txt", "bloomery check list in"},
 		{"bloomery build -o list log.txt", "bloomery check -v list in"},
 		{"bloomery build -o list log.txt", "bloomery check --json list in"},
-		{"bloomery build -o list --family rankindexed --counting log.txt", "bloomery count list in"},
-		{"bloomery build -o list --family ribbon --value-bits 4 values.tsv", "bloomery get list in"},
+		{"bloomery build -o list --spec rankindexed --counting log.txt", "bloomery count list in"},
+		{"bloomery build -o list --spec ribbon --value-bits 4 values.tsv", "bloomery get list in"},
 		{"bloomery exact build -o set --members log.txt --universe log.txt", "bloomery exact check set in"},
 		{"true", "bloomery dedup in"},
 		{"true", "bloomery dedup --state seen in"},

@@ -38,7 +38,7 @@ you leave out are gone. Lists that leave out more than half of the keys are refu
 whose keys are new without --force, which allows both. The rate falls the longer the search takes: see --budget.
 
 To keep what the search has chosen, so that few bits differ from before, use bloomery build --like.`,
-		Example: `  bloomery build -o list.bloom --family "partitioned(later=100)" blocklist.txt
+		Example: `  bloomery build -o list.bloom --spec "partitioned(later=100)" blocklist.txt
   bloomery add list.bloom new-entries.txt
   bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt
   bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt --budget 5m -o better.bloom`,

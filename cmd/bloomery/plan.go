@@ -26,7 +26,7 @@ func (a *app) planCommand() *cobra.Command {
 size of the file, with its header of 100 to 300 bytes; bits a key are of the filter without it. Sizes and rates are
 forecast. Times are in nanoseconds, measured on one machine: present and absent are queries of a filter that is in the
 caches, far is a query of a filter that no cache holds, with the given share of absent keys, and build is the time per
-key on one core. The last line is what bloomery build takes for these needs without --family.
+key on one core. The last line is what bloomery build takes for these needs without --spec.
 
 --needs takes any of: add (keys are added after the build), remove (keys are removed), count (how often a key came),
 merge (filters are merged), line (a query reads one cache line), writers (many goroutines add keys), adversarial (an
@@ -187,7 +187,7 @@ func (a *app) printWrapped(text string) {
 	fmt.Fprintln(a.stdout, indent+line)
 }
 
-// printPlan prints a plan, and the filter that a build without --family takes for the same needs.
+// printPlan prints a plan, and the filter that a build without --spec takes for the same needs.
 func (a *app) printPlan(p plan.Plan, usual plan.Choice) error {
 	a.printChoices(p.Choices)
 	for i, r := range p.Refused {
@@ -197,7 +197,7 @@ func (a *app) printPlan(p plan.Plan, usual plan.Choice) error {
 		a.printWrapped(fmt.Sprintf("%s %s", r.Spec, r.Why))
 	}
 	best := p.Choices[0]
-	_, err := fmt.Fprintf(a.stdout, "\nfirst: %s\nbuild without --family takes: %s\n", best.Spec, usual.Spec)
+	_, err := fmt.Fprintf(a.stdout, "\nfirst: %s\nbuild without --spec takes: %s\n", best.Spec, usual.Spec)
 	return err
 }
 

@@ -31,9 +31,9 @@ func TestNoPrefix(t *testing.T) {
 	}
 	written := func(name string) []byte { t.Helper(); return mustRead(t, filepath.Join(dir, name)) }
 	path := func(name string) string { return filepath.Join(dir, name) }
-	command("build", "-q", "-o", path("f.bloom"), "--family", "fuse")
-	command("build", "-q", "-o", path("g.bloom"), "--family", "fuse(width=13)")
-	command("build", "-q", "-o", path("set"), "--shards", "2", "--family", "fuse")
+	command("build", "-q", "-o", path("f.bloom"), "--spec", "fuse")
+	command("build", "-q", "-o", path("g.bloom"), "--spec", "fuse(width=13)")
+	command("build", "-q", "-o", path("set"), "--shards", "2", "--spec", "fuse")
 	command("keygen", "-o", path("k.key"))
 	command("publish", path("site"), path("f.bloom"), "--sign", path("k.key"), "--name", "list", "--number", "1")
 	secret := []byte("00112233445566778899aabbccddeeff\n")

@@ -55,7 +55,7 @@ func ask(t *testing.T, bin, dir, line string) outcome {
 var redirected = regexp.MustCompile(` > \S+$`)
 
 // searches are lines that run for seconds, and write as others do.
-var searches = regexp.MustCompile(`--effort max|--family partitioned`)
+var searches = regexp.MustCompile(`--effort max|--spec partitioned`)
 
 // outputOption is a flag with the name of an output.
 var outputOption = regexp.MustCompile(`( -o| --out| --plot) \S+`)

@@ -30,7 +30,7 @@ bytes. Two attempts at the same step may run at the same time. Only finish chang
 plan that was given up does no harm.
 
 For Kubernetes Jobs and make see docs/sharded.md.`,
-		Example: "  bloomery shard plan -o large.set --shards 16 --family blocked large.txt\n" +
+		Example: "  bloomery shard plan -o large.set --shards 16 --spec blocked large.txt\n" +
 			"  bloomery shard range large.set --all\n  bloomery shard build large.set --all\n  bloomery shard finish large.set",
 	}
 	c.AddCommand(a.shardPlanCommand(), a.shardRangeCommand(), a.shardBuildCommand(), a.shardFinishCommand(),

@@ -28,21 +28,21 @@ func (a *app) shardPlanCommand() *cobra.Command {
 		Long: `Divide the input of a sharded set into ranges and write the plan to the folder DIR. It prints the number of
 ranges. INPUT is a file, a pattern such as "keys/*.txt.gz" (in quotes, if there are many files), or a folder with a
 slash at its end, for all files in it. A range is 32 MiB of plain text; a compressed file, and one of CSV or TSV, is one
-range; small files share one. Flags for the filter are as in bloomery build. Without --family, --keys says how many
-keys there are about. With --family ribbon --value-bits V each key comes with a value, as for bloomery build.
+range; small files share one. Flags for the filter are as in bloomery build. Without --spec, --keys says how many
+keys there are about. With --spec ribbon --value-bits V each key comes with a value, as for bloomery build.
 
 Paths are stored absolute, with sizes and times of modification: if an input changes, its ranges fail. The same input
 and flags give the same plan, and what is finished of it stays. No secret is stored: give --secret-file at every step.`,
-		Example: `  bloomery shard plan -o large.set --shards 16 --family blocked large.txt
-  bloomery shard plan -o keys.set --shards 64 --family partitioned --bits-per-key 8 --range 64MiB "revoked-*.txt.gz"
-  bloomery shard plan -o countries.set --shards 4 --family ribbon --value-bits 8 addresses.tsv`,
+		Example: `  bloomery shard plan -o large.set --shards 16 --spec blocked large.txt
+  bloomery shard plan -o keys.set --shards 64 --spec partitioned --bits-per-key 8 --range 64MiB "revoked-*.txt.gz"
+  bloomery shard plan -o countries.set --shards 4 --spec ribbon --value-bits 8 addresses.tsv`,
 		RunE: func(c *cobra.Command, args []string) error { return a.shardPlan(c, &f, args) },
 	}
 	f.register(c, "what --needs asks for")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "folder of the set")
 	shardsFlag(c, &f.shards, "number of shards; 4 million keys a shard are a good size")
 	parseDefault(c, &f.rangeBytes, "range", "32MiB", "size of a range of plain text, at least 64KiB", parseRange)
-	parse(c, &f.keys, "keys", "about how many keys there are, for a build without --family", parseCount)
+	parse(c, &f.keys, "keys", "about how many keys there are, for a build without --spec", parseCount)
 	_ = c.MarkFlagRequired("shards")
 	_ = c.MarkFlagDirname("output")
 	return c
@@ -67,7 +67,7 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 		return errors.New("--shards auto: nothing has counted the keys; give a number, one shard for each 4 million keys")
 	}
 	if config.Build.Spec == "" && !c.Flags().Changed("keys") {
-		return errors.New("nothing has counted the keys: give --family, or about how many there are with --keys")
+		return errors.New("nothing has counted the keys: give --spec, or about how many there are with --keys")
 	}
 
 	config.Build.Keys, config.RangeBytes = f.keys, f.rangeBytes

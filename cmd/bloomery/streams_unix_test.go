@@ -13,7 +13,7 @@ import (
 // done, and the process does not end by SIGPIPE.
 func TestStderrWithoutReader(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
-	mustRun(t, "a\n", "build", "-o", path, "--family", "standard", "--capacity", "100")
+	mustRun(t, "a\n", "build", "-o", path, "--spec", "standard", "--capacity", "100")
 	r, w, err := os.Pipe()
 	must(t, err)
 	defer w.Close()

@@ -25,7 +25,7 @@ func TestTrialChangedSetKills(t *testing.T) {
 	dir := t.TempDir()
 	old, path := filepath.Join(dir, "old"), filepath.Join(dir, "set")
 	keys := trialKeys("old", 2000)
-	args := []string{"build", "--shards", "16", "-o", old, "--family", "counting(capacity=400000)"}
+	args := []string{"build", "--shards", "16", "-o", old, "--spec", "counting(capacity=400000)"}
 	mustProgram(t, keys, args...)
 	restore := func() {
 		t.Helper()
@@ -86,7 +86,7 @@ func TestTrialShardRaces(t *testing.T) {
 	const writers = 4
 	path := filepath.Join(t.TempDir(), "set")
 	first := trialKeys("first", 1000)
-	args := []string{"build", "--shards", "8", "-o", path, "--family", "standard(capacity=20000,fpr=0.001)"}
+	args := []string{"build", "--shards", "8", "-o", path, "--spec", "standard(capacity=20000,fpr=0.001)"}
 	mustProgram(t, first, args...)
 	var wg, readers sync.WaitGroup
 	for w := range writers {

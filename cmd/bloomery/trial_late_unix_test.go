@@ -33,7 +33,7 @@ func TestTrialLateWorkers(t *testing.T) {
 	steps := filepath.Join(dir, "steps")
 	want := map[string]map[string]string{}
 	flags := func(name string) []string {
-		return []string{"--shards", fmt.Sprint(shards), "--family", "blocked", "--bytes", "200000", filepath.Join(dir, name)}
+		return []string{"--shards", fmt.Sprint(shards), "--spec", "blocked", "--bytes", "200000", filepath.Join(dir, name)}
 	}
 	run := func(args ...string) {
 		t.Helper()

@@ -31,7 +31,7 @@ func versions(t *testing.T, dir string, n, bytes int, shards bool) (files []stri
 	t.Helper()
 	for v := range n {
 		path := filepath.Join(dir, fmt.Sprint("version-", v))
-		args := []string{"build", "-o", path, "--family", fmt.Sprintf("standard(bytes=%d)", bytes)}
+		args := []string{"build", "-o", path, "--spec", fmt.Sprintf("standard(bytes=%d)", bytes)}
 		if shards {
 			args = append(args, "--shards", "8")
 		}

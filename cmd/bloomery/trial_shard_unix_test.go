@@ -51,7 +51,7 @@ func TestTrialShardKills(t *testing.T) {
 		inputs = append(inputs, filepath.Join(dir, fmt.Sprint("part-", part)))
 		mustWrite(t, inputs[part], text)
 	}
-	spec := []string{"--family", "partitioned", "--effort", "fast", "--seed", "3"}
+	spec := []string{"--spec", "partitioned", "--effort", "fast", "--seed", "3"}
 	run := func(args ...string) {
 		t.Helper()
 		mustProgram(t, "", args...)

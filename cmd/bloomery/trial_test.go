@@ -45,7 +45,7 @@ func victims(t *testing.T, dir, secret string) (all []victim) {
 		"blocked(layout=split)", "fuse(width=13)"}
 	for i, spec := range append(specs, families.Names()...) {
 		path := filepath.Join(dir, "whole.bloom")
-		args := []string{"-q", "build", "-o", path, "--family", spec}
+		args := []string{"-q", "build", "-o", path, "--spec", spec}
 		if f, err := families.ByName(spec); err == nil && !f.Foreign() && i%2 == 0 {
 			args = append(args, "--secret-file", secret)
 		}

@@ -48,13 +48,13 @@ func changes(t *testing.T, dir, path string) map[string]change {
 	mustWrite(t, list, trialKeys("list", 2000))
 	const spec = "counting(bytes=4000000)"
 	for file, what := range map[string]string{path: "old", twin: "twin"} {
-		mustProgram(t, trialKeys(what, 2000), "build", "-o", file, "--family", spec)
+		mustProgram(t, trialKeys(what, 2000), "build", "-o", file, "--spec", spec)
 	}
 	copied := filepath.Join(dir, "copy.bloom")
 	old := mustRead(t, path)
 	mustWrite(t, copied, old)
 	return map[string]change{
-		"build":  {[]string{"build", "-o", path, "--family", spec, list}, ""},
+		"build":  {[]string{"build", "-o", path, "--spec", spec, list}, ""},
 		"add":    {[]string{"add", path}, trialKeys("new", 2000)},
 		"remove": {[]string{"remove", path}, trialKeys("old", 500)},
 		"merge":  {[]string{"merge", "-o", path, copied, twin}, ""},
@@ -175,7 +175,7 @@ func TestTrialRaces(t *testing.T) {
 	path := filepath.Join(dir, "f.bloom")
 	first := trialKeys("first", 1000)
 	const spec = "counting(bytes=2000000)"
-	mustProgram(t, first, "build", "-o", path, "--family", spec)
+	mustProgram(t, first, "build", "-o", path, "--spec", spec)
 	var wg sync.WaitGroup
 	for w := range writers {
 		wg.Go(func() {

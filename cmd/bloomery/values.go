@@ -81,7 +81,7 @@ func (f *valueFlags) read(in inputFlags, bits int) (_ inputFlags, v keyio.Values
 	switch {
 	case bits == 0 && f.column != "":
 		return in, v, errors.New("--value-column: the keys of this filter have no values at its build; " +
-			"they need --family ribbon --value-bits V, or --value-bits V for values that change")
+			"they need --spec ribbon --value-bits V, or --value-bits V for values that change")
 	case bits == 0:
 		return in, v, nil
 	case !in.columns():
@@ -145,7 +145,7 @@ func valueBits(set *bloomery.Set) (int, error) {
 	bits, err := set.ValueBits()
 	if errors.Is(err, filter.ErrUnsupported) {
 		err = cli.Advise(err,
-			"Build the filter with values: bloomery build --value-bits V, or --family ribbon --value-bits V.")
+			"Build the filter with values: bloomery build --value-bits V, or --spec ribbon --value-bits V.")
 	}
 	return bits, err
 }

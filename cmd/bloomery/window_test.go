@@ -89,7 +89,7 @@ var windowUses = map[string]windowUse{
 	"build": {
 		refuses: []string{"build -o out --like w keys"},
 		others: []string{
-			"build -o out w", "build -o out --family ribbon --allow w keys", "build -o w --family rankindexed keys",
+			"build -o out w", "build -o out --spec ribbon --allow w keys", "build -o w --spec rankindexed keys",
 		},
 	},
 	"diff": {
@@ -111,7 +111,7 @@ var windowUses = map[string]windowUse{
 	"exact build":    {others: []string{"exact build -o out --members w --universe keys"}},
 	"clubcard info":  {others: []string{"clubcard info w"}},
 	"clubcard check": {others: []string{"clubcard check w w2"}},
-	"shard plan":     {others: []string{"shard plan -o w --shards 2 --family blocked keys"}},
+	"shard plan":     {others: []string{"shard plan -o w --shards 2 --spec blocked keys"}},
 	"shard range":    {others: []string{"shard range w --all"}},
 	"shard build":    {others: []string{"shard build w --all"}},
 	"shard finish":   {others: []string{"shard finish w"}},
@@ -178,7 +178,7 @@ func windowFolder(t *testing.T) {
 		mustWrite(t, name, content)
 	}
 	for _, line := range []string{
-		"build -o f --family rankindexed --capacity 10 keys", "build -o g --like f kept", "diff f g -o d",
+		"build -o f --spec rankindexed --capacity 10 keys", "build -o g --like f kept", "diff f g -o d",
 		"publish site f",
 	} {
 		if code, out := windowLine(t, line); code != exitOK {

@@ -72,6 +72,9 @@ func strictArgs(c *cobra.Command) {
 
 	check := c.Args
 	c.Args = func(c *cobra.Command, args []string) error {
+		if err := setAliased(c); err != nil {
+			return err
+		}
 		if check != nil {
 			if err := checkArgs(c, check, args); err != nil {
 				return err
@@ -110,7 +113,7 @@ func exclusiveFlags(c *cobra.Command) (err error) {
 			var given []string
 			for _, name := range slices.Sorted(strings.FieldsSeq(group)) {
 				if c.Flags().Changed(name) {
-					given = append(given, "--"+name)
+					given = append(given, Typed(c, name))
 				}
 			}
 			if len(given) > 1 && err == nil {
