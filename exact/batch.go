@@ -32,6 +32,7 @@ func (s *Set) containsMany(dst []bool, partitions, keys [][]byte) {
 		panic(fmt.Sprintf("exact: room for %d answers to %d keys", len(dst), len(keys)))
 	}
 	if len(s.records) == 0 {
+		// A closed set answers true for every key, and the zero Set contains nothing.
 		for i := range dst {
 			dst[i] = s.fault != nil
 		}
@@ -53,15 +54,15 @@ func (s *Set) containsMany(dst []bool, partitions, keys [][]byte) {
 
 var emptyNames [batchLen][]byte
 
-// batch is at most batchLen keys that are queried together, with room for their answers.
+// batch is up to batchLen keys that are queried together, with the buffers for their answers.
 type batch struct {
 	set    *Set
 	buffer []byte
-	names  [batchLen]filter.Hash // of the partitions
+	names  [batchLen]filter.Hash // the hashes of the partitions' names
 	hashes [batchLen]filter.Hash
 
 	codes [batchLen]code
-	at    [batchLen]int // positions of keys of one r
+	at    [batchLen]int // indices of the keys with one r
 	some  [batchLen]filter.Hash
 	hits  [batchLen]bool
 }
@@ -72,24 +73,26 @@ func (q *batch) sumAll(partitions, keys [][]byte) {
 	for i, key := range keys {
 		switch p := partitions[i]; {
 		case !in:
-			q.hashes[i] = cut(q.set.hasher.Sum(key))
+			q.hashes[i] = clearUnused(q.set.hasher.Sum(key))
 			continue
+		// Keys usually come grouped by partition, so the previous hash is often right.
 		case i > 0 && string(p) == string(partitions[i-1]):
 			q.names[i] = q.names[i-1]
 		default:
 			q.names[i] = q.set.hasher.Sum(p)
 		}
-		q.hashes[i], q.buffer = sumIn(q.set.hasher, q.buffer, partitions[i], key)
+		q.hashes[i], q.buffer = sumInPartition(q.set.hasher, q.buffer, partitions[i], key)
 	}
 }
 
 // answer sets dst to the answers for the hashes.
 func (q *batch) answer(dst []bool) {
 	clear(dst)
+	// Each record flips the answers of its keys: a key is a member if an odd number of records contain it.
 	for _, r := range q.set.records {
 		if r.kind == kindPositions {
 			for i := range dst {
-				dst[i] = dst[i] != r.positions.has(q.hashes[i])
+				dst[i] = dst[i] != r.positions.hasKey(q.hashes[i])
 			}
 			continue
 		}
@@ -97,9 +100,11 @@ func (q *batch) answer(dst []bool) {
 			if i > 0 && q.names[i] == q.names[i-1] {
 				q.codes[i] = q.codes[i-1]
 			} else {
-				q.codes[i] = r.class(q.names[i])
+				q.codes[i] = r.classOf(q.names[i])
 			}
 		}
+
+		// The classes are sorted by rate, and two classes with one rate share level 1.
 		last := -1
 		for _, c := range r.classes {
 			if c.rate() != last {
@@ -119,12 +124,13 @@ func (q *batch) answerRate(dst []bool, r *record, rate int) {
 			n++
 		}
 	}
+	// One call for all keys of a rate lets their cache misses overlap.
 	if rate > 0 && rate < constant && n > 0 {
 		r.first[rate].HasMany(q.hits[:n], q.some[:n])
 	}
 
 	for j, i := range q.at[:n] {
-		has := q.hits[j] && r.value(q.some[j])
+		has := q.hits[j] && r.lastBit(q.some[j])
 		dst[i] = dst[i] != (has != q.codes[i].inverted())
 	}
 }

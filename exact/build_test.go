@@ -206,11 +206,11 @@ func TestSteps(t *testing.T) {
 		b, err := NewBuilder(c)
 		if err == nil {
 			members, _ := sourceOf(chosen(n, .1, 1))
-			err = feed(t.Context(), members, false, func(_, k [][]byte) error { return b.AddMembers(k) })
+			err = feedKeys(t.Context(), members, false, func(_, k [][]byte) error { return b.AddMembers(k) })
 		}
 		if err == nil {
 			universe, _ := sourceOf(universeOf(n))
-			err = feed(t.Context(), universe, false, func(_, k [][]byte) error { return b.AddUniverse(k) })
+			err = feedKeys(t.Context(), universe, false, func(_, k [][]byte) error { return b.AddUniverse(k) })
 		}
 		if e := b.finish(t.Context()); err != nil || e != nil {
 			t.Fatal(err, e)
@@ -219,24 +219,24 @@ func TestSteps(t *testing.T) {
 		return b
 	}
 	b := filled(Config{})
-	counts := must(b.count(t.Context()))
+	counts := must(b.countKeys(t.Context()))
 	want("count", &b.stages, n)
 	l, err := b.newLevels(t.Context(), nil, counts)
 	if err == nil {
-		err = l.list(t.Context())
+		err = l.fillFirst(t.Context())
 	}
 	if err == nil {
 		err = l.buildFirst(t.Context())
 	}
 	check(t, err)
 	want("level 1", &b.stages, counts[0].members)
-	check(t, l.ask(t.Context()))
+	check(t, l.fillLast(t.Context()))
 	check(t, l.buildLast(t.Context()))
 	want("level 2", &b.stages, 2*counts[0].members)
 
 	old := mustBuild(t, n, .1, 1, Config{})
 	c := comparison{Builder: filled(Config{Base: old}), batch: batch{set: old}, counts: make([]tally, 1)}
-	if err := c.run(t.Context()); err != nil || len(c.toggled) > 0 {
+	if err := c.compareAll(t.Context()); err != nil || len(c.toggled) > 0 {
 		t.Errorf("%d keys to toggle, %v", len(c.toggled), err)
 	}
 	want("comparison", &c.stages, n)
@@ -253,7 +253,7 @@ func TestVerifier(t *testing.T) {
 		}})
 		for i, keys := range []iter.Seq[[]byte]{members, universe} {
 			all, _ := sourceOf(keys)
-			err := feed(t.Context(), all, false, func(_, k [][]byte) error {
+			err := feedKeys(t.Context(), all, false, func(_, k [][]byte) error {
 				if i == 0 {
 					return v.AddMembers(k)
 				}

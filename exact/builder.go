@@ -82,11 +82,13 @@ func NewBuilder(c Config) (*Builder, error) {
 		if err := c.Base.updatable(); err != nil {
 			return nil, err
 		}
+		// Either all records of a file have partitions or none does, so the Base decides.
 		c.Partitioned = c.Base.partitioned()
 	}
 
-	// The other half of the memory is for the keys of the levels.
+	// Half of the memory is for the gathered hashes, the other half for the builders of the parts (beginParts).
 	keys := hashes.NewSorted(hashes.Config{Memory: c.Memory - c.Memory/2, Dir: c.TempDir, Workers: c.Workers})
+
 	return &Builder{config: c, hasher: c.hasher(), stages: stages{report: c.Progress}, keys: keys}, nil
 }
 
@@ -98,15 +100,15 @@ const memberBit = 1
 // partitions; other errors come from a temporary file. AddMembers panics if there are partitions but not as many as
 // keys.
 func (b *Builder) AddMembers(keys [][]byte, partitions ...[]byte) error {
-	return b.add(partitionsOf(keys, partitions), keys, memberBit)
+	return b.addKeys(partitionsOf(keys, partitions), keys, memberBit)
 }
 
 // AddUniverse adds keys of the universe. Arguments and errors are as for AddMembers.
 func (b *Builder) AddUniverse(keys [][]byte, partitions ...[]byte) error {
-	return b.add(partitionsOf(keys, partitions), keys, 0)
+	return b.addKeys(partitionsOf(keys, partitions), keys, 0)
 }
 
-func (b *Builder) add(partitions, keys [][]byte, bit uint64) error {
+func (b *Builder) addKeys(partitions, keys [][]byte, bit uint64) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -118,9 +120,10 @@ func (b *Builder) add(partitions, keys [][]byte, bit uint64) error {
 	hs := sumAll(b.hasher, partitions, keys)
 	var id uint64
 	for i := range hs {
+		// Keys usually come grouped by partition, so a name is looked up only when it changes.
 		if partitions != nil && (i == 0 || string(partitions[i]) != string(partitions[i-1])) {
 			var err error
-			if id, err = b.names.id(partitions[i]); err != nil {
+			if id, err = b.names.numberOf(partitions[i]); err != nil {
 				return err
 			}
 		}
@@ -142,16 +145,17 @@ func (b *Builder) Build(ctx context.Context) (s *Set, err error) {
 	case b.config.Base != nil:
 		s, err = b.update(ctx)
 	default:
-		s, err = b.fresh(ctx)
+		s, err = b.buildNew(ctx)
 	}
+	// Close removes temporary files, so it must also run after an error.
 	if err = errors.Join(err, b.Close()); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-func (b *Builder) fresh(ctx context.Context) (*Set, error) {
-	counts, err := b.count(ctx)
+func (b *Builder) buildNew(ctx context.Context) (*Set, error) {
+	counts, err := b.countKeys(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -168,8 +172,8 @@ type names struct {
 	ids map[string]uint32
 }
 
-// id returns the number of a partition.
-func (n *names) id(name []byte) (uint64, error) {
+// numberOf returns the number of a partition.
+func (n *names) numberOf(name []byte) (uint64, error) {
 	n.mu.RLock()
 	id, ok := n.ids[string(name)]
 	n.mu.RUnlock()
@@ -179,6 +183,7 @@ func (n *names) id(name []byte) (uint64, error) {
 
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	// Another goroutine may have numbered the name between the two locks.
 	if id, ok = n.ids[string(name)]; ok {
 		return uint64(id), nil
 	}

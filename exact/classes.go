@@ -52,8 +52,8 @@ const (
 	impossible = math.MaxUint64 / 2
 )
 
-// cost returns the size of a partition with that code.
-func (t tally) cost(c code) uint64 {
+// costWith returns the size of a partition with that code.
+func (t tally) costWith(c code) uint64 {
 	few := t.listed(c)
 	r := uint64(c.rate())
 	switch {
@@ -88,7 +88,7 @@ func choose(ctx context.Context, partitions []tally, p *stages) (codes []code, i
 	groups := grouped(partitions)
 	c := chooser{ctx: ctx, groups: groups, partitions: len(partitions), candidates: candidates(groups),
 		sizes: make([]uint64, len(groups)), p: p}
-	p.next(stagePick, uint64(4*len(c.groups)*len(c.candidates)))
+	p.beginStage(stagePick, uint64(4*len(c.groups)*len(c.candidates)))
 
 	// The index of a class takes one more bit from 3, 5 and 9 codes on, which may pay off only with the second added
 	// code.
@@ -97,13 +97,13 @@ func choose(ctx context.Context, partitions []tally, p *stages) (codes []code, i
 	var tried []code
 	for missed := 0; missed < misses && len(tried) < len(c.candidates) && ctx.Err() == nil; missed++ {
 		var size uint64
-		if tried, size = c.grow(tried); size < least {
+		if tried, size = c.growCodes(tried); size < least {
 			codes, least, missed = slices.Sorted(slices.Values(tried)), size, -1
 		}
 	}
 
 	index = make([]uint8, len(partitions))
-	for i, t := range each(ctx, partitions, p) {
+	for i, t := range eachTally(ctx, partitions, p) {
 		index[i] = uint8(slices.Index(codes, cheapest(t, codes)))
 	}
 	if err := ctx.Err(); err != nil {
@@ -117,8 +117,8 @@ type chooser struct {
 	ctx        context.Context
 	groups     []group
 	partitions int
-	candidates []code
-	sizes      []uint64 // the size of one partition of each group
+	candidates []code   // codes to choose from
+	sizes      []uint64 // sizes[i] is the smallest size of one partition of groups[i] with the codes chosen so far
 	p          *stages
 }
 
@@ -162,6 +162,7 @@ func candidates(groups []group) (codes []code) {
 	var wanted [2]bool // whether inverted codes, and others, may save something
 	for _, g := range groups {
 		keys += g.n * g.keys
+		// An inverted class lists the keys that are not members, which pays off only if they are the smaller half.
 		wanted[0] = wanted[0] || 2*g.members <= g.keys
 		wanted[1] = wanted[1] || 2*g.members > g.keys
 	}
@@ -175,12 +176,11 @@ func candidates(groups []group) (codes []code) {
 	return codes
 }
 
-// grow returns codes with one more code, and the size with them. It adds the code that saves most. If there are few
-// codes, it then replaces codes as long as a replacement saves 1/256: the best single code is often not one of the best
-// two.
-func (c *chooser) grow(codes []code) ([]code, uint64) {
+// growCodes returns codes with one more code, and the size with them. It adds the code that saves most. With few codes,
+// it then replaces codes as long as a replacement saves 1/256: the best single code is often not one of the best two.
+func (c *chooser) growCodes(codes []code) ([]code, uint64) {
 	const few = 6 // with more codes, replacing saved nothing in trials
-	added, size := c.add(codes)
+	added, size := c.bestAddition(codes)
 	codes = append(codes, added)
 	if len(codes) > few {
 		return codes, size
@@ -188,19 +188,19 @@ func (c *chooser) grow(codes []code) ([]code, uint64) {
 
 	for at, kept := 0, 1; c.ctx.Err() == nil && kept < len(codes); at, kept = at+1, kept+1 {
 		rest := slices.Delete(slices.Clone(codes), at%len(codes), at%len(codes)+1)
-		if other, with := c.add(rest); with < size-size/256 {
+		if other, with := c.bestAddition(rest); with < size-size/256 {
 			codes, size, kept = append(rest, other), with, 0
 		}
 	}
 	return codes, size
 }
 
-// add returns the code that saves most besides others, and the size with it.
-func (c *chooser) add(codes []code) (best code, least uint64) {
+// bestAddition returns the code that saves most besides others, and the size with it.
+func (c *chooser) bestAddition(codes []code) (best code, least uint64) {
 	for i, g := range c.groups {
 		c.sizes[i] = impossible
 		for _, has := range codes {
-			c.sizes[i] = min(c.sizes[i], g.cost(has))
+			c.sizes[i] = min(c.sizes[i], g.costWith(has))
 		}
 	}
 
@@ -214,24 +214,25 @@ func (c *chooser) add(codes []code) (best code, least uint64) {
 		}
 		size := uint64(0)
 		for i, g := range c.groups {
-			size = min(size+g.allSizes(min(c.sizes[i], g.cost(candidate))), impossible)
+			// impossible is half of the largest uint64, so the sum of two capped sizes cannot overflow.
+			size = min(size+g.allSizes(min(c.sizes[i], g.costWith(candidate))), impossible)
 		}
-		c.p.done(uint64(len(c.groups)))
-		if size += fixed(append(slices.Clone(codes), candidate), c.partitions); size < least {
+		c.p.countSteps(uint64(len(c.groups)))
+		if size += fixedCost(append(slices.Clone(codes), candidate), c.partitions); size < least {
 			best, least = candidate, size
 		}
 	}
 	return best, least
 }
 
-// each returns the partitions, each a step of a stage, until ctx ends.
-func each(ctx context.Context, all []tally, p *stages) iter.Seq2[int, tally] {
+// eachTally returns the partitions, each a step of a stage, until ctx ends.
+func eachTally(ctx context.Context, all []tally, p *stages) iter.Seq2[int, tally] {
 	return func(yield func(int, tally) bool) {
 		for i, t := range all {
 			if i%(1<<12) == 0 && ctx.Err() != nil || !yield(i, t) {
 				return
 			}
-			p.done(1)
+			p.countSteps(1)
 		}
 	}
 }
@@ -240,15 +241,15 @@ func each(ctx context.Context, all []tally, p *stages) iter.Seq2[int, tally] {
 func cheapest(t tally, codes []code) (best code) {
 	least := uint64(math.MaxUint64)
 	for _, c := range codes {
-		if cost := t.cost(c); cost < least {
+		if cost := t.costWith(c); cost < least {
 			best, least = c, cost
 		}
 	}
 	return best
 }
 
-// fixed returns the part of the size that does not depend on which partition has which code.
-func fixed(codes []code, partitions int) (size uint64) {
+// fixedCost returns the part of the size that does not depend on which partition has which code.
+func fixedCost(codes []code, partitions int) (size uint64) {
 	var layers [constant + 1]bool
 	for _, c := range codes {
 		size += costClass

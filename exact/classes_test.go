@@ -54,7 +54,7 @@ func TestChoose(t *testing.T) {
 		}
 		got := size(codes)
 		for i, p := range partitions {
-			if c := codes[index[i]]; p.cost(c) != p.cost(cheapest(p, codes)) {
+			if c := codes[index[i]]; p.costWith(c) != p.costWith(cheapest(p, codes)) {
 				t.Errorf("partition %d has code %d", i, c)
 			}
 		}
@@ -82,9 +82,9 @@ func TestChoose(t *testing.T) {
 
 // sizeWith returns the size of partitions with these codes.
 func sizeWith(partitions []tally, codes []code) uint64 {
-	total := fixed(codes, len(partitions))
+	total := fixedCost(codes, len(partitions))
 	for _, p := range partitions {
-		total = min(total+p.cost(cheapest(p, codes)), impossible)
+		total = min(total+p.costWith(cheapest(p, codes)), impossible)
 	}
 	return total
 }

@@ -21,12 +21,12 @@ func TestDocumented(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 1000 {
 		key := fmt.Sprintf("key-%d", i)
-		h := cut(s.hasher.SumString(key))
+		h := clearUnused(s.hasher.SumString(key))
 		row := fmt.Sprintf("\n| `%s` | %016x | %016x | ", key, h.Hi, h.Lo)
 		kind := "absent"
 		if r.first[rate].Has(h) {
 			again, value := rehash(h), 0
-			if r.value(h) {
+			if r.lastBit(h) {
 				value = 1
 			}
 			row += fmt.Sprintf("present | %016x | %016x | %d |", again.Hi, again.Lo, value)

@@ -40,6 +40,7 @@ func log2Factorial(n uint64) uint64 {
 		return 0
 	}
 	hi, lo := bits.Mul64(2*n+1, log2(n))
+	// Stirling's series begins with (n + 1/2)·log2(n). Half of 2n+1 is taken by shifting one bit further.
 	product := hi<<(64-logBits+outBits-1) | lo>>(logBits-outBits+1)
 	hi, lo = bits.Mul64(n, logE)
 	return product - (hi<<(64-logBits+outBits) | lo>>(logBits-outBits)) + halfLog2P + logE12/n

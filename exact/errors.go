@@ -46,6 +46,6 @@ func (e *OutsideError) Error() string {
 // once. See Builder.AddMembers for partitions.
 func (e *OutsideError) Name(members [][]byte, partitions ...[]byte) {
 	if len(members) > 0 {
-		e.name(partitionsOf(members, partitions), members)
+		e.addNames(partitionsOf(members, partitions), members)
 	}
 }

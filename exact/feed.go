@@ -34,18 +34,21 @@ func Build[M, U Keys](ctx context.Context, members M, universe U, c Config) (s *
 		return nil, err
 	}
 	defer b.Close()
-	if err := feed(ctx, is, inPartitions, func(p, k [][]byte) error { return b.add(p, k, memberBit) }); err != nil {
+	err = feedKeys(ctx, is, inPartitions, func(p, k [][]byte) error { return b.addKeys(p, k, memberBit) })
+	if err != nil {
 		return nil, err
 	}
-	if err := feed(ctx, all, inPartitions, func(p, k [][]byte) error { return b.add(p, k, 0) }); err != nil {
+	err = feedKeys(ctx, all, inPartitions, func(p, k [][]byte) error { return b.addKeys(p, k, 0) })
+	if err != nil {
 		return nil, err
 	}
 
 	s, err = b.Build(ctx)
 	var outside *OutsideError
 	if errors.As(err, &outside) {
-		_ = feed(ctx, is, inPartitions, func(p, k [][]byte) error {
-			outside.name(p, k)
+		// The second reading only names the keys of an error that is returned anyway, so its own error is dropped.
+		_ = feedKeys(ctx, is, inPartitions, func(p, k [][]byte) error {
+			outside.addNames(p, k)
 			return nil
 		})
 	}
@@ -58,22 +61,22 @@ type source func(yield func(partition, key []byte) bool) error
 
 // sourceOf returns the source of keys, and whether they have partitions.
 func sourceOf[K Keys](keys K) (s source, partitioned bool) {
-	if pairs, ok := as[iter.Seq2[[]byte, []byte]](keys); ok {
+	if pairs, ok := convertTo[iter.Seq2[[]byte, []byte]](keys); ok {
 		return func(yield func(partition, key []byte) bool) error {
 			pairs(yield)
 			return nil
 		}, true
 	}
-	if list, ok := as[iter.Seq[[]byte]](keys); ok {
+	if list, ok := convertTo[iter.Seq[[]byte]](keys); ok {
 		return listed(withoutErrors(list)), false
 	}
-	if list, ok := as[iter.Seq[string]](keys); ok {
+	if list, ok := convertTo[iter.Seq[string]](keys); ok {
 		return listed(withoutErrors(list)), false
 	}
-	if list, ok := as[iter.Seq2[string, error]](keys); ok {
+	if list, ok := convertTo[iter.Seq2[string, error]](keys); ok {
 		return listed(list), false
 	}
-	list, _ := as[iter.Seq2[[]byte, error]](keys)
+	list, _ := convertTo[iter.Seq2[[]byte, error]](keys)
 	return listed(list), false
 }
 
@@ -97,9 +100,10 @@ func withoutErrors[K any](keys iter.Seq[K]) iter.Seq2[K, error] {
 	}
 }
 
-// as converts a function to another type with the same signature; ok is false if the signatures differ.
-func as[T any](f any) (t T, ok bool) {
+// convertTo converts a function to another type with the same signature; ok is false if the signatures differ.
+func convertTo[T any](f any) (t T, ok bool) {
 	v, to := reflect.ValueOf(f), reflect.TypeFor[T]()
+	// A type assertion would miss the named function types that Keys allows.
 	if ok = v.CanConvert(to); ok {
 		t = v.Convert(to).Interface().(T)
 	}
@@ -109,10 +113,11 @@ func as[T any](f any) (t T, ok bool) {
 // feedBatch is the number of keys that are added together.
 const feedBatch = 1 << 10
 
-// feed calls f with copies of all keys, in batches, until ctx ends.
-func feed(ctx context.Context, keys source, partitioned bool, f func(partitions, keys [][]byte) error) error {
+// feedKeys calls f with copies of all keys, in batches, until ctx ends.
+func feedKeys(ctx context.Context, keys source, partitioned bool, f func(partitions, keys [][]byte) error) error {
+	// A list may reuse the bytes of a key after yield, so each batch is copied into one buffer.
 	var text []byte // the partitions and keys of a batch, alternating
-	var ends []int
+	var ends []int  // the end of each partition and key in text
 	flush := func() error {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -47,15 +47,15 @@ func WithMaxBytes(n uint64) Option { return func(o *options) { o.MaxBytes = max(
 // the rest. It returns an error for a folder, pipe or device without reading it. Peak memory: the file. On error the
 // Set is nil, and the error names the path and wraps an error of the file system or of FromBytes.
 func Open(ctx context.Context, path string, o ...Option) (*Set, error) {
-	return open(ctx, path, optionsOf(maxFile, o))
+	return openFile(ctx, path, optionsOf(maxFile, o))
 }
 
-func open(ctx context.Context, path string, o options) (*Set, error) {
-	data, err := untrusted.ReadFile(ctx, path, limit(o.MaxBytes))
+func openFile(ctx context.Context, path string, o options) (*Set, error) {
+	data, err := untrusted.ReadFile(ctx, path, limitFor(o.MaxBytes))
 	if err != nil {
 		return nil, err
 	}
-	s, err := parse(data, o)
+	s, err := parseFile(data, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -67,15 +67,15 @@ func open(ctx context.Context, path string, o options) (*Set, error) {
 // wraps the error of r, filter.ErrTooLarge or an error of FromBytes.
 func Read(r io.Reader, o ...Option) (*Set, error) {
 	all := optionsOf(0, o)
-	data, err := untrusted.Read(context.Background(), r, limit(readLimit(all.MaxBytes)))
+	data, err := untrusted.Read(context.Background(), r, limitFor(readLimit(all.MaxBytes)))
 	if err != nil {
 		return nil, err
 	}
-	return parse(data, all)
+	return parseFile(data, all)
 }
 
-// limit returns the limit for reading an exact set of at most maxBytes.
-func limit(maxBytes uint64) untrusted.Limit {
+// limitFor returns the limit for reading an exact set of at most maxBytes.
+func limitFor(maxBytes uint64) untrusted.Limit {
 	const head = 8 // enough to recognise a filter file, too
 	return untrusted.Limit{MaxBytes: maxBytes, Head: head, Check: func(b []byte) error {
 		if string(b[:min(len(b), len(magic))]) == magic[:min(len(b), len(magic))] {
@@ -91,10 +91,10 @@ func readLimit(maxBytes uint64) uint64 { return min(cmp.Or(maxBytes, DefaultMaxB
 // FromBytes returns the set in data, which must not change afterwards: its words are shared where they are aligned. It
 // verifies all checksums. The error wraps filter.ErrMagic (ErrFilter for a filter file), ErrVersion, ErrHash,
 // ErrSecret (ErrNoSecret if none was given), ErrChecksum, ErrCorrupt or io.ErrUnexpectedEOF, with the byte offset.
-func FromBytes(data []byte, o ...Option) (*Set, error) { return parse(data, optionsOf(0, o)) }
+func FromBytes(data []byte, o ...Option) (*Set, error) { return parseFile(data, optionsOf(0, o)) }
 
-func parse(data []byte, o options) (*Set, error) {
-	return (&cursor{data: data, secret: o.Secret, inspect: o.Described}).parse()
+func parseFile(data []byte, o options) (*Set, error) {
+	return (&cursor{data: data, secret: o.Secret, inspect: o.Described}).parseSet()
 }
 
 // badMagic returns the error for a file that begins with b, which is not the magic of an exact set.
@@ -109,18 +109,19 @@ func badMagic(b []byte) error {
 // is the zero Set or closed.
 func (s *Set) WriteTo(w io.Writer) (n int64, err error) {
 	out := &container.Counter{To: w}
-	_, err = s.write(out)
+	_, err = s.writeRecords(out)
 	return out.N, err
 }
 
-// write writes the file, and returns the size of each record in bytes.
-func (s *Set) write(w io.Writer) (sizes []uint64, err error) {
-	if err := s.empty(); err != nil {
+// writeRecords writes the file, and returns the size of each record in bytes.
+func (s *Set) writeRecords(w io.Writer) (sizes []uint64, err error) {
+	if err := s.checkUsable(); err != nil {
 		return nil, err
 	}
 
 	p := place{hasher: s.hasher}
 	for _, r := range s.records {
+		// writeTo sets the CRC and the size of a record. Goroutines share the set, so each call changes a copy.
 		copied := *r
 		if err := copied.writeTo(w, p); err != nil {
 			return nil, err
@@ -140,7 +141,8 @@ func (s *Set) write(w io.Writer) (sizes []uint64, err error) {
 // Save creates or replaces a file atomically: after a crash at any moment it is completely the old one or completely
 // the new one. If ctx ends first, the file is unchanged. It also returns errors of the file system and of WriteTo.
 func (s *Set) Save(ctx context.Context, path string) error {
-	if err := s.empty(); err != nil {
+	// An unusable set is refused before a temporary file is created beside path.
+	if err := s.checkUsable(); err != nil {
 		return err
 	}
 	return container.WriteAtomic(ctx, path, func(w io.Writer) error {

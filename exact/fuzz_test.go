@@ -14,7 +14,7 @@ import (
 // in the copy and the copy.
 func mended(data []byte) (*Set, []byte, error) {
 	data = bytes.Clone(data)
-	s, err := (&cursor{data: data, secret: &vectorSecret, mend: true}).parse()
+	s, err := (&cursor{data: data, secret: &vectorSecret, mend: true}).parseSet()
 	return s, data, err
 }
 

@@ -32,7 +32,7 @@ func TestCutsAndFlips(t *testing.T) {
 			l.change(3<<(2*day), 0)
 			s, _ = l.update(t, s)
 		}
-		sizes := must(s.write(io.Discard))
+		sizes := must(s.writeRecords(io.Discard))
 		one := subject{list: l, data: bytesOf(t, s)}
 		for end, i := 0, 0; i < len(sizes); i++ {
 			end += int(sizes[i])

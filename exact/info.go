@@ -76,7 +76,7 @@ func perMember(bits float64, members uint64) float64 {
 
 // Info describes the set. It is zero for the zero Set, and for a closed one.
 func (s *Set) Info() Info {
-	if s.empty() != nil {
+	if s.checkUsable() != nil {
 		return Info{}
 	}
 
@@ -85,12 +85,12 @@ func (s *Set) Info() Info {
 		Universe: newest.universe, Members: newest.members, Partitions: newest.partitions, Updates: len(s.records) - 1,
 		Hash:             s.hasher.String(),
 		Changed:          s.changed,
-		Entropy:          ldexp(log2Choose(newest.universe, newest.members)),
+		Entropy:          toBits(log2Choose(newest.universe, newest.members)),
 		PartitionEntropy: float64(base.entropy),
 	}
 
 	for _, r := range s.records {
-		i.Bits += r.bits()
+		i.Bits += r.sizeInBits()
 		i.OutsideRate = toggled(i.OutsideRate, r.outsideRate())
 	}
 
@@ -104,8 +104,9 @@ func (s *Set) Info() Info {
 		i.UnknownRate = s.unknownRate()
 	}
 
+	// The sizes include headers and padding, which Bits leaves out.
 	i.Bytes = container.ExactTrailerSize
-	for n, size := range s.sizes() {
+	for n, size := range s.recordSizes() {
 		if i.Bytes += size; n > 0 {
 			i.UpdateBytes += size
 		}
@@ -115,15 +116,15 @@ func (s *Set) Info() Info {
 	if s.partitioned() {
 		i.EntropyPerMember = perMember(i.PartitionEntropy, base.members)
 	}
-	i.BuildDue = i.due()
+	i.BuildDue = i.buildDue()
 	return i
 }
 
-// sizes returns the size of each record in bytes.
-func (s *Set) sizes() (all []uint64) {
+// recordSizes returns the size of each record in bytes.
+func (s *Set) recordSizes() (all []uint64) {
 	for _, r := range s.records {
 		if r.size == 0 { // it was built, and its size is not known yet
-			all, _ = s.write(io.Discard)
+			all, _ = s.writeRecords(io.Discard)
 			return all
 		}
 		all = append(all, r.size)
@@ -131,8 +132,8 @@ func (s *Set) sizes() (all []uint64) {
 	return all
 }
 
-// ldexp converts a result of log2Choose to bits.
-func ldexp(v uint64) float64 { return math.Ldexp(float64(v), -outBits) }
+// toBits converts a result of log2Choose to bits.
+func toBits(v uint64) float64 { return math.Ldexp(float64(v), -outBits) }
 
 // toggled returns the probability that exactly one of two independent events occurs.
 func toggled(a, b float64) float64 { return a*(1-b) + b*(1-a) }
@@ -147,7 +148,7 @@ func (s *Set) unknownRate() float64 {
 			if r.kind == kindPositions {
 				rate = toggled(rate, r.positions.outsideRate())
 			} else {
-				rate = toggled(rate, r.class(name).outsideRate())
+				rate = toggled(rate, r.classOf(name).outsideRate())
 			}
 		}
 		sum += rate

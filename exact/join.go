@@ -12,8 +12,8 @@ import (
 // maxNamed is the largest number of keys that an OutsideError names.
 const maxNamed = 10
 
-// name adds the members that are among the keys to name. partitions is nil for a set without partitions.
-func (e *OutsideError) name(partitions, members [][]byte) {
+// addNames adds the members that are among the keys to name. partitions is nil for a set without partitions.
+func (e *OutsideError) addNames(partitions, members [][]byte) {
 	for i, h := range sumAll(e.hasher, partitions, members) {
 		if !slices.Contains(e.hashes, h) {
 			continue
@@ -22,6 +22,7 @@ func (e *OutsideError) name(partitions, members [][]byte) {
 		if partitions != nil {
 			text = fmt.Sprintf("%.60q: %s", partitions[i], text)
 		}
+		// The list is read a second time and may name a member twice.
 		if !slices.Contains(e.Keys, text) {
 			e.Keys = append(e.Keys, text)
 		}
@@ -35,9 +36,9 @@ type joined struct {
 	member    bool
 }
 
-// join reads sorted hashes of a universe and of members, with the bits of the Builder. It calls inside for each
+// joinKeys reads sorted hashes of a universe and of members, with the bits of the Builder. It calls inside for each
 // distinct key of the universe, in order of the hash, and outside for each distinct member that is not in it.
-func join(ctx context.Context, keys *hashes.Sorted, inside func(joined) error, outside func(filter.Hash)) error {
+func joinKeys(ctx context.Context, keys *hashes.Sorted, inside func(joined) error, outside func(filter.Hash)) error {
 	var k joined
 	any, in := false, false // whether there is a key in k, and whether it is in the universe
 	end := func() error {
@@ -51,9 +52,10 @@ func join(ctx context.Context, keys *hashes.Sorted, inside func(joined) error, o
 		return inside(k)
 	}
 
+	// The low bits of Lo are partition and flags, so the entries of one key are neighbours in the sorted hashes.
 	err := keys.Blocks(ctx, func(hs []filter.Hash) error {
 		for _, h := range hs {
-			if id := cut(h); !any || id != k.hash {
+			if id := clearUnused(h); !any || id != k.hash {
 				if err := end(); err != nil {
 					return err
 				}
@@ -74,17 +76,17 @@ func join(ctx context.Context, keys *hashes.Sorted, inside func(joined) error, o
 	return end()
 }
 
-// join is join for the keys of a Builder, each a step of a stage. If a member is not in the universe, the error is an
-// *OutsideError, after all keys of the universe. In an update, once the keys to toggle are known, they take the place
-// of the members.
-func (b *Builder) join(ctx context.Context, inside func(joined) error) error {
+// joinUniverse calls joinKeys with the keys of the Builder, each a step of a stage. If a member is not in the universe,
+// the error is an *OutsideError, and inside was called for all keys of the universe. In an update, once the keys to
+// toggle are known, they replace the members.
+func (b *Builder) joinUniverse(ctx context.Context, inside func(joined) error) error {
 	if b.toggled != nil {
 		inside = b.toggling(inside)
 	}
 
 	e := &OutsideError{hasher: b.hasher}
-	err := join(ctx, b.keys, func(k joined) error {
-		b.done(1)
+	err := joinKeys(ctx, b.keys, func(k joined) error {
+		b.countSteps(1)
 		return inside(k)
 	}, func(h filter.Hash) {
 		if e.Count++; len(e.hashes) < maxNamed {
@@ -100,15 +102,15 @@ func (b *Builder) join(ctx context.Context, inside func(joined) error) error {
 // partitions returns the number of partitions, or 1 for a set without partitions.
 func (b *Builder) partitions() int { return max(len(b.names.ids), 1) }
 
-func (b *Builder) count(ctx context.Context) ([]tally, error) {
+func (b *Builder) countKeys(ctx context.Context) ([]tally, error) {
 	counts := make([]tally, b.partitions())
-	return counts, b.join(ctx, func(k joined) error {
-		counts[k.partition].count(k.member)
+	return counts, b.joinUniverse(ctx, func(k joined) error {
+		counts[k.partition].countKey(k.member)
 		return nil
 	})
 }
 
-func (t *tally) count(member bool) {
+func (t *tally) countKey(member bool) {
 	t.keys++
 	if member {
 		t.members++

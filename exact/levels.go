@@ -11,7 +11,7 @@ import (
 
 // finish ends the adding of keys.
 func (b *Builder) finish(ctx context.Context) error {
-	b.next(stageSort, 0)
+	b.beginStage(stageSort, 0)
 	n, err := b.keys.Finish(ctx)
 	switch {
 	case err != nil:
@@ -19,15 +19,15 @@ func (b *Builder) finish(ctx context.Context) error {
 	case n/2 > MaxKeys:
 		return fmt.Errorf("%d keys: %w; the limit is %d", n, filter.ErrTooLarge, uint64(MaxKeys))
 	}
-	b.next(stageCount, n)
+	b.beginStage(stageCount, n)
 	return nil
 }
 
 // record makes a record from the keys, given the counts of each partition.
 func (b *Builder) record(ctx context.Context, counts []tally) (*record, error) {
 	l, err := b.newLevels(ctx, slices.Sorted(maps.Keys(b.names.ids)), counts)
-	defer l.close()
-	for _, step := range []func(context.Context) error{l.list, l.buildFirst, l.ask, l.buildLast} {
+	defer l.closeParts()
+	for _, step := range []func(context.Context) error{l.fillFirst, l.buildFirst, l.fillLast, l.buildLast} {
 		if err == nil {
 			err = step(ctx)
 		}
@@ -71,8 +71,8 @@ func (b *Builder) newLevels(ctx context.Context, names []string, counts []tally)
 	}
 
 	var entropy uint64
-	for i, t := range each(ctx, sorted, &b.stages) {
-		r.classes[index[i]].add(t)
+	for i, t := range eachTally(ctx, sorted, &b.stages) {
+		r.classes[index[i]].addCounts(t)
 		r.universe += t.keys
 		r.members += t.members
 		entropy += log2Choose(t.keys, t.members)
@@ -87,7 +87,7 @@ func (b *Builder) newLevels(ctx context.Context, names []string, counts []tally)
 	for i, id := range ids {
 		l.class[id] = codes[index[i]]
 	}
-	if err := l.begin(); err != nil || l.index == nil {
+	if err := l.beginParts(); err != nil || l.index == nil {
 		return l, err
 	}
 
@@ -99,13 +99,13 @@ func (b *Builder) newLevels(ctx context.Context, names []string, counts []tally)
 	return l, nil
 }
 
-func (t *tally) add(other tally) {
+func (t *tally) addCounts(other tally) {
 	t.keys += other.keys
 	t.members += other.members
 }
 
-// begin makes the builders of all parts.
-func (l *levels) begin() error {
+// beginParts makes the builders of all parts.
+func (l *levels) beginParts() error {
 	r, c := l.record, l.config
 	var listed [constant]uint64 // keys of level 1, by r
 	last := uint64(0)           // keys of level 2
@@ -121,7 +121,7 @@ func (l *levels) begin() error {
 		}
 	}
 
-	forms, memory := r.forms(), c.Memory/2
+	forms, memory := r.partForms(), c.Memory/2
 	for _, f := range forms {
 		part, keys, share := &l.index, r.partitions, memory
 		switch {
@@ -138,11 +138,11 @@ func (l *levels) begin() error {
 	return nil
 }
 
-func (l *levels) list(ctx context.Context) error {
-	l.next(stageList, l.record.universe)
-	return l.join(ctx, func(k joined) error {
+func (l *levels) fillFirst(ctx context.Context) error {
+	l.beginStage(stageList, l.record.universe)
+	return l.joinUniverse(ctx, func(k joined) error {
 		if c := l.class[k.partition]; c.layered() && k.member != c.inverted() {
-			return l.first[c.rate()].add(k.hash)
+			return l.first[c.rate()].addKey(k.hash)
 		}
 		return nil
 	})
@@ -154,7 +154,7 @@ func (l *levels) buildFirst(ctx context.Context) (err error) {
 		keys += part.expected()
 	}
 
-	l.next(stageFirst, keys)
+	l.beginStage(stageFirst, keys)
 	for at, part := range l.first {
 		if part == nil {
 			continue
@@ -166,9 +166,9 @@ func (l *levels) buildFirst(ctx context.Context) (err error) {
 	return nil
 }
 
-// ask adds the keys of level 2: the keys for which level 1 is true or does not exist.
-func (l *levels) ask(ctx context.Context) error {
-	l.next(stageAsk, l.record.universe)
+// fillLast adds the keys of level 2: the keys for which level 1 is true or does not exist.
+func (l *levels) fillLast(ctx context.Context) error {
+	l.beginStage(stageAsk, l.record.universe)
 	const batch = 1 << 10
 	var waiting [constant][]filter.Hash // keys that level 1 does not list
 	hits := make([]bool, batch)
@@ -186,7 +186,7 @@ func (l *levels) ask(ctx context.Context) error {
 		return nil
 	}
 
-	err := l.join(ctx, func(k joined) error {
+	err := l.joinUniverse(ctx, func(k joined) error {
 		c := l.class[k.partition]
 		listed := k.member != c.inverted()
 		switch {
@@ -212,7 +212,7 @@ func (l *levels) ask(ctx context.Context) error {
 
 // buildLast builds level 2 and the class function. The keys are not needed any more.
 func (l *levels) buildLast(ctx context.Context) error {
-	l.next(stageLast, l.last.expected()+l.index.expected())
+	l.beginStage(stageLast, l.last.expected()+l.index.expected())
 	err := l.keys.Close()
 	if err == nil {
 		l.record.last, err = l.last.build(ctx, &l.stages)
@@ -223,10 +223,11 @@ func (l *levels) buildLast(ctx context.Context) error {
 	return err
 }
 
-// close drops the keys of parts that were not built.
-func (l *levels) close() {
+// closeParts drops the keys of parts that were not built.
+func (l *levels) closeParts() {
 	for _, p := range append(l.first[:], l.last, l.index) {
 		if p != nil {
+			// The record was returned, or an error is on its way; files that stay behind change neither.
 			_ = p.close()
 		}
 	}

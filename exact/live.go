@@ -31,7 +31,7 @@ func WithInterval(d time.Duration) Option { return func(o *options) { o.Interval
 // OpenLive opens the set in a file and follows the file. Close it when done. ctx is for the opening alone. Options and
 // errors are as for Open.
 func OpenLive(ctx context.Context, path string, o ...Option) (*Live, error) {
-	return openLive(ctx, path, optionsOf(maxFile, o), open)
+	return openLive(ctx, path, optionsOf(maxFile, o), openFile)
 }
 
 // openLive is OpenLive with a function that opens the file.
@@ -45,6 +45,7 @@ func openLive(
 			s, err := open(ctx, path, o)
 			return current{s}, err
 		},
+		// A closed Live answers true for every key: a false negative would be worse than a false positive.
 		Closed:   current{&Set{fault: errClosed}},
 		Interval: cmp.Or(max(o.Interval, 0), DefaultInterval),
 	}

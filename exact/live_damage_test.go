@@ -44,7 +44,7 @@ func TestLivePassing(t *testing.T) {
 		var opens atomic.Int64
 		faulty := func(ctx context.Context, path string, o options) (*Set, error) {
 			if !on.Load() {
-				return open(ctx, path, o)
+				return openFile(ctx, path, o)
 			}
 			opens.Add(1)
 			return nil, &os.PathError{Op: "open", Path: path, Err: errno}
@@ -95,7 +95,7 @@ func TestLiveDamage(t *testing.T) {
 	followed, err := openLive(t.Context(), path, options{MaxBytes: maxFile, Interval: time.Millisecond},
 		func(ctx context.Context, path string, o options) (*Set, error) {
 			opens.Add(1)
-			return open(ctx, path, o)
+			return openFile(ctx, path, o)
 		})
 	check(t, err)
 	defer followed.Close()

@@ -35,7 +35,7 @@ func TestLive(t *testing.T) {
 			f.Report(reported)
 			<-ctx.Done()
 			close(ended)
-		}}, open)
+		}}, openFile)
 	check(t, err)
 	wait := func(what string, f func() bool) {
 		t.Helper()

@@ -18,12 +18,12 @@ import (
 // cursor reads numbers from a file in memory. After an error it returns zeros.
 type cursor struct {
 	data []byte
-	at   uint64
-	err  error // a *container.FormatError
+	at   uint64 // offset of the next byte
+	err  error  // a *container.FormatError
 
-	secret  *filter.Secret // of a keyed hash
-	inspect bool           // a keyed hash needs no secret
-	// mend is for tests: it corrects wrong checksums and trailers in data, so that damaged data reaches the code after
+	secret  *filter.Secret // the secret of a keyed hash, or nil
+	inspect bool           // accept a keyed hash without its secret, for a set that is described but not queried
+	// mend is for tests: it replaces wrong checksums and trailers in data, so that damaged data reaches the code behind
 	// these checks.
 	mend bool
 }
@@ -39,15 +39,18 @@ func (c *cursor) corrupt(what, format string, args ...any) {
 	c.fail(what, fmt.Errorf("%w: %s", filter.ErrCorrupt, fmt.Sprintf(format, args...)))
 }
 
-func (c *cursor) left() uint64 { return uint64(len(c.data)) - c.at }
+func (c *cursor) remaining() uint64 { return uint64(len(c.data)) - c.at }
 
-// bytes reads n bytes. They share the memory of the file.
+// bytes reads n bytes. The result shares the memory of the file.
 func (c *cursor) bytes(what string, n uint64) []byte {
-	if c.err == nil && n > c.left() {
+	if c.err == nil && n > c.remaining() {
+		// The error names the end of the file, because the first missing byte is there.
 		c.at = uint64(len(c.data))
 		c.fail(what, io.ErrUnexpectedEOF)
 	}
 	if c.err != nil {
+		// Callers decode up to 8 bytes before they look at err. n may be a hostile length, so the buffer stays this
+		// small.
 		return make([]byte, min(n, 8))
 	}
 	c.at += n
@@ -63,6 +66,7 @@ func (c *cursor) uvarint(what string) uint64 {
 	switch {
 	case n == 0:
 		c.fail(what, io.ErrUnexpectedEOF)
+	// A last byte of 0 pads a number. It is refused, so that equal sets have equal bytes.
 	case n < 0 || n > 1 && c.data[c.at+uint64(n)-1] == 0:
 		c.corrupt(what, "the number has too many bytes")
 	default:
@@ -72,13 +76,14 @@ func (c *cursor) uvarint(what string) uint64 {
 	return 0
 }
 
-// limited reads a number that is at most most.
-func (c *cursor) limited(what string, most uint64) uint64 {
+// limited reads a number and refuses one above largest.
+func (c *cursor) limited(what string, largest uint64) uint64 {
 	at := c.at
 	v := c.uvarint(what)
-	if v > most {
+	if v > largest {
+		// The error names the offset of the number, not the byte behind it.
 		c.at = at
-		c.corrupt(what, "%d, want at most %d", v, most)
+		c.corrupt(what, "%d, want at most %d", v, largest)
 		return 0
 	}
 	return v
@@ -98,8 +103,8 @@ func (c *cursor) checksum(what string, from uint64) uint32 {
 	return sum
 }
 
-// parse reads the records of a file. The words of the set share the memory of the file where they can.
-func (c *cursor) parse() (*Set, error) {
+// parseSet reads the records of a file. The words of the set share the memory of the file where they can.
+func (c *cursor) parseSet() (*Set, error) {
 	s := &Set{}
 	for c.err == nil && !s.parseTrailer(c) {
 		if len(s.records) > MaxUpdates {
@@ -118,7 +123,8 @@ func (s *Set) parseTrailer(c *cursor) bool {
 	if len(s.records) == 0 {
 		return false
 	}
-	if c.left() == 0 {
+	// Without the trailer, a file that was cut behind a record would pass for an older version of the set.
+	if c.remaining() == 0 {
 		c.fail("trailer", fmt.Errorf("%w: the file was cut at the end of a record", io.ErrUnexpectedEOF))
 		return true
 	}
@@ -145,8 +151,8 @@ func (s *Set) parseTrailer(c *cursor) bool {
 	case end.Length != c.at || end.Updates != updates:
 		c.at = at
 		c.corrupt("trailer", "it is for %d bytes with %d updates", end.Length, end.Updates)
-	case c.left() > 0:
-		c.corrupt("trailer", "there are %d bytes behind it", c.left())
+	case c.remaining() > 0:
+		c.corrupt("trailer", "there are %d bytes behind it", c.remaining())
 	}
 	return true
 }
@@ -178,7 +184,7 @@ func (s *Set) parseRecord(c *cursor) *record {
 
 	r.parseClasses(c)
 	var parts []family.Encoded
-	forms := r.forms()
+	forms := r.partForms()
 	for _, f := range forms {
 		parts = append(parts, readGeometry(c, f))
 	}
@@ -197,7 +203,7 @@ func (s *Set) parseRecord(c *cursor) *record {
 	return r
 }
 
-// parsePrevious reads the CRC of the previous record.
+// parsePrevious reads the CRC of the previous record, which ties an update to the records that it was made for.
 func (s *Set) parsePrevious(c *cursor) {
 	stored := c.bytes("previous", crcSize)
 	if c.err != nil {
@@ -222,6 +228,7 @@ func (s *Set) parseHasher(c *cursor) {
 		s.hasher = filter.NewHasher(seed)
 	case id != uint64(filter.SipHash):
 		c.fail("hash", filter.ErrHash)
+	// A KeyCheck is never 0, so a file with 0 here was not written by this package.
 	case seed == 0:
 		c.corrupt("check of the secret", "it is 0")
 	case c.inspect:
@@ -241,6 +248,7 @@ func (s *Set) parseCounts(c *cursor, r *record) {
 	if r.partitions = c.uvarint("partitions"); r.partitions > 0 && r.kind != kindPositions {
 		r.entropy = c.uvarint("entropy")
 	}
+	// A query hashes the partition with the key in all records or in none.
 	if len(s.records) > 0 && c.err == nil && (r.partitions > 0) != s.partitioned() {
 		c.corrupt("partitions", "all records have some, or none")
 	}
@@ -254,6 +262,7 @@ func (r *record) parseClasses(c *cursor) {
 
 	for i := range n {
 		at := class{code: code(c.limited("class", maxCodes-1))}
+		// Ascending codes are distinct, so no class is counted twice and the classes with one rate are neighbours.
 		if i > 0 && at.code <= r.classes[i-1].code && c.err == nil {
 			c.corrupt("class", "the classes are not in order")
 		}
@@ -272,6 +281,7 @@ func (r *record) parseBody(c *cursor, forms []form, all []family.Encoded) {
 	sections := make([][]uint64, len(all))
 	for i, e := range all {
 		words, n, err := sectionsOf(e.Spec, r.kind)
+		// The sizes come from the file. A sum that wrapped around would pass the length check below.
 		sum, over := bits.Add64(size, n, 0)
 		if err == nil && over != 0 {
 			err = filter.ErrTooLarge

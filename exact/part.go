@@ -41,8 +41,8 @@ type form struct {
 	part         **part // its field in the record
 }
 
-// forms returns the forms of the parts of a record with classes, in the order of the file.
-func (r *record) forms() (all []form) {
+// partForms returns the forms of the parts of a record with classes, in the order of the file.
+func (r *record) partForms() (all []form) {
 	if n := indexBits(len(r.classes)); n > 0 {
 		all = append(all, form{0, n, &r.index})
 	}
@@ -75,7 +75,8 @@ func appendGeometry(b []byte, f *part) []byte {
 	b = binary.AppendUvarint(b, shape)
 	b = binary.AppendUvarint(b, r.Uint("seed"))
 	for _, text := range starts {
-		n, _ := strconv.ParseUint(text, 10, 64) // of a Spec that the family wrote
+		// The family wrote this Spec, so the number parses.
+		n, _ := strconv.ParseUint(text, 10, 64)
 		b = binary.AppendUvarint(b, n/startUnit)
 	}
 	b = binary.AppendUvarint(b, r.Uint("tail"))
@@ -148,14 +149,14 @@ func sectionBytes(s filter.Spec, kind uint64, section int, n uint64) uint64 {
 
 // partBuilder gathers the keys of a part.
 type partBuilder struct {
-	builders []*ribbon.Builder // one for each width to try
-	keys     uint64            // about how many there will be
+	builders []*ribbon.Builder // one per width to try
+	keys     uint64            // the expected number of keys
 	valued   bool              // whether keys have values
 	hashes   []filter.Hash
 	values   []uint64 // of hashes, if valued
 }
 
-// newPart returns a builder of a part with that form, for about that many keys.
+// newPart returns a builder of a part with form f, for about the given number of keys.
 func newPart(f form, keys uint64, c Config, memory int64) (*partBuilder, error) {
 	p := &partBuilder{valued: f.valueBits > 0, keys: keys}
 	widths := []uint{64, 128}
@@ -172,6 +173,7 @@ func newPart(f form, keys uint64, c Config, memory int64) (*partBuilder, error) 
 		}
 		o := family.BuildOptions{Workers: c.Workers}
 		if c.Memory > 0 {
+			// A limit of 0 would be no limit, so a share that is rounded down to 0 becomes 1 byte.
 			o.Memory, o.Dir = max(memory, 1), c.TempDir
 		}
 		b.SetOptions(o)
@@ -180,8 +182,8 @@ func newPart(f form, keys uint64, c Config, memory int64) (*partBuilder, error) 
 	return p, nil
 }
 
-// add adds a key without a value.
-func (p *partBuilder) add(h filter.Hash) error {
+// addKey adds a key without a value.
+func (p *partBuilder) addKey(h filter.Hash) error {
 	if p.hashes = append(p.hashes, h); len(p.hashes) < partBatch {
 		return nil
 	}
@@ -191,7 +193,7 @@ func (p *partBuilder) add(h filter.Hash) error {
 // addValue adds a key and its value.
 func (p *partBuilder) addValue(h filter.Hash, v uint64) error {
 	p.values = append(p.values, v)
-	return p.add(h)
+	return p.addKey(h)
 }
 
 func (p *partBuilder) flush() (err error) {
@@ -210,7 +212,7 @@ func (p *partBuilder) flush() (err error) {
 	return err
 }
 
-// expected returns about how many keys the part will have: 0 if there is no part.
+// expected returns the approximate number of keys of the part, 0 for nil.
 func (p *partBuilder) expected() uint64 {
 	if p == nil {
 		return 0
@@ -226,7 +228,7 @@ func (p *partBuilder) build(ctx context.Context, steps *stages) (best *part, err
 
 	before := steps.steps
 	for _, b := range p.builders {
-		b.Progress = func(now filter.Progress) { steps.to(before + uint64(now.Done*float64(p.keys))) }
+		b.Progress = func(now filter.Progress) { steps.raiseTo(before + uint64(now.Done*float64(p.keys))) }
 		f, err := b.Build(ctx)
 		if err != nil {
 			return nil, err
@@ -236,7 +238,7 @@ func (p *partBuilder) build(ctx context.Context, steps *stages) (best *part, err
 		}
 	}
 
-	steps.to(before + p.keys)
+	steps.raiseTo(before + p.keys)
 	p.builders, p.hashes, p.values = nil, nil, nil
 	return best, nil
 }

@@ -31,36 +31,37 @@ var stageStart = [stageEnd + 1]float64{
 type stages struct {
 	report func(filter.Progress) // or nil
 	at     stage
-	all    uint64 // steps of the stage, 0 if they are not counted
-	steps  uint64
+	all    uint64    // steps of the stage, 0 if they are not counted
+	steps  uint64    // finished steps of the stage
 	last   time.Time // of the last report
 }
 
-// next begins a stage with that many steps.
-func (p *stages) next(at stage, steps uint64) {
+// beginStage begins a stage with that many steps.
+func (p *stages) beginStage(at stage, steps uint64) {
 	p.at, p.all, p.steps = at, steps, 0
-	p.send()
+	p.sendReport()
 }
 
-// done counts steps.
-func (p *stages) done(steps uint64) {
+// countSteps counts steps.
+func (p *stages) countSteps(steps uint64) {
 	const rarely = 1 << 14 // steps
+	// countSteps runs once per key, so the clock is read only once per 16,384 of them.
 	before := p.steps
 	p.steps += steps
 	if before/rarely != p.steps/rarely && p.report != nil && time.Since(p.last) > 100*time.Millisecond {
-		p.send()
+		p.sendReport()
 	}
 }
 
-// to raises the number of finished steps to at least steps, and reports it. It is for stages with few calls.
-func (p *stages) to(steps uint64) {
+// raiseTo raises the number of finished steps to at least steps, and reports it. It is for stages with few calls.
+func (p *stages) raiseTo(steps uint64) {
 	if steps > p.steps {
 		p.steps = steps
-		p.send()
+		p.sendReport()
 	}
 }
 
-func (p *stages) send() {
+func (p *stages) sendReport() {
 	if p.report == nil {
 		return
 	}

@@ -54,29 +54,29 @@ type record struct {
 	size uint64 // in bytes
 }
 
-// parts returns the parts in the order of the file.
-func (r *record) parts() (all []*part) {
+// allParts returns the parts in the order of the file.
+func (r *record) allParts() (all []*part) {
 	if r.kind == kindPositions {
 		return nil
 	}
-	for _, f := range r.forms() {
+	for _, f := range r.partForms() {
 		all = append(all, *f.part)
 	}
 	return all
 }
 
-// bits returns the size of the parts in bits.
-func (r *record) bits() (n uint64) {
+// sizeInBits returns the size of the parts in bits.
+func (r *record) sizeInBits() (n uint64) {
 	if r.kind == kindPositions {
 		return 8 * uint64(len(r.positions.appendTo(nil)))
 	}
-	for _, f := range r.parts() {
+	for _, f := range r.allParts() {
 		n += f.Info().Bits
 	}
 	return n
 }
 
-// place has the data outside a record that its bytes depend on.
+// place holds what the bytes of a record depend on besides the record.
 type place struct {
 	hasher   filter.Hasher
 	at       uint64 // where the record begins
@@ -109,7 +109,7 @@ func (r *record) appendHeader(b []byte, p place) []byte {
 		b = appendUvarints(b, uint64(c.code), c.keys, c.tally.members)
 	}
 
-	for _, f := range r.parts() {
+	for _, f := range r.allParts() {
 		b = appendGeometry(b, f)
 	}
 	return binary.LittleEndian.AppendUint32(b, sums.CRC(b[start:]))
@@ -131,6 +131,7 @@ func (r *record) writeTo(w io.Writer, p place) error {
 
 	head := r.appendHeader(nil, p)
 	if r.kind == kindBase {
+		// Readers share the words of a base with the file, which needs alignment. Updates are small and copied instead.
 		head = append(head, make([]byte, padding(p.at+uint64(len(head))))...)
 	}
 	if _, err := w.Write(head); err != nil {
@@ -138,9 +139,10 @@ func (r *record) writeTo(w io.Writer, p place) error {
 	}
 
 	r.crc, r.size = 0, uint64(len(head))
-	for _, f := range r.parts() {
+	for _, f := range r.allParts() {
 		e := f.Encode()
 		for i, words := range e.Sections {
+			// The last word of an update's tail is written only as far as its used bytes.
 			left := sectionBytes(e.Spec, r.kind, i, uint64(len(words)))
 			err := bitvec.Pieces(words, func(b []byte) error {
 				b = b[:min(uint64(len(b)), left)]

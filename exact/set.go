@@ -18,14 +18,14 @@ const partitionMask = 1<<32 - 1
 type Set struct {
 	hasher  filter.Hasher
 	records []*record // the base, then updates; none for the zero Set
-	fault   error     // why the set cannot answer, or nil
-	changed changed   // by Build with Config.Base
+	fault   error     // the reason why the set cannot answer, or nil
+	changed changed   // the changes that Build made to Config.Base
 }
 
 var errEmpty = errors.New("exact: the Set is empty: it was neither built nor read")
 
-// empty returns the error of methods that need records, or nil if there are some.
-func (s *Set) empty() error {
+// checkUsable returns the error of methods that need records, or nil if there are some.
+func (s *Set) checkUsable() error {
 	switch {
 	case s.fault != nil:
 		return s.fault
@@ -51,50 +51,52 @@ func (s *Set) Contains(key []byte, partition ...[]byte) bool {
 }
 
 func (s *Set) contains(partition, key []byte) bool {
+	// A closed set answers true, because a missing member is the error that callers cannot notice.
 	if len(s.records) == 0 {
 		return s.fault != nil
 	}
 	if !s.partitioned() {
-		return s.has(filter.Hash{}, cut(s.hasher.Sum(key)))
+		return s.hasHashes(filter.Hash{}, clearUnused(s.hasher.Sum(key)))
 	}
 	var buffer [sumBuffer]byte
-	h, _ := sumIn(s.hasher, buffer[:0], partition, key)
-	return s.has(s.hasher.Sum(partition), h)
+	h, _ := sumInPartition(s.hasher, buffer[:0], partition, key)
+	return s.hasHashes(s.hasher.Sum(partition), h)
 }
 
-// has returns the answer for the hashes of a partition's name and of a key.
-func (s *Set) has(name, h filter.Hash) bool {
+// hasHashes returns the answer for the hashes of a partition's name and of a key.
+func (s *Set) hasHashes(name, h filter.Hash) bool {
 	answer := false
 	for _, r := range s.records {
-		answer = answer != r.has(name, h)
+		answer = answer != r.hasHashes(name, h)
 	}
 	return answer
 }
 
-// class returns the class of a partition.
-func (r *record) class(name filter.Hash) code {
+// classOf returns the class of a partition.
+func (r *record) classOf(name filter.Hash) code {
 	if r.index == nil {
 		return r.classes[0].code
 	}
+	// The ribbon returns arbitrary bits for a name that it does not store, perhaps more than the largest class.
 	v, _ := r.index.Get(name)
 	return r.classes[min(v, uint64(len(r.classes)-1))].code
 }
 
-// has returns the answer of a record for the hashes of a partition's name and of a key.
-func (r *record) has(name, h filter.Hash) bool {
+// hasHashes returns the answer of a record for the hashes of a partition's name and of a key.
+func (r *record) hasHashes(name, h filter.Hash) bool {
 	if r.kind == kindPositions {
-		return r.positions.has(h)
+		return r.positions.hasKey(h)
 	}
-	c := r.class(name)
+	c := r.classOf(name)
 	switch {
 	case c.rate() == constant, c.rate() > 0 && !r.first[c.rate()].Has(h):
 		return c.inverted()
 	}
-	return r.value(h) != c.inverted()
+	return r.lastBit(h) != c.inverted()
 }
 
-// value returns the bit of level 2 for a key.
-func (r *record) value(h filter.Hash) bool {
+// lastBit returns the bit of level 2 for a key.
+func (r *record) lastBit(h filter.Hash) bool {
 	v, _ := r.last.Get(rehash(h))
 	return v == 1
 }
@@ -102,11 +104,12 @@ func (r *record) value(h filter.Hash) bool {
 // sumBuffer is the size of the buffer in which a partition and a key are joined.
 const sumBuffer = 210
 
-// sumIn returns the hash of a key of a partition, and its buffer for the next call.
-func sumIn(h filter.Hasher, buffer, partition, key []byte) (filter.Hash, []byte) {
+// sumInPartition returns the hash of a key of a partition, and its buffer for the next call.
+func sumInPartition(h filter.Hasher, buffer, partition, key []byte) (filter.Hash, []byte) {
+	// The length keeps partition "ab" with key "c" apart from partition "a" with key "bc".
 	buffer = binary.AppendUvarint(buffer[:0], uint64(len(partition)))
 	buffer = append(append(buffer, partition...), key...)
-	return cut(h.Sum(buffer)), buffer
+	return clearUnused(h.Sum(buffer)), buffer
 }
 
 // sumAll returns the hashes of keys in their partitions, or of keys alone if partitions is nil.
@@ -115,16 +118,16 @@ func sumAll(h filter.Hasher, partitions, keys [][]byte) []filter.Hash {
 	var buffer []byte
 	for i, key := range keys {
 		if partitions == nil {
-			hs[i] = cut(h.Sum(key))
+			hs[i] = clearUnused(h.Sum(key))
 		} else {
-			hs[i], buffer = sumIn(h, buffer, partitions[i], key)
+			hs[i], buffer = sumInPartition(h, buffer, partitions[i], key)
 		}
 	}
 	return hs
 }
 
-// cut clears the bits that a set does not use.
-func cut(h filter.Hash) filter.Hash {
+// clearUnused clears the bits that a set does not use.
+func clearUnused(h filter.Hash) filter.Hash {
 	h.Lo &^= partitionMask
 	return h
 }

@@ -35,7 +35,7 @@ func (s *Set) updatable() error {
 	if len(s.records) > MaxUpdates {
 		return ErrUpdates
 	}
-	return s.empty()
+	return s.checkUsable()
 }
 
 // update returns Config.Base with an update.
@@ -47,9 +47,9 @@ func (b *Builder) update(ctx context.Context) (*Set, error) {
 	}
 
 	last := old.records[len(old.records)-1]
-	err := c.run(ctx)
+	err := c.compareAll(ctx)
 	if err == nil {
-		err = c.lost(last)
+		err = c.checkShrink(last)
 	}
 	if err != nil {
 		return nil, err
@@ -60,22 +60,24 @@ func (b *Builder) update(ctx context.Context) (*Set, error) {
 	}
 
 	u := c.changed
-	u.Entropy = ldexp(log2Choose(c.next.universe, uint64(len(c.toggled))))
+	u.Entropy = toBits(log2Choose(c.next.universe, uint64(len(c.toggled))))
 	r, err := c.smallest(ctx)
 	if err != nil {
 		return nil, err
 	}
 
 	u.Bytes, u.Positions = r.size, r.kind == kindPositions
+	// Without spare capacity, append copies: two updates of one Base must not write to the same array.
 	records := append(old.records[:len(old.records):len(old.records)], r)
 	return &Set{hasher: old.hasher, records: records, changed: u}, nil
 }
 
-// lost returns an error if more members or keys of the universe were lost since the last record than Config.Shrink
-// allows.
-func (c *comparison) lost(last *record) error {
+// checkShrink returns an error if the update loses a larger part of the members or of the universe than Config.Shrink
+// allows, compared with the last record.
+func (c *comparison) checkShrink(last *record) error {
 	keys, _ := drift.AllowedShrink(c.config.Shrink, drift.ShrinkOfUniverse) // NewBuilder has checked Shrink
 	members, _ := drift.AllowedShrink(c.config.Shrink, drift.ShrinkOfMembers)
+
 	return errors.Join(drift.CheckShrink("members", last.members, c.next.members, members),
 		drift.CheckShrink("keys of the universe", last.universe, c.next.universe, keys))
 }
@@ -93,8 +95,8 @@ type comparison struct {
 	changed
 }
 
-// run queries the set for all keys, and lists the keys to toggle.
-func (c *comparison) run(ctx context.Context) error {
+// compareAll queries the set for all keys, and lists the keys to toggle.
+func (c *comparison) compareAll(ctx context.Context) error {
 	c.named = make([]filter.Hash, len(c.counts))
 	for name, id := range c.Builder.names.ids {
 		c.named[id] = c.hasher.SumString(name)
@@ -105,7 +107,7 @@ func (c *comparison) run(ctx context.Context) error {
 		c.answer(c.answers[:len(c.waiting)])
 		for i, k := range c.waiting {
 			toggle := c.answers[i] != k.member
-			switch c.counts[k.partition].count(toggle); {
+			switch c.counts[k.partition].countKey(toggle); {
 			case !toggle:
 				continue
 			case k.member:
@@ -118,7 +120,7 @@ func (c *comparison) run(ctx context.Context) error {
 		c.waiting = c.waiting[:0]
 	}
 
-	err := c.join(ctx, func(k joined) error {
+	err := c.joinUniverse(ctx, func(k joined) error {
 		c.next.universe++
 		if k.member {
 			c.next.members++
@@ -134,10 +136,11 @@ func (c *comparison) run(ctx context.Context) error {
 	return err
 }
 
-// toggling returns inside with the keys to toggle as members, for a join.
+// toggling wraps a callback of joinUniverse: it marks the keys to toggle as members, and no others.
 func (b *Builder) toggling(inside func(joined) error) func(joined) error {
 	left := b.toggled
 	return func(k joined) error {
+		// Both the list and the keys of the join ascend, so comparing with the first remaining key is enough.
 		if k.member = len(left) > 0 && left[0] == k.hash; k.member {
 			left = left[1:]
 		}
@@ -150,6 +153,8 @@ func (c *comparison) smallest(ctx context.Context) (*record, error) {
 	var listed *record
 	if len(c.toggled) <= tryPositions {
 		var err error
+		// With nothing to toggle only the counts change, and a record without positions is the smallest that stores
+		// them.
 		if listed, err = c.listed(ctx); err != nil || len(c.toggled) == 0 {
 			return listed, err
 		}
@@ -173,16 +178,16 @@ func (c *comparison) listed(ctx context.Context) (*record, error) {
 	r.kind, r.positions = kindPositions, &positions{}
 	if len(c.toggled) > 0 {
 		f := newFinder(c.toggled)
-		err := c.join(ctx, func(k joined) error {
+		err := c.joinUniverse(ctx, func(k joined) error {
 			if !k.member {
-				f.see(k.hash)
+				f.exclude(k.hash)
 			}
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
-		if r.positions = f.best(); r.positions == nil {
+		if r.positions = f.shortest(); r.positions == nil {
 			return nil, nil
 		}
 	}
@@ -194,8 +199,8 @@ func (c *comparison) measure(r *record) error {
 	return r.writeTo(io.Discard, place{hasher: c.hasher})
 }
 
-// due returns Info.BuildDue.
-func (i *Info) due() string {
+// buildDue returns Info.BuildDue.
+func (i *Info) buildDue() string {
 	base := i.Bytes - i.UpdateBytes
 	switch {
 	case i.Updates >= dueUpdates:

@@ -38,7 +38,7 @@ func chain(t *testing.T) (*list, *Set) {
 func TestUpdateDamage(t *testing.T) {
 	_, s := chain(t)
 	data := bytesOf(t, s)
-	sizes := must(s.write(io.Discard))
+	sizes := must(s.writeRecords(io.Discard))
 	var ends []int
 	for at, i := 0, 0; i < len(sizes); i++ {
 		at += int(sizes[i])

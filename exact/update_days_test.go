@@ -163,7 +163,7 @@ func TestUpdateDays(t *testing.T) {
 				}
 			}
 			days := float64(r.days)
-			entropy := days * ldexp(log2Choose(uint64(r.n), uint64(changes))) / 8
+			entropy := days * toBits(log2Choose(uint64(r.n), uint64(changes))) / 8
 			fresh := must(d.builder(t, Config{}).Build(t.Context()))
 			t.Logf("%d keys, %g members, %g replaced: base %d bytes; a day: %d changes, %.1f toggled, update %.1f, "+
 				"delta %.1f, entropy of the changes %.1f, of the toggled %.1f; after %d days: file %d, fresh %d, "+

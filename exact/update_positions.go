@@ -37,8 +37,8 @@ func placeOf(h filter.Hash, seed uint64) uint64 {
 	return probe.Mix(h.Hi^h.Lo^(seed+1)*placeStep, mixPlace)
 }
 
-// has reports whether the position of a key is in the list.
-func (p *positions) has(h filter.Hash) bool {
+// hasKey reports whether the position of a key is in the list.
+func (p *positions) hasKey(h filter.Hash) bool {
 	if len(p.list) == 0 {
 		return false
 	}
@@ -46,14 +46,14 @@ func (p *positions) has(h filter.Hash) bool {
 	return ok
 }
 
-// low returns the number of low bits of a gap between n positions that a Rice code stores verbatim.
-func low(width uint, n int) uint {
+// riceBits returns the number of low bits of a gap between n positions that a Rice code stores verbatim.
+func riceBits(width uint, n int) uint {
 	return max(width, uint(bits.Len(uint(n)))) - uint(bits.Len(uint(n)))
 }
 
 // appendTo appends the gaps between the positions in a Rice code.
 func (p *positions) appendTo(b []byte) []byte {
-	k, next := low(p.bits, len(p.list)), uint64(0)
+	k, next := riceBits(p.bits, len(p.list)), uint64(0)
 	free := 0 // unused bits of the last byte
 	put := func(bit uint64) {
 		if free == 0 {
@@ -72,6 +72,7 @@ func (p *positions) appendTo(b []byte) []byte {
 		for i := range k {
 			put(gap >> i & 1)
 		}
+		// Positions are distinct, so the gap counts from the position after this one.
 		next = v + 1
 	}
 	return b
@@ -127,7 +128,8 @@ var (
 // readPositions reads n positions of width bits from the start of b, and returns how many bytes they take. It allocates
 // at most 64 times the length of b.
 func readPositions(b []byte, n int, width uint) (list []uint64, size int, err error) {
-	k, top := low(width, n), ^uint64(0)>>(64-width)
+	k, top := riceBits(width, n), ^uint64(0)>>(64-width)
+	// Each position takes at least k+1 bits. This is checked before memory for n positions is allocated.
 	if uint64(n)*uint64(k+1) > 8*uint64(len(b)) {
 		return nil, 0, io.ErrUnexpectedEOF
 	}
@@ -137,6 +139,7 @@ func readPositions(b []byte, n int, width uint) (list []uint64, size int, err er
 		if at < 8*len(b) {
 			bit = uint64(b[at/8] >> (at % 8) & 1)
 		}
+		// Behind the end, get returns zeros. The excess stays in at, which is compared once after the loop.
 		at++
 		return bit
 	}
@@ -147,6 +150,7 @@ func readPositions(b []byte, n int, width uint) (list []uint64, size int, err er
 			return nil, 0, errPositionRange
 		}
 		for get() == 1 {
+			// The comparison is written with a subtraction, because v + 1<<k may overflow.
 			if v > top-min(top, 1<<k) {
 				return nil, 0, errPositionRange
 			}
@@ -166,6 +170,7 @@ func readPositions(b []byte, n int, width uint) (list []uint64, size int, err er
 		return nil, 0, io.ErrUnexpectedEOF
 	}
 
+	// Unused bits of the last byte must be zero, so that a list of positions has one encoding.
 	for size = (at + 7) / 8; at < 8*size; {
 		if get() != 0 {
 			return nil, 0, errPositionsRest
@@ -174,8 +179,8 @@ func readPositions(b []byte, n int, width uint) (list []uint64, size int, err er
 	return list, size, nil
 }
 
-// finder searches for the shortest positions that tell the keys from all other keys of the universe. Call see for all
-// other keys of the universe, in any order, then best.
+// finder searches for the shortest positions that tell the keys from all other keys of the universe. Call exclude for all
+// other keys of the universe, in any order, then shortest.
 type finder struct {
 	tries [placeSeeds]try
 }
@@ -199,8 +204,10 @@ func newFinder(keys []filter.Hash) *finder {
 		slices.Sort(t.places)
 		t.need = 1
 		for i := range t.places[1:] {
-			t.tell(t.places[i], t.places[i+1])
+			t.tellApart(t.places[i], t.places[i+1])
 		}
+		// near has at least 64 prefixes per key, so at most one other key in 64 reaches the search in exclude. Keys
+		// that differ within the prefix are never compared: positions are therefore at least as long as the prefix.
 		start := uint(bits.Len(uint(len(keys)))) + 6
 		t.need, t.shift = max(t.need, start), 64-start
 		t.near = make([]uint64, 1<<(start-6))
@@ -211,29 +218,31 @@ func newFinder(keys []filter.Hash) *finder {
 	return f
 }
 
-// tell makes the positions long enough to tell two places apart.
-func (t *try) tell(a, b uint64) { t.need = max(t.need, uint(bits.LeadingZeros64(a^b))+1) }
+// tellApart makes the positions long enough to tell two places apart.
+func (t *try) tellApart(a, b uint64) { t.need = max(t.need, uint(bits.LeadingZeros64(a^b))+1) }
 
-// see makes the positions long enough that the key with hash h has none of them.
-func (f *finder) see(h filter.Hash) {
+// exclude makes the positions long enough that the key with hash h has none of them.
+func (f *finder) exclude(h filter.Hash) {
 	for seed := range f.tries {
 		t := &f.tries[seed]
 		v := placeOf(h, uint64(seed))
 		if t.near[v>>t.shift/64]>>(v>>t.shift%64)&1 == 0 {
 			continue
 		}
+
+		// Only the neighbours of v can share a longer prefix with it than all other places.
 		i, _ := slices.BinarySearch(t.places, v)
 		if i > 0 {
-			t.tell(t.places[i-1], v)
+			t.tellApart(t.places[i-1], v)
 		}
 		if i < len(t.places) {
-			t.tell(t.places[i], v)
+			t.tellApart(t.places[i], v)
 		}
 	}
 }
 
-// best returns the shortest positions, or nil if 64 bits are not enough.
-func (f *finder) best() *positions {
+// shortest returns the shortest positions, or nil if 64 bits are not enough.
+func (f *finder) shortest() *positions {
 	var best *positions
 	for seed := range f.tries {
 		if t := &f.tries[seed]; t.need <= 64 && (best == nil || t.need < best.bits) {

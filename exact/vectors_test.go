@@ -121,9 +121,9 @@ func (v vectorSet) build(t *testing.T) (*Set, []member) {
 func updated(t *testing.T, s *Set, all []member) (*Set, error) {
 	b := must(NewBuilder(Config{Base: s, Shrink: 1}))
 	for _, bit := range []uint64{0, memberBit} {
-		add := func(p, k [][]byte) error { return b.add(p, k, bit) }
+		add := func(p, k [][]byte) error { return b.addKeys(p, k, bit) }
 		list, _ := sourceOf(pairs(all, bit != 0))
-		err := feed(t.Context(), list, s.partitioned(), add)
+		err := feedKeys(t.Context(), list, s.partitioned(), add)
 		check(t, err)
 	}
 	return b.Build(t.Context())
@@ -143,9 +143,9 @@ func (v vectorSet) json(s *Set, all []member) []byte {
 	b.WriteString("  \"keys\": [")
 	comma := ""
 	line := func(m member, outside bool) {
-		h, partition := cut(s.hasher.Sum(m.Bytes)), ""
+		h, partition := clearUnused(s.hasher.Sum(m.Bytes)), ""
 		if v.partitioned() {
-			h, _ = sumIn(s.hasher, nil, []byte(m.partition), m.Bytes)
+			h, _ = sumInPartition(s.hasher, nil, []byte(m.partition), m.Bytes)
 			partition = fmt.Sprintf(`"partition": %q, `, m.partition)
 		}
 		fmt.Fprintf(&b, "%s\n    {%s%s, \"outside\": %t, \"has\": %t}", comma, partition, m.JSON(h), outside,

@@ -42,19 +42,20 @@ func (s *Set) NewVerifier(c Config) *Verifier {
 // AddMembers adds members. It returns an error if keys cannot be written to a temporary file. See Builder.AddMembers
 // for partitions.
 func (v *Verifier) AddMembers(keys [][]byte, partitions ...[]byte) error {
-	return v.add(partitionsOf(keys, partitions), keys, memberBit)
+	return v.addKeys(partitionsOf(keys, partitions), keys, memberBit)
 }
 
 // AddUniverse adds keys of the universe. Arguments and errors are as for AddMembers.
 func (v *Verifier) AddUniverse(keys [][]byte, partitions ...[]byte) error {
-	return v.add(partitionsOf(keys, partitions), keys, 0)
+	return v.addKeys(partitionsOf(keys, partitions), keys, 0)
 }
 
-func (v *Verifier) add(partitions, keys [][]byte, bit uint64) error {
+func (v *Verifier) addKeys(partitions, keys [][]byte, bit uint64) error {
 	hits := make([]bool, len(keys))
 	v.set.containsMany(hits, partitions, keys)
 	hs := sumAll(v.hasher, partitions, keys)
 	for i := range hs {
+		// The answer travels with the hash, so that Commit needs no second reading of the keys.
 		if hs[i].Lo |= bit; hits[i] {
 			hs[i].Lo |= presentBit
 		}
@@ -74,7 +75,7 @@ func (v *Verifier) Commit(ctx context.Context) (result Verification, err error) 
 		return result, err
 	}
 
-	err = join(ctx, v.keys, func(k joined) error {
+	err = joinKeys(ctx, v.keys, func(k joined) error {
 		present := k.partition == presentBit>>1
 		if result.Universe++; result.Universe%(1<<12) == 0 { // sorting takes about as long
 			v.report(.5 + .5*min(float64(result.Universe+result.Members)/float64(n), 1))
