@@ -179,8 +179,8 @@ func readPositions(b []byte, n int, width uint) (list []uint64, size int, err er
 	return list, size, nil
 }
 
-// finder searches for the shortest positions that tell the keys from all other keys of the universe. Call exclude for all
-// other keys of the universe, in any order, then shortest.
+// finder searches for the shortest positions that tell the keys from all other keys of the universe. Call exclude for
+// all other keys of the universe, in any order, then shortest.
 type finder struct {
 	tries [placeSeeds]try
 }

@@ -44,7 +44,7 @@ func Check(ctx context.Context, dir string, pinned []PublicKey, progress func(do
 			return Checked{}, err
 		}
 	}
-	err = c.check(ctx, progress)
+	err = c.checkAll(ctx, progress)
 	return c.report, err
 }
 
@@ -57,7 +57,7 @@ type checker struct {
 	errs   []error
 }
 
-// failed collects an error and reports whether there is one.
+// failed collects an error and reports whether it is not nil.
 func (c *checker) failed(what string, err error) bool {
 	if err != nil {
 		c.errs = append(c.errs, fmt.Errorf("%s: %w", what, err))
@@ -86,7 +86,7 @@ func (c *checker) content(ctx context.Context, what string, o object) ([]byte, m
 		return nil, nil
 	}
 
-	parts, err := c.kind.parts(b)
+	parts, err := c.kind.partsOf(b)
 	if c.failed(what, err) {
 		return nil, nil
 	}
@@ -101,11 +101,11 @@ func (c *checker) content(ctx context.Context, what string, o object) ([]byte, m
 	return b, sums
 }
 
-func (c *checker) check(ctx context.Context, progress func(done, all int)) error {
+func (c *checker) checkAll(ctx context.Context, progress func(done, all int)) error {
 	r := c.record
 	file, sums := c.content(ctx, "the filter", r.object())
 	if file != nil {
-		if err := c.kind.check(file, c.reader(ctx, maxNumber)); err != nil {
+		if err := c.kind.checkContent(file, c.reader(ctx, maxNumber)); err != nil {
 			c.errs = append(c.errs, err)
 		}
 	}
@@ -119,7 +119,7 @@ func (c *checker) check(ctx context.Context, progress func(done, all int)) error
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		c.step(ctx, step, sums)
+		c.checkStep(ctx, step, sums)
 		if progress != nil {
 			progress(i+1, len(h))
 		}
@@ -130,8 +130,8 @@ func (c *checker) check(ctx context.Context, progress func(done, all int)) error
 	return errors.Join(c.errs...)
 }
 
-// step checks an older release, and that its delta produces the current one, whose parts are in sums.
-func (c *checker) step(ctx context.Context, step step, sums map[string]shard.Sum) {
+// checkStep checks an older release, and that its delta produces the current one, whose parts are in sums.
+func (c *checker) checkStep(ctx context.Context, step step, sums map[string]shard.Sum) {
 	what := fmt.Sprintf("release %d", step.Number)
 	old, _ := c.content(ctx, what, step.object)
 	if step.Delta == nil {
@@ -144,8 +144,8 @@ func (c *checker) step(ctx context.Context, step step, sums map[string]shard.Sum
 		return
 	}
 
-	const most = 1 << 62 // the sizes of the files limit it
-	got, err := c.kind.patch(ctx, old, d, most, c.reader(ctx, maxNumber), func(name string, content []byte) error {
+	const most = 1 << 62 // no limit: the objects were read, so their sizes are known
+	got, err := c.kind.applyDelta(ctx, old, d, most, c.reader(ctx, maxNumber), func(name string, content []byte) error {
 		if sums[name] != sha256.Sum256(content) {
 			return fmt.Errorf("%w: shard %s", ErrObject, name)
 		}

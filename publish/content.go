@@ -22,14 +22,14 @@ import (
 
 // content is new content: a filter file, an exact set, or the manifest of a sharded set whose shards are objects.
 type content struct {
-	record         // name, number and times are not set
+	record         // without name, number and times
 	file    []byte // the file or the manifest
 	trimmed uint64 // total bytes of the trimmed form; 0 if there is none, or if this is it
 	due     string // why an exact set should be built anew, or empty
 }
 
-// mayPublish returns an error if a file or folder cannot be opened, or if its header is not the header of a filter, an
-// exact set or a sharded set of a known family. load checks the rest.
+// mayPublish returns an error if a file or folder cannot be opened, or if its header does not belong to a filter, an
+// exact set or a sharded set of a known family. loadContent checks the rest.
 func mayPublish(path string) error {
 	f, st, err := untrusted.OpenAny(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -59,9 +59,9 @@ func accept(f *container.File, words []uint64) error {
 	return families.Accept(f.Family, f.Spec, f.Hash, words, 1<<62)
 }
 
-// load reads a filter file, an exact set or a sharded set once, checks it completely, and stores the objects. A filter
-// with a keyed hash is read without its secret.
-func load(ctx context.Context, path string, s *objects, o Options) (*content, error) {
+// loadContent reads a filter file, an exact set or a sharded set once, checks it completely, and stores the objects. It
+// needs no secret for a keyed hash.
+func loadContent(ctx context.Context, path string, s *objects, o Options) (*content, error) {
 	if dir, ok := shardset.Dir(path); ok {
 		return loadSet(ctx, dir, s, o)
 	}
@@ -77,8 +77,7 @@ func load(ctx context.Context, path string, s *objects, o Options) (*content, er
 	}
 
 	c.Total = uint64(len(c.file))
-
-	stored, err := s.put(ctx, c.file)
+	stored, err := s.storeObject(ctx, c.file)
 	c.SHA256, c.Bytes = stored.SHA256, stored.Bytes
 	return c, err
 }
@@ -142,6 +141,7 @@ func decodeFilter(b []byte, trim bool) (decoded, error) {
 	}
 
 	d := decoded{bytes: b, file: f, info: whole.Info()}
+	// Keys with equal hashes are false positives in every family, so no rate is below LowestRate.
 	d.info.FPRPosterior = shardset.Rate(max(d.info.FPRPosterior, family.LowestRate(f.Hash, d.info.Keys)))
 	t, ok := one.(family.Trimmer)
 	if ok {
@@ -185,6 +185,7 @@ func loadSet(ctx context.Context, dir string, s *objects, o Options) (c *content
 
 // loadShards loads the shards of a manifest. It holds one shard in memory at a time.
 func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects, o Options) (*content, error) {
+	// Trimming changes hashes and names below, and the manifest belongs to the caller.
 	m := shardset.Clone(old)
 	c := &content{record: record{Release: Release{Kind: Set, Spec: m.Spec.String(), Keys: m.Keys(),
 		FPRChosen: m.FPRChosen}}}
@@ -196,7 +197,8 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 		e := &m.Shards[i]
 		path := filepath.Join(dir, e.File)
 		b, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: e.Bytes})
-		if errors.Is(err, filter.ErrTooLarge) || err == nil && objectOf(*e).match(b) != nil {
+		// ErrChanged makes shardset.Open read the manifest again: another process may have replaced the set meanwhile.
+		if errors.Is(err, filter.ErrTooLarge) || err == nil && objectOf(*e).matches(b) != nil {
 			err = shard.ErrChanged
 		}
 		if err != nil {
@@ -212,11 +214,12 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 		if one.trimmed > 0 {
 			saved += e.Bytes - one.trimmed
 		}
-		stored, err := s.put(ctx, one.bytes)
+		stored, err := s.storeObject(ctx, one.bytes)
 		if err != nil {
 			return nil, err
 		}
 		e.SHA256, e.Bytes = stored.SHA256, stored.Bytes
+		// A name that contains the hash never means two contents, so a follower can keep old shards beside new ones.
 		e.File = shardset.HashName(i, len(m.Shards), e.SHA256)
 	}
 
@@ -232,7 +235,7 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 		c.trimmed = c.Total - saved
 	}
 
-	stored, err := s.put(ctx, c.file)
+	stored, err := s.storeObject(ctx, c.file)
 	c.SHA256, c.Bytes = stored.SHA256, stored.Bytes
 	return c, err
 }

@@ -18,7 +18,8 @@ import (
 // checkFolder returns an error if release.json or objects is a symbolic link, a pipe or the like: otherwise a user who
 // can write the folder could make the publisher read, replace and remove files elsewhere.
 func (p *publisher) checkFolder() error {
-	for path, folder := range map[string]bool{p.path(): false, p.store.dir: true} {
+	for path, folder := range map[string]bool{p.releasePath(): false, p.store.dir: true} {
+		// Lstat, not Stat: a link is what the check is for.
 		st, err := os.Lstat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -44,7 +45,7 @@ func readRelease(ctx context.Context, path string) ([]byte, error) {
 
 // readCurrent reads the current release and its history, if the next release may build on them.
 func (p *publisher) readCurrent(ctx context.Context) error {
-	raw, err := readRelease(ctx, p.path())
+	raw, err := readRelease(ctx, p.releasePath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -59,13 +60,14 @@ func (p *publisher) readCurrent(ctx context.Context) error {
 	case ctx.Err() != nil || !isUntrusted(err):
 		return err
 	case p.o.restarts():
-		p.warn(fmt.Errorf("%s: nothing was taken over: %w", p.path(), err))
+		p.warn(fmt.Errorf("%s: nothing was taken over: %w", p.releasePath(), err))
 		return nil
 	default:
-		return fmt.Errorf("%s: %w: %w", p.path(), ErrUntrusted, err)
+		return fmt.Errorf("%s: %w: %w", p.releasePath(), ErrUntrusted, err)
 	}
 
 	p.current, p.raw = r, raw
+	// The expiry is computed from the clock, so a wrong clock makes releases expire at once or years too late.
 	if ahead := r.Published.Sub(p.o.Now); ahead > 24*time.Hour {
 		p.warn(fmt.Errorf("release %d says that it was published at %s, and here it is %s: is the clock right?",
 			r.Number, r.Published.Format(timeForm), p.o.Now.Format(timeForm)))
@@ -154,6 +156,7 @@ func (p *publisher) findName() (err error) {
 	}
 
 	p.name, p.last = name, p.states.newestOf(name)
+	// Two folders under one name would sign the same numbers for different contents.
 	if l := p.last; p.o.Name == "" && l != nil && l.Folder != "" && p.folder != "" && l.Folder != p.folder {
 		return fmt.Errorf("%s: %w: the state of the key says that %q is published in %s; if that folder has moved here, "+
 			"state the name", p.dir, ErrName, name, l.Folder)
@@ -167,21 +170,21 @@ func (p *publisher) compareState(ctx context.Context) error {
 	last, current := p.last, p.current
 	switch {
 	case current == nil && last == nil:
-		return p.begin(ctx)
+		return p.beginList(ctx)
 	case last == nil || last.Number == 0:
 	case current == nil:
 		if p.o.Number == 0 {
 			p.warn(fmt.Errorf("%s is lost: the state of the key says that release %d of %q was signed; readers load "+
-				"the whole filter", p.path(), last.Number, last.Name))
+				"the whole filter", p.releasePath(), last.Number, last.Name))
 		}
 		p.report.Behind = last.Number
 	case last.Number > current.Number || last.Number == current.Number && last.SHA256 != current.SHA256:
 		p.warn(fmt.Errorf("%s has release %d, and the state of the key says that %d was signed: a publisher was "+
-			"killed, or an older folder was put back", p.path(), current.Number, last.Number))
+			"killed, or an older folder was put back", p.releasePath(), current.Number, last.Number))
 		p.report.Behind = last.Number
 	case last.Number < current.Number:
 		p.warn(fmt.Errorf("%s has release %d, and the state of the key says that %d was the last one signed here: if "+
-			"nobody else has the key, it was stolen", p.path(), current.Number, last.Number))
+			"nobody else has the key, it was stolen", p.releasePath(), current.Number, last.Number))
 	}
 	if p.o.Number == 0 { // whether a new release is needed depends on the content
 		return nil
@@ -190,9 +193,9 @@ func (p *publisher) compareState(ctx context.Context) error {
 	return err
 }
 
-// begin checks that a new list may start in the folder, and records that it has started. So if a publisher is killed
-// before its first release, the next one does not report a lost release.json.
-func (p *publisher) begin(ctx context.Context) error {
+// beginList checks that a new list may start in the folder, and records the start. Without this record, a publisher
+// that was killed before its first release would make the next one report a lost release.json.
+func (p *publisher) beginList(ctx context.Context) error {
 	lost, err := p.store.hasAny()
 	if err != nil {
 		return err
@@ -207,22 +210,24 @@ func (p *publisher) begin(ctx context.Context) error {
 			"one refuse that; state a number", p.dir, ReleaseName))
 	}
 
-	unlock, err := p.states.lock(ctx, p.o.Waiting)
+	unlock, err := p.states.lockAll(ctx, p.o.Waiting)
 	if err != nil {
 		return err
 	}
 	defer unlock()
+	// Another folder may have recorded the name while this process waited for the lock.
 	if p.last = p.states.newestOf(p.name); p.last != nil {
 		return nil
 	}
 	return p.states.record(ctx, lastSigned{Name: p.name})
 }
 
-// known returns the newest release in the folder or the state files, or zero.
-func (p *publisher) known() (newest lastSigned) {
+// newestKnown returns the newest release in the folder or the state files, or zero.
+func (p *publisher) newestKnown() (newest lastSigned) {
 	if p.current != nil {
 		newest = p.current.signed()
 	}
+	// With equal numbers the state wins: it is written first, so it describes what was signed.
 	if p.last != nil && p.last.Number >= newest.Number {
 		newest = *p.last
 	}
@@ -231,7 +236,7 @@ func (p *publisher) known() (newest lastSigned) {
 
 // number returns the number of the next release.
 func (p *publisher) number() (uint64, error) {
-	used := p.known().Number
+	used := p.newestKnown().Number
 	switch {
 	case p.o.Number != 0 && p.o.Number <= used:
 		return 0, fmt.Errorf("%w: number %d; release %d of %q was signed, and may have been seen: state a higher number",
@@ -252,7 +257,7 @@ func (p *publisher) unchanged(c *content) bool {
 
 // checkContent checks that new content has the kind of the newest known release and has not shrunk.
 func (p *publisher) checkContent(c *content) error {
-	was := p.known()
+	was := p.newestKnown()
 	if was.Number == 0 {
 		return nil
 	}

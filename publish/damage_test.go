@@ -34,7 +34,7 @@ func TestDamagedFiles(t *testing.T) {
 	for i, name := range []string{"a list", "another list"} {
 		l := lastSigned{Name: name, Number: uint64(17 * (i + 1)), Kind: File, Keys: 1000, Folder: "/srv/" + name}
 		must(t, keys.record(t.Context(), l))
-		must(t, keys.read(t.Context()))
+		must(t, keys.readAll(t.Context()))
 	}
 
 	text := func(v any, err error) (string, error) {
@@ -67,7 +67,7 @@ func TestDamagedFiles(t *testing.T) {
 			return k.String(), err
 		}, nil},
 		{"state of a key", "key.state", func() (string, error) {
-			err := keys.read(t.Context())
+			err := keys.readAll(t.Context())
 			return text(keys.lists, err)
 		}, ErrKeyState},
 		{"state of a follower", "copy" + stateSuffix, func() (string, error) {

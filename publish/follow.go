@@ -197,7 +197,7 @@ func follow[L any](
 
 		event, err := f.Poll(ctx)
 		if event.Kind != "" {
-			f.tell(event, err, 0)
+			f.tellEvents(event, err, 0)
 			if l, opened = open(f, f.updater(ctx, true, err)); opened == nil || !errors.As(opened, new(syscall.Errno)) {
 				return l, opened
 			}
@@ -212,8 +212,8 @@ func follow[L any](
 			return none, err
 		}
 
-		wait := f.delay(failures, err)
-		f.tell(Event{}, err, wait)
+		wait := f.nextDelay(failures, err)
+		f.tellEvents(Event{}, err, wait)
 		select {
 		case <-ctx.Done():
 			return none, errors.Join(err, context.Cause(ctx))
@@ -229,7 +229,7 @@ func (f *Follower) updater(ctx context.Context, polled bool, reported error) upd
 		defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
 		defer cancel(nil)
 		report(reported)
-		_ = f.run(inner, polled, func(e Event, err error) {
+		_ = f.runPolls(inner, polled, func(e Event, err error) {
 			if e.Kind == Updated {
 				err = errors.Join(err, reload(inner))
 			}

@@ -277,9 +277,9 @@ func (s *site) edit(old, text string) {
 
 // sign signs release.json anew.
 func (s *site) sign() {
-	signed, _, err := split(s.text())
+	signed, _, err := splitSigned(s.text())
 	must(s.t, err)
-	one := sign(signed, s.keys)[0]
+	one := signAll(signed, s.keys)[0]
 	s.put(fmt.Appendf(append(append([]byte{}, signed...), signaturesMark...), "[{%q:%q,%q:%q}]\n}\n",
 		"key", one.Key, "signature", one.Signature))
 }

@@ -185,13 +185,13 @@ func TestResume(t *testing.T) {
 		if _, err := f.Poll(t.Context()); err == nil {
 			t.Fatal("a cut body")
 		}
-		part, err := os.ReadFile(f.part(s.publishing(t).SHA256))
+		part, err := os.ReadFile(f.partPath(s.publishing(t).SHA256))
 		if err != nil || len(part) == 0 {
 			t.Fatalf("%s: %d bytes are kept: %v", name, len(part), err)
 		}
 		if c.damage {
 			part[0]++
-			write(t, f.part(s.publishing(t).SHA256), part, 0o600)
+			write(t, f.partPath(s.publishing(t).SHA256), part, 0o600)
 		}
 		web.hook(func(w http.ResponseWriter, r *http.Request) bool {
 			if r.Header.Get("Range") != "" {
@@ -306,7 +306,7 @@ func TestDelay(t *testing.T) {
 	f := newSite(t).follower(t.TempDir(), WithInterval(time.Minute))
 	seen := map[time.Duration]bool{}
 	for failures := range 80 {
-		d := f.delay(failures%20, &transport.StatusError{RetryAfter: 30 * time.Second})
+		d := f.nextDelay(failures%20, &transport.StatusError{RetryAfter: 30 * time.Second})
 		seen[d] = true
 		least, most := 30*time.Second, 10*time.Minute
 		if failures%20 == 0 {
@@ -319,7 +319,7 @@ func TestDelay(t *testing.T) {
 	if len(seen) < 50 {
 		t.Errorf("%d different times of 80", len(seen))
 	}
-	late := f.delay(1, &transport.StatusError{RetryAfter: time.Hour})
+	late := f.nextDelay(1, &transport.StatusError{RetryAfter: time.Hour})
 	if late != 10*time.Minute {
 		t.Errorf("the server asks for an hour: %v", late)
 	}

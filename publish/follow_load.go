@@ -19,7 +19,9 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-func (f *Follower) part(h shard.Sum) string { return f.target + partSuffix + h.String()[:partDigits] }
+func (f *Follower) partPath(h shard.Sum) string {
+	return f.target + partSuffix + h.String()[:partDigits]
+}
 
 // isPart reports whether a name belongs to a part file, or to the folder in which a new set is opened for a trial.
 func (f *Follower) isPart(name string) bool {
@@ -29,9 +31,9 @@ func (f *Follower) isPart(name string) bool {
 	return ok && err == nil && len(digits) == partDigits
 }
 
-// clean removes all part files except keep, and reports whether there was one. With spare it also leaves the newest
-// other one: a poll that loads a delta must not lose the part of the whole file that an earlier poll has loaded.
-func (f *Follower) clean(keep string, spare bool) (removed bool) {
+// removeParts removes all part files except keep, and reports whether it removed one. With spare it also leaves the
+// newest other part: a poll that loads a delta must not lose the part of the whole file that an earlier poll loaded.
+func (f *Follower) removeParts(keep string, spare bool) (removed bool) {
 	all, _ := os.ReadDir(filepath.Dir(f.target))
 	var other string
 	var newest time.Time
@@ -40,6 +42,7 @@ func (f *Follower) clean(keep string, spare bool) (removed bool) {
 		if path == keep || !f.isPart(e.Name()) {
 			continue
 		}
+		// With spare, the newest part seen so far is kept, and the one that it replaces is removed now.
 		if st, err := e.Info(); spare && err == nil && st.Mode().IsRegular() && st.ModTime().After(newest) {
 			path, other, newest = other, path, st.ModTime()
 		}
@@ -56,17 +59,18 @@ func (p *poll) download(ctx context.Context, o object) (path string, err error) 
 		return "", err
 	}
 
-	path = p.part(o.SHA256)
+	path = p.partPath(o.SHA256)
 	p.last = path
-	p.clean(path, true)
+	// Parts of other releases are removed first, so that failed downloads of many releases do not fill the disk.
+	p.removeParts(path, true)
 	out, err := p.openPart(path)
 	if err != nil {
 		return "", err
 	}
 
-	resumed, err := p.fill(ctx, out, o)
+	resumed, err := p.fillPart(ctx, out, o)
 	if resumed && errors.Is(err, ErrObject) { // the resumed part may have been damaged
-		_, err = p.fill(ctx, out, o)
+		_, err = p.fillPart(ctx, out, o)
 	}
 
 	err = errors.Join(err, out.Close())
@@ -81,8 +85,9 @@ func (p *poll) download(ctx context.Context, o object) (path string, err error) 
 // other users.
 func (p *poll) openPart(path string) (*os.File, error) {
 	g := p.options.guard
-	out, st, err := g.open(path, os.O_RDWR)
+	out, st, err := g.openTrusted(path, os.O_RDWR)
 	if err == nil {
+		// With a second name, or write permission for others, somebody else could change the bytes after the check.
 		by, _ := g.owner(path, st)
 		if by.links <= 1 && (g.off || !g.shared(path, st)) {
 			return out, nil
@@ -95,13 +100,14 @@ func (p *poll) openPart(path string) (*os.File, error) {
 			return nil, errors.Join(err, failed)
 		}
 	}
-	out, _, err = untrusted.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, g.perm(0o666, 0o600))
+	// O_EXCL: a file or link that another user creates in this moment is an error and is not opened.
+	out, _, err = untrusted.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, g.newMode(0o666, 0o600))
 	return out, err
 }
 
-// fill is one attempt of download. It reports whether it has used bytes that were already in the file. If the error
-// wraps ErrObject, the file is empty.
-func (p *poll) fill(ctx context.Context, out *os.File, o object) (resumed bool, err error) {
+// fillPart is one attempt of download. It reports whether the file already contained bytes, which it then used. If the
+// error wraps ErrObject, the file is empty.
+func (p *poll) fillPart(ctx context.Context, out *os.File, o object) (resumed bool, err error) {
 	at, err := out.Seek(0, io.SeekEnd)
 	if err == nil && uint64(at) < o.Bytes {
 		err = p.loadRest(ctx, out, at, o)
@@ -110,7 +116,8 @@ func (p *poll) fill(ctx context.Context, out *os.File, o object) (resumed bool, 
 		_, err = out.Seek(0, io.SeekStart)
 	}
 	if err == nil {
-		err = o.copy(ctx, io.Discard, out)
+		// The hash is computed from the file, not from the network: the resumed bytes need the check too.
+		err = o.copyChecked(ctx, io.Discard, out)
 	}
 	if errors.Is(err, ErrObject) {
 		err = errors.Join(err, out.Truncate(0))
@@ -121,7 +128,7 @@ func (p *poll) fill(ctx context.Context, out *os.File, o object) (resumed bool, 
 // loadRest appends the missing bytes to a file of at bytes.
 func (p *poll) loadRest(ctx context.Context, out *os.File, at int64, o object) error {
 	name := objectName(o.SHA256)
-	got, err := p.get(ctx, name, transport.Request{Offset: at, MaxBytes: int64(o.Bytes)})
+	got, err := p.request(ctx, name, transport.Request{Offset: at, MaxBytes: int64(o.Bytes)})
 	if err != nil {
 		return err
 	}
@@ -137,6 +144,7 @@ func (p *poll) loadRest(ctx context.Context, out *os.File, at int64, o object) e
 		}
 	}
 
+	// The resumed bytes are not loaded again, so progress does not wait for them.
 	p.expected -= at
 	n, err := io.Copy(out, got.Body)
 	if err == nil && uint64(at+n) < o.Bytes {
@@ -148,15 +156,15 @@ func (p *poll) loadRest(ctx context.Context, out *os.File, at int64, o object) e
 	return nil
 }
 
-// copyPart copies the part file of an object, and checks the copied bytes: the file may have changed since it was
-// loaded.
+// copyPart copies the part file of an object, and checks the copied bytes: the file may have changed since download
+// checked it.
 func (p *poll) copyPart(ctx context.Context, w io.Writer, path string, o object) error {
-	in, _, err := p.options.guard.open(path, os.O_RDONLY)
+	in, _, err := p.options.guard.openTrusted(path, os.O_RDONLY)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	err = o.copy(ctx, w, in)
+	err = o.copyChecked(ctx, w, in)
 	if errors.Is(err, ErrObject) {
 		err = fmt.Errorf("%s was changed after it was loaded: %w", path, err)
 	}
@@ -169,34 +177,35 @@ func objectName(h shard.Sum) string { return ObjectsName + "/" + h.String() }
 // inMemory is the largest object in bytes that is loaded without a part file. A larger one is resumed by the next poll.
 const inMemory = 64 << 10
 
-func (p *poll) object(ctx context.Context, o object) (b []byte, err error) {
+func (p *poll) fetchObject(ctx context.Context, o object) (b []byte, err error) {
 	switch {
 	case o.Bytes > p.options.maxBytes:
 		return nil, fmt.Errorf("an object of %d bytes, and at most %d are allowed: %w", o.Bytes, p.options.maxBytes,
 			filter.ErrTooLarge)
 	case o.Bytes <= inMemory:
-		b, _, err = p.load(ctx, objectName(o.SHA256), transport.Request{MaxBytes: int64(o.Bytes)})
+		b, _, err = p.loadWhole(ctx, objectName(o.SHA256), transport.Request{MaxBytes: int64(o.Bytes)})
 	default:
 		var path string
 		if path, err = p.download(ctx, o); err == nil {
+			// The part stays until the poll succeeds, so a poll that fails later does not load the object again.
 			b, err = untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: o.Bytes})
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return b, o.match(b)
+	return b, o.matches(b)
 }
 
 // pace ends a poll whose requests together take longer than patience + bytes / rate, including redirects, headers and
 // bodies. Time between requests, spent on local files, does not count. So a slow poll ends even if each part of an
 // answer arrives within its own limit, and a large download continues as long as it makes progress.
 type pace struct {
-	rate    float64 // bytes a second
+	rate    float64 // bytes per second
 	timer   *time.Timer
 	running bool          // during a request
-	left    time.Duration // from since on
-	since   time.Time
+	left    time.Duration // the remaining time at since
+	since   time.Time     // the last step
 }
 
 // newPace returns a pace that calls cancel, and is paused.
@@ -207,6 +216,7 @@ func newPace(patience time.Duration, rate int64, cancel context.CancelCauseFunc)
 	slow := fmt.Errorf("%w: the requests of this poll take longer than %v + bytes / %d a second",
 		transport.ErrStalled, patience, rate)
 	p := &pace{rate: float64(rate), left: patience, timer: time.AfterFunc(time.Hour, func() { cancel(slow) })}
+	// The timer is created with an arbitrary duration, since AfterFunc starts it; the first request sets the right one.
 	p.timer.Stop()
 	return p
 }
@@ -214,16 +224,17 @@ func newPace(patience time.Duration, rate int64, cancel context.CancelCauseFunc)
 // longest is far longer than any poll, and far below the largest Duration.
 const longest = 50 * 365 * 24 * time.Hour
 
-func (p *pace) start()       { p.step(true, 0) }
-func (p *pace) loaded(n int) { p.step(true, n) }
-func (p *pace) stop()        { p.step(false, 0) }
+func (p *pace) startClock()  { p.adjust(true, 0) }
+func (p *pace) loaded(n int) { p.adjust(true, n) }
+func (p *pace) stopClock()   { p.adjust(false, 0) }
 
-// step subtracts the time of the request since the last step from the remaining time, and adds the time for n bytes.
-func (p *pace) step(running bool, n int) {
+// adjust subtracts the time of the request since the last step from the remaining time, and adds the time for n bytes.
+func (p *pace) adjust(running bool, n int) {
 	now := time.Now()
 	if p.running {
 		p.left -= now.Sub(p.since)
 	}
+	// The time for many bytes at a low rate must not overflow the Duration.
 	p.left = min(p.left+time.Duration(float64(n)/p.rate*float64(time.Second)), longest)
 	p.running, p.since = running, now
 	if p.timer.Stop(); running {
@@ -231,18 +242,19 @@ func (p *pace) step(running bool, n int) {
 	}
 }
 
-// get is Source.Get, at the pace of the poll. The caller must close the body even if it is empty.
-func (p *poll) get(ctx context.Context, name string, r transport.Request) (*transport.Object, error) {
-	p.pace.start()
+// request is Source.Get, at the pace of the poll. The caller must close the body even if it is empty.
+func (p *poll) request(ctx context.Context, name string, r transport.Request) (*transport.Object, error) {
+	p.pace.startClock()
 	o, err := p.source.Get(ctx, name, r)
 	if err != nil {
-		p.pace.stop()
+		p.pace.stopClock()
 		if ctx.Err() != nil {
 			err = fmt.Errorf("%s: %w", name, context.Cause(ctx))
 		}
 		return nil, err
 	}
 
+	// The Source may keep or share its Object, so the body is replaced in a copy.
 	got := *o
 	if got.Body == nil {
 		got.Body = http.NoBody
@@ -272,7 +284,7 @@ func (b *paced) Read(to []byte) (int, error) {
 }
 
 func (b *paced) Close() error {
-	b.p.pace.stop()
+	b.p.pace.stopClock()
 	return b.ReadCloser.Close()
 }
 

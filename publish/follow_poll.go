@@ -32,7 +32,7 @@ func (f *Follower) Poll(ctx context.Context) (Event, error) {
 	}
 
 	ctx = container.NoLinks(ctx)
-	unlock, err := f.lock(ctx, target)
+	unlock, err := f.lockTarget(ctx, target)
 	if err != nil {
 		return Event{}, absent(err)
 	}
@@ -44,7 +44,7 @@ func (f *Follower) Poll(ctx context.Context) (Event, error) {
 	if p.was, err = f.readState(ctx, target); err != nil {
 		return Event{}, err
 	}
-	if p.held, err = f.look(ctx); err != nil {
+	if p.held, err = f.lookAtFile(ctx); err != nil {
 		return Event{}, err
 	}
 
@@ -58,24 +58,26 @@ func (f *Follower) Poll(ctx context.Context) (Event, error) {
 
 type poll struct {
 	*Follower
-	was, next *state // before and after; was.Release is 0 if there is none
+	was, next *state // the states before and after the poll; was.Release is 0 for a new file
 	held      held
 	release   *record
 	pace      *pace
 	last      string // the part file of the last download
 	loaded    int64  // bytes of all bodies
 	expected  int64  // expected bytes of all bodies
-	unused    error  // why a delta was not used
+	unused    error  // the reason why a delta was not used, or nil
 }
 
 // makeCurrent requests the release, and replaces the file unless it already is that release.
 func (p *poll) makeCurrent(ctx context.Context) (Event, error) {
 	request := transport.Request{MaxBytes: maxRelease}
+	// "Not modified" is useful only if the file is the release that the validators belong to, and this server sent
+	// them.
 	if s := p.was; p.held.sum == s.SHA256 && s.URL == p.source.String() && p.stands(s) {
 		request.Have = s.Validators
 	}
 
-	text, o, err := p.load(ctx, ReleaseName, request)
+	text, o, err := p.loadWhole(ctx, ReleaseName, request)
 	switch {
 	case err != nil:
 		return Event{}, absent(err)
@@ -102,22 +104,24 @@ func (p *poll) makeCurrent(ctx context.Context) (Event, error) {
 	event := Event{Kind: Updated, Release: p.release.Release}
 	p.removeAbandoned()
 	event.Delta, event.From, err = p.update(ctx)
+
+	// removeParts below spares the part of this release, so the second attempt resumes it.
 	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
-	if full && p.clean(p.last, false) { // disk full: remove the parts of other releases and retry
+	if full && p.removeParts(p.last, false) { // disk full: remove the parts of other releases and retry
 		event.Delta, event.From, err = p.update(ctx)
 	}
 	if err != nil {
 		return Event{}, fmt.Errorf("%s: release %d: %w", p.source, p.release.Number, err)
 	}
 
-	p.clean("", false)
+	p.removeParts("", false)
 	event.Bytes, event.Unused = p.loaded, p.unused
 	return event, nil
 }
 
 // removeLeftovers removes the files that a killed follower has left, once the file is current.
 func (p *poll) removeLeftovers(ctx context.Context) {
-	p.clean("", false)
+	p.removeParts("", false)
 	p.removeAbandoned()
 	if p.held.folder {
 		p.removeLeftShards(ctx)
@@ -135,7 +139,7 @@ func (p *poll) removeAbandoned() {
 // mayReplace returns an error if the release is too large, if the path has content of another kind, or if it was never
 // followed and is not a filter, since the path may be a mistake.
 func (p *poll) mayReplace() error {
-	folder := p.kind().folder
+	folder := p.releaseKind().folder
 	h := p.held
 	switch {
 	case p.release.Total > p.options.maxBytes:
@@ -149,6 +153,7 @@ func (p *poll) mayReplace() error {
 		return nil
 	}
 
+	// A mistyped path must not cost the user another file: the first poll replaces only filters and empty files.
 	in, st, err := untrusted.Open(p.file)
 	if err != nil {
 		return err
@@ -164,51 +169,52 @@ func (p *poll) mayReplace() error {
 // update replaces the file by the release. It uses the delta from the previous release if it is smaller and usable,
 // else the whole file. It also returns the number of the previous release, or 0 if it is not known.
 func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error) {
-	d, from := p.delta(ctx)
+	d, from := p.findDelta(ctx)
 	var content loaded
 	if byDelta = d != nil && d.Bytes < p.release.Total; byDelta {
 		p.expected = p.loaded + int64(d.Bytes)
-		content, p.unused = p.patch(ctx, d)
+		content, p.unused = p.patchCurrent(ctx, d)
 		if byDelta = p.unused == nil; !byDelta && ctx.Err() != nil {
+			// The context has ended, so the whole file cannot be loaded either.
 			return false, from, p.unused
 		}
 	}
 
 	if !byDelta {
 		p.expected = p.loaded + int64(p.release.Total)
-		if content, err = p.kind().whole(ctx, p); err != nil && p.unused != nil {
+		if content, err = p.releaseKind().loadAll(ctx, p); err != nil && p.unused != nil {
 			err = fmt.Errorf("%w; the delta was not used: %v", err, p.unused) // callers check the error of the whole
 		}
 	}
 
 	if err == nil {
-		err = p.kind().install(ctx, p, content)
+		err = p.releaseKind().install(ctx, p, content)
 	}
 	return byDelta, from, err
 }
 
-func (p *poll) kind() kind { return kinds[p.release.Kind] }
+func (p *poll) releaseKind() kind { return kinds[p.release.Kind] }
 
-// patch makes the release from the current file and a delta.
-func (p *poll) patch(ctx context.Context, d *object) (c loaded, err error) {
-	text, err := p.object(ctx, *d)
+// patchCurrent makes the release from the current file and a delta.
+func (p *poll) patchCurrent(ctx context.Context, d *object) (c loaded, err error) {
+	text, err := p.fetchObject(ctx, *d)
 	if err != nil {
 		return c, fmt.Errorf("delta: %w", err)
 	}
 
-	old, err := p.kind().hold(ctx, p, &c)
+	old, err := p.releaseKind().holdCurrent(ctx, p, &c)
 	if err != nil {
 		return c, err
 	}
 
 	read := func(e part) ([]byte, error) {
-		return untrusted.ReadFile(ctx, p.inSet(e.name), untrusted.Limit{MaxBytes: e.Bytes})
+		return untrusted.ReadFile(ctx, p.pathInSet(e.name), untrusted.Limit{MaxBytes: e.Bytes})
 	}
 
 	put := func(name string, content []byte) error { return c.to.PutBytes(ctx, name, content) }
-	c.bytes, err = p.kind().patch(ctx, old, text, p.options.maxBytes, read, put)
+	c.bytes, err = p.releaseKind().applyDelta(ctx, old, text, p.options.maxBytes, read, put)
 	if err == nil {
-		err = p.release.object().match(c.bytes)
+		err = p.release.object().matches(c.bytes)
 	}
 	if err != nil && c.to != nil {
 		err = errors.Join(err, c.to.Close())
@@ -216,8 +222,9 @@ func (p *poll) patch(ctx context.Context, d *object) (c loaded, err error) {
 	return c, err
 }
 
-// delta returns the delta from the current file to the release, or nil, and the number of the current release, or 0.
-func (p *poll) delta(ctx context.Context) (d *object, from uint64) {
+// findDelta returns the delta from the current file to the release, or nil, and the number of the current release, or
+// 0.
+func (p *poll) findDelta(ctx context.Context) (d *object, from uint64) {
 	if p.was.SHA256 == p.held.sum {
 		from = p.was.Release
 	}
@@ -229,11 +236,12 @@ func (p *poll) delta(ctx context.Context) (d *object, from uint64) {
 	}
 
 	h := p.release.History
+	// A history that is larger than the filter cannot save anything.
 	if h == nil || h.Bytes >= p.release.Total {
 		return nil, from
 	}
 
-	text, err := p.object(ctx, *h)
+	text, err := p.fetchObject(ctx, *h)
 	if err != nil {
 		p.unused = fmt.Errorf("history: %w", err)
 		return nil, from
@@ -262,8 +270,8 @@ type held struct {
 	manifest       *shard.Manifest // or nil if it cannot be read
 }
 
-// look returns a description of the content at the path of the file.
-func (f *Follower) look(ctx context.Context) (h held, err error) {
+// lookAtFile returns a description of the content at the path of the file.
+func (f *Follower) lookAtFile(ctx context.Context) (h held, err error) {
 	st, err := os.Stat(f.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return h, nil
@@ -291,9 +299,9 @@ func (f *Follower) notRegular() error {
 	return fmt.Errorf("%s: %w; name another", f.file, untrusted.ErrNotRegular)
 }
 
-// load reads a whole object into memory.
-func (p *poll) load(ctx context.Context, name string, r transport.Request) ([]byte, *transport.Object, error) {
-	o, err := p.get(ctx, name, r)
+// loadWhole reads a whole object into memory.
+func (p *poll) loadWhole(ctx context.Context, name string, r transport.Request) ([]byte, *transport.Object, error) {
+	o, err := p.request(ctx, name, r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -303,6 +311,7 @@ func (p *poll) load(ctx context.Context, name string, r transport.Request) ([]by
 	}
 
 	b, err := io.ReadAll(o.Body)
+	// Some servers close the connection early without an error.
 	if err == nil && o.Size >= 0 && int64(len(b)) != o.Size {
 		err = io.ErrUnexpectedEOF
 	}

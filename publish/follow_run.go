@@ -77,15 +77,17 @@ func (e Event) updated() string {
 // interval, and later ones after 90% to 100% of it, so that followers that start together do not poll together. After
 // errors the time doubles, up to 10 times the interval, and is then reduced by a random share of up to half. See
 // OnEvent.
-func (f *Follower) Run(ctx context.Context) error { return f.run(ctx, false, func(Event, error) {}) }
+func (f *Follower) Run(ctx context.Context) error {
+	return f.runPolls(ctx, false, func(Event, error) {})
+}
 
 // lookEvery is the interval at which the clock is checked. If the computer sleeps or its clock is set, the expiry may
 // come before a timer fires. The first check is late enough for a poll that is replacing an expired release.
 const lookEvery = time.Second
 
-// run is Run with a function after, which gets the result of each poll before OnEvent does, and Expired events. If
+// runPolls is Run with a function after, which gets the result of each poll before OnEvent does, and Expired events. If
 // polled is true, it skips the first poll.
-func (f *Follower) run(ctx context.Context, polled bool, after func(Event, error)) error {
+func (f *Follower) runPolls(ctx context.Context, polled bool, after func(Event, error)) error {
 	r := runner{Follower: f, after: after, first: !polled}
 	if r.newest.Load() == nil {
 		if target, err := f.options.guard.follows(f.file); err == nil {
@@ -97,7 +99,7 @@ func (f *Follower) run(ctx context.Context, polled bool, after func(Event, error
 
 	next := time.NewTimer(0)
 	if polled {
-		next.Reset(f.start())
+		next.Reset(f.firstDelay())
 		if s := r.newest.Load(); s != nil && r.expired(s) != nil {
 			r.told = s
 		}
@@ -105,6 +107,8 @@ func (f *Follower) run(ctx context.Context, polled bool, after func(Event, error
 
 	watch := time.NewTicker(lookEvery)
 	defer watch.Stop()
+
+	// The buffer lets the goroutine of a poll end after the loop has returned.
 	done := make(chan func() time.Duration, 1)
 	var polls sync.WaitGroup
 	defer polls.Wait()
@@ -113,11 +117,12 @@ func (f *Follower) run(ctx context.Context, polled bool, after func(Event, error
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-watch.C:
-			r.look()
+			r.reportExpiry()
 		case <-next.C:
 			polls.Go(func() {
 				event, err := f.Poll(ctx)
-				done <- func() time.Duration { return r.ended(event, err) }
+				// The result is handled in the loop, so that polls and expiry checks never report at the same time.
+				done <- func() time.Duration { return r.pollEnded(event, err) }
 			})
 		case ended := <-done:
 			if ctx.Err() != nil {
@@ -133,12 +138,12 @@ type runner struct {
 	after    func(Event, error)
 	first    bool // no poll has ended
 	failures int
-	failed   error  // of the last poll, or nil
+	failed   error  // the error of the last poll, or nil
 	told     *state // the state whose expiry was reported
 }
 
-// ended reports the result of a poll, and returns the time until the next one.
-func (r *runner) ended(event Event, err error) time.Duration {
+// pollEnded reports the result of a poll, and returns the time until the next one.
+func (r *runner) pollEnded(event Event, err error) time.Duration {
 	if event.Kind == "" {
 		r.failed = err
 		r.failures++
@@ -150,13 +155,13 @@ func (r *runner) ended(event Event, err error) time.Duration {
 		}
 	}
 
-	wait := r.delay(r.failures, err)
+	wait := r.nextDelay(r.failures, err)
 	if r.first && r.failures == 0 {
-		wait = r.start()
+		wait = r.firstDelay()
 	}
 
 	r.first = false
-	r.tell(event, err, wait)
+	r.tellEvents(event, err, wait)
 	return wait
 }
 
@@ -168,8 +173,8 @@ func (r *runner) failing() error {
 	return r.failed
 }
 
-// look reports once that the newest release has expired.
-func (r *runner) look() {
+// reportExpiry reports, once per release, that the newest release has expired.
+func (r *runner) reportExpiry() {
 	s := r.newest.Load()
 	if s == nil || s == r.told {
 		return
@@ -178,33 +183,35 @@ func (r *runner) look() {
 		r.told = s
 		e := Event{Kind: Expired, Err: err}
 		r.after(e, r.failing())
-		r.tell(e, nil, 0)
+		r.tellEvents(e, nil, 0)
 	}
 }
 
-// start returns the time between the first and the second poll.
-func (f *Follower) start() time.Duration {
+// firstDelay returns the time between the first and the second poll.
+func (f *Follower) firstDelay() time.Duration {
 	return time.Duration(rand.Float64() * float64(f.options.interval))
 }
 
 // maxBackoff is the largest time between two polls in intervals.
 const maxBackoff = 10
 
-// delay returns the time until the next poll after that many failed polls.
-func (f *Follower) delay(failures int, err error) time.Duration {
+// nextDelay returns the time until the next poll after a number of failed polls in a row.
+func (f *Follower) nextDelay(failures int, err error) time.Duration {
 	interval := float64(f.options.interval)
 	if failures == 0 {
 		return time.Duration(interval * (0.9 + 0.1*rand.Float64()))
 	}
+	// The inner min bounds the shift. The random factor keeps followers apart that failed together.
 	wait := interval * float64(min(1<<min(failures-1, 10), maxBackoff)) * (0.5 + 0.5*rand.Float64())
 	if status := (*transport.StatusError)(nil); errors.As(err, &status) {
+		// A hostile Retry-After must not stop the updates for years.
 		wait = max(wait, min(float64(status.RetryAfter), interval*maxBackoff))
 	}
 	return time.Duration(wait)
 }
 
-// tell calls OnEvent with the events of a poll.
-func (f *Follower) tell(e Event, err error, wait time.Duration) {
+// tellEvents calls OnEvent with the events of a poll.
+func (f *Follower) tellEvents(e Event, err error, wait time.Duration) {
 	notify := f.options.notify
 	f.calls.Lock()
 	defer f.calls.Unlock()

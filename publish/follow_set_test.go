@@ -45,7 +45,7 @@ func (s *site) holdsSet(f *Follower, version int, only bool) {
 	s.t.Helper()
 	r := s.publishing(s.t)
 	text, err := os.ReadFile(filepath.Join(f.file, shard.ManifestName))
-	if err != nil || r.object().match(text) != nil {
+	if err != nil || r.object().matches(text) != nil {
 		s.t.Errorf("version %d: another manifest: %v", version, err)
 		return
 	}
@@ -54,7 +54,7 @@ func (s *site) holdsSet(f *Follower, version int, only bool) {
 	want := []string{shard.ManifestName}
 	for _, e := range m.Shards {
 		b, err := os.ReadFile(filepath.Join(f.file, e.File))
-		if err != nil || (object{e.SHA256, e.Bytes}).match(b) != nil {
+		if err != nil || (object{e.SHA256, e.Bytes}).matches(b) != nil {
 			s.t.Errorf("version %d: shard %s: %v", version, e.File, err)
 		}
 		want = append(want, e.File)

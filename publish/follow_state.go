@@ -54,7 +54,7 @@ type state struct {
 // readState returns the state beside a target. Its Release is 0 if there is none.
 func (f *Follower) readState(ctx context.Context, target string) (*state, error) {
 	path := target + stateSuffix
-	in, st, err := f.options.guard.open(path, os.O_RDONLY)
+	in, st, err := f.options.guard.openTrusted(path, os.O_RDONLY)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return new(state), nil
@@ -176,8 +176,8 @@ type known struct {
 	sum  shard.Sum
 }
 
-// same reports whether a file has not changed.
-func same(was, now fs.FileInfo) bool {
+// sameFile reports whether a file has not changed.
+func sameFile(was, now fs.FileInfo) bool {
 	return os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime())
 }
 
@@ -188,7 +188,7 @@ func (s sums) lookUp(ctx context.Context, path string) (k known, err error) {
 		return k, err
 	}
 	defer in.Close()
-	if k, ok := s[path]; ok && same(k.info, now) {
+	if k, ok := s[path]; ok && sameFile(k.info, now) {
 		return k, nil
 	}
 
@@ -217,8 +217,8 @@ type newest struct {
 // unchecked takes the place of a key id in state.Seen for releases that were accepted without a check.
 const unchecked = "unchecked"
 
-// ids returns the ids of the pinned keys, or unchecked if there are none.
-func (f *Follower) ids() []string {
+// pinnedIDs returns the ids of the pinned keys, or unchecked if there are none.
+func (f *Follower) pinnedIDs() []string {
 	if len(f.options.keys) == 0 {
 		return []string{unchecked}
 	}
@@ -229,7 +229,7 @@ func (f *Follower) ids() []string {
 // come from Verify.
 func (f *Follower) signers(text []byte) (ids []string, err error) {
 	if len(f.options.keys) == 0 {
-		return f.ids(), nil
+		return f.pinnedIDs(), nil
 	}
 
 	for _, k := range f.options.keys {
@@ -247,7 +247,7 @@ func (f *Follower) signers(text []byte) (ids []string, err error) {
 // keys have verified.
 func (f *Follower) mayFollow(was *state, next newest) error {
 	floor, by := newest{}, ""
-	for _, id := range f.ids() {
+	for _, id := range f.pinnedIDs() {
 		seen, ok := was.Seen[id]
 		if ok && next.Release == seen.Release && next.SHA256 != seen.SHA256 {
 			return fmt.Errorf("%w: %d has SHA-256 %.8s, and %.8s was seen before", ErrConflict, next.Release, next.SHA256,
@@ -269,6 +269,6 @@ func (f *Follower) mayFollow(was *state, next newest) error {
 // stands reports whether the release of a state would be accepted again: a pinned key has signed it, and its name and
 // number are still right. Only then may the request accept the answer that nothing has changed.
 func (f *Follower) stands(s *state) bool {
-	return slices.Contains(f.ids(), cmp.Or(s.Key, unchecked)) && f.mayFollow(s, s.newest) == nil &&
+	return slices.Contains(f.pinnedIDs(), cmp.Or(s.Key, unchecked)) && f.mayFollow(s, s.newest) == nil &&
 		(f.options.name == "" || f.options.name == s.Name)
 }

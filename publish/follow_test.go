@@ -238,8 +238,8 @@ func TestObjectComesLater(t *testing.T) {
 // TestSlowestPace checks that a MinRate of one byte per second and many bytes do not overflow.
 func TestSlowestPace(t *testing.T) {
 	p := newPace(time.Minute, 1, func(error) {})
-	p.start()
-	defer p.stop()
+	p.startClock()
+	defer p.stopClock()
 	for range 40 {
 		if p.loaded(1 << 30); p.left < 24*time.Hour {
 			t.Fatalf("%v left", p.left)

@@ -28,9 +28,9 @@ func WithForeign() FollowOption { return func(o *followOptions) { o.guard.off = 
 
 // guard refuses files and folders that another user of this machine could change.
 type guard struct {
-	off   bool
-	owner func(path string, st fs.FileInfo) (owner, bool) // ok is false on systems without owners
-	user  int
+	off   bool                                            // accept files of all users: WithForeign
+	owner func(path string, st fs.FileInfo) (owner, bool) // false on systems without owners
+	user  int                                             // the user id of this process
 }
 
 type owner struct{ uid, gid, links int }
@@ -45,6 +45,7 @@ func (g guard) folder(dir string, strict bool) error {
 
 	by, stranger := g.stranger(dir, st)
 	switch {
+	// In a sticky folder, such as /tmp, other users cannot rename or remove a file of this user.
 	case g.off || st.Mode()&fs.ModeSticky != 0:
 		return nil
 	case stranger && (strict || g.user != 0):
@@ -84,8 +85,8 @@ func (g guard) noLink(path string) error {
 	return nil
 }
 
-// open opens a regular file that belongs to this user or root. It does not follow links.
-func (g guard) open(path string, flag int) (*os.File, fs.FileInfo, error) {
+// openTrusted opens a regular file that belongs to this user or root. It does not follow links.
+func (g guard) openTrusted(path string, flag int) (*os.File, fs.FileInfo, error) {
 	if err := g.noLink(path); err != nil {
 		return nil, nil, err
 	}
@@ -148,22 +149,25 @@ func (g guard) remove(path string) error {
 	return nil
 }
 
-// perm returns the permissions of a new file or folder: other users may not write it, or with private may not open it.
-func (g guard) perm(mode, private fs.FileMode) fs.FileMode {
+// newMode returns the permissions of a new file or folder: private, unless the guard is off and other users may share
+// the file.
+func (g guard) newMode(mode, private fs.FileMode) fs.FileMode {
 	if g.off {
 		return mode
 	}
 	return private
 }
 
-// lock takes the lock of the file against other followers, even if they use another name of the file. After patience,
-// the error wraps transport.ErrStalled.
-func (f *Follower) lock(ctx context.Context, target string) (unlock func(), err error) {
+// lockTarget takes the lock of the file against other followers, including those that use another name of the file.
+// After patience, the error wraps transport.ErrStalled.
+func (f *Follower) lockTarget(ctx context.Context, target string) (unlock func(), err error) {
 	path := target + lockSuffix
 	waiting, cancel := context.WithTimeoutCause(ctx, f.patience(), fmt.Errorf("%s: %w: another follower has held "+
 		"the lock for %v; if it loads a large release, wait for it", path, transport.ErrStalled, f.patience()))
 	defer cancel()
+
 	select {
+	// Polls of this Follower queue here, because they share its fields, such as target and sums.
 	case f.polls <- struct{}{}:
 	case <-waiting.Done():
 		return nil, context.Cause(waiting)

@@ -21,7 +21,7 @@ func resigned(b []byte, key PrivateKey) []byte {
 	b, _, _ = bytes.Cut(b, []byte(signaturesMark))
 	b = bytes.TrimRight(bytes.TrimPrefix(b, []byte("{\n")), ",\n")
 	signed := append(append([]byte("{\n"), b...), ',')
-	ids := sign(signed, []PrivateKey{key})
+	ids := signAll(signed, []PrivateKey{key})
 	return append(signed, signaturesMark+`[{"key":"`+ids[0].Key+`","signature":"`+ids[0].Signature+`"}]`+"\n}\n"...)
 }
 
@@ -31,7 +31,7 @@ func fuzzRelease(t *testing.T, b []byte, key PrivateKey) (accepted bool) {
 	_, _ = signedBy(b)
 	_, _ = parseRecord(b)
 	b = resigned(b, key)
-	if _, _, err := split(b); err != nil {
+	if _, _, err := splitSigned(b); err != nil {
 		return false
 	}
 	if _, err := Verify(b, key.Public()); err != nil {
@@ -119,7 +119,7 @@ func fuzzKeyState(t *testing.T, b []byte) (accepted bool) {
 	if was := s.newestOf(last.Name); was != nil {
 		last.Number = min(was.Number+1, maxNumber)
 	}
-	text, err := marshalKeyState(merge(lists, last))
+	text, err := marshalKeyState(replaceEntry(lists, last))
 	if err != nil {
 		if len(lists) == maxLists {
 			return true
@@ -168,8 +168,8 @@ func keySeeds(t testing.TB) [][]byte {
 func keyStateSeeds(t testing.TB) [][]byte {
 	var lists []lastSigned
 	for _, name := range []string{"blocklist", "another", `a "list" <of> ü & more`} {
-		lists = merge(lists, lastSigned{Name: name, Number: 17, Kind: Exact, Keys: 5, Universe: 9, Folder: "/srv/" + name})
-		lists = merge(lists, lastSigned{Name: name + " begun"})
+		lists = replaceEntry(lists, lastSigned{Name: name, Number: 17, Kind: Exact, Keys: 5, Universe: 9, Folder: "/srv/" + name})
+		lists = replaceEntry(lists, lastSigned{Name: name + " begun"})
 	}
 	b, err := marshalKeyState(lists)
 	must(t, err)

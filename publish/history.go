@@ -9,11 +9,11 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// step is an older release in a history.
+// step describes an older release in a history.
 type step struct {
 	Number       uint64    `json:"release"`
 	Published    time.Time `json:"published"`
-	object                 // the filter file, or the manifest of a set
+	object                 // the filter file or the manifest of a set
 	Keys         uint64    `json:"keys"`
 	FPRPosterior float64   `json:"fpr_posterior"`
 	Delta        *object   `json:"delta,omitempty"` // to the current release; nil if none is smaller than the whole file
@@ -22,8 +22,8 @@ type step struct {
 // history lists the kept older releases, newest first.
 type history []step
 
-// step returns the entry of a release in a history.
-func (r *Release) step() step {
+// asStep returns the entry of a release in a history.
+func (r *Release) asStep() step {
 	return step{Number: r.Number, Published: r.Published, object: r.object(), Keys: r.Keys, FPRPosterior: r.FPRPosterior}
 }
 
@@ -43,7 +43,7 @@ func (h history) marshal() ([]byte, error) {
 		return nil, err
 	}
 
-	out, err := table(historyFormat, "releases", h)
+	out, err := marshalTable(historyFormat, "releases", h)
 	if err == nil && len(out) > maxHistory {
 		err = fmt.Errorf("%w: a history of %d bytes; want at most %d: keep fewer releases", ErrRelease, len(out), maxHistory)
 	}
@@ -58,7 +58,7 @@ func parseHistory(b []byte) (history, error) {
 	var all struct {
 		Releases history `json:"releases"`
 	}
-	if err := parse(b, historyFormat, &all); err != nil {
+	if err := parseFormat(b, historyFormat, &all); err != nil {
 		return nil, err
 	}
 	return all.Releases, all.Releases.check()
@@ -99,6 +99,7 @@ func retain(older history, n int, now time.Time) history {
 		if at < 0 { // all are younger
 			at = len(older)
 		}
+		// The release at "at" is old enough. The one before it takes its place when it reaches the age.
 		for i := max(at-1, 0); i <= at && i < len(older); i++ {
 			keep[i] = true
 		}

@@ -28,16 +28,16 @@ type kind struct {
 	form
 }
 
-// form has the operations of a kind on a content.
+// form is the operations on the contents of one kind.
 type form interface {
 	// parts returns the objects that a content names.
-	parts(content []byte) ([]part, error)
+	partsOf(content []byte) ([]part, error)
 	// check checks a content whose parts have been checked.
-	check(content []byte, read reader) error
+	checkContent(content []byte, read reader) error
 	// hold returns the current content of a follower. It stores its transaction in c, if there is one.
-	hold(ctx context.Context, p *poll, c *loaded) ([]byte, error)
+	holdCurrent(ctx context.Context, p *poll, c *loaded) ([]byte, error)
 	// whole loads all parts that a follower does not have.
-	whole(ctx context.Context, p *poll) (loaded, error)
+	loadAll(ctx context.Context, p *poll) (loaded, error)
 	// install opens the loaded content, writes the state, and replaces the current content.
 	install(ctx context.Context, p *poll, c loaded) error
 }
@@ -55,9 +55,9 @@ type (
 
 // loaded is new content that is ready to be installed.
 type loaded struct {
-	bytes []byte           // of the file, or of the manifest of a set
-	part  string           // or the file that has it
-	to    *shardset.Folder // of a set with new shards: its transaction
+	bytes []byte           // the bytes of the file, or of the manifest of a set, unless part is set
+	part  string           // the path of the part file with the content, or empty
+	to    *shardset.Folder // the open transaction of a set with new shards, or nil
 }
 
 var kinds = map[string]kind{
@@ -71,14 +71,14 @@ func (k kind) version(content []byte, read reader) (v patch.Version, err error) 
 	v.File = content
 	if k.folder {
 		var all []part
-		all, err = k.parts(content)
+		all, err = k.partsOf(content)
 		v.Shard = func(i int) ([]byte, error) { return read(all[i]) }
 	}
 	return v, err
 }
 
-// diff returns the delta between two contents.
-func (k kind) diff(ctx context.Context, old, new []byte, read reader) ([]byte, error) {
+// diffContents returns the delta between two contents.
+func (k kind) diffContents(ctx context.Context, old, new []byte, read reader) ([]byte, error) {
 	from, err := k.version(old, read)
 	if err != nil {
 		return nil, err
@@ -90,9 +90,9 @@ func (k kind) diff(ctx context.Context, old, new []byte, read reader) ([]byte, e
 	return patch.Diff(ctx, from, to)
 }
 
-// patch applies a delta to an old content and returns the new content. most limits the bytes of the new content and its
-// parts. patch calls put with each new part.
-func (k kind) patch(ctx context.Context, old, delta []byte, most uint64, read reader, put writer) ([]byte, error) {
+// applyDelta applies a delta to an old content and returns the new content. most limits the bytes of the new content
+// and its parts. patch calls put with each new part.
+func (k kind) applyDelta(ctx context.Context, old, delta []byte, most uint64, read reader, put writer) ([]byte, error) {
 	from, err := k.version(old, read)
 	if err != nil {
 		return nil, err
@@ -107,9 +107,9 @@ type oneFile struct {
 	opens func(ctx context.Context, p *poll, c loaded) error
 }
 
-func (oneFile) parts([]byte) ([]part, error) { return nil, nil }
+func (oneFile) partsOf([]byte) ([]part, error) { return nil, nil }
 
-func (k oneFile) check(content []byte, _ reader) error {
+func (k oneFile) checkContent(content []byte, _ reader) error {
 	c, err := contentOf(content, false)
 	if err == nil && c.Kind != k.kind {
 		err = fmt.Errorf("%w: the filter is of kind %s, not %s", ErrObject, c.Kind, k.kind)
@@ -117,11 +117,11 @@ func (k oneFile) check(content []byte, _ reader) error {
 	return err
 }
 
-func (oneFile) hold(ctx context.Context, p *poll, _ *loaded) ([]byte, error) {
+func (oneFile) holdCurrent(ctx context.Context, p *poll, _ *loaded) ([]byte, error) {
 	return untrusted.ReadFile(ctx, p.file, untrusted.Limit{MaxBytes: math.MaxInt64}) // the whole file was hashed before
 }
 
-func (oneFile) whole(ctx context.Context, p *poll) (c loaded, err error) {
+func (oneFile) loadAll(ctx context.Context, p *poll) (c loaded, err error) {
 	c.part, err = p.download(ctx, p.release.object())
 	return c, err
 }
@@ -130,6 +130,8 @@ func (k oneFile) install(ctx context.Context, p *poll, c loaded) error {
 	if err := k.opens(ctx, p, c); err != nil {
 		return err
 	}
+	// The state comes first: after a crash between the two, the follower refuses older releases and loads this one
+	// again.
 	if err := p.writeState(ctx); err != nil {
 		return err
 	}
@@ -144,15 +146,16 @@ func (k oneFile) install(ctx context.Context, p *poll, c loaded) error {
 		if err != nil {
 			return err
 		}
+		// WriteAtomic renames next. A user may have replaced the file since it was hashed.
 		return p.unchanged()
 	})
 }
 
-// unchanged returns an error wrapping filter.ErrChanged if the file has changed since look.
+// unchanged returns an error wrapping filter.ErrChanged if the file has changed since lookAtFile.
 func (p *poll) unchanged() error {
 	now, err := os.Stat(p.file)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !p.held.exists, err == nil && p.held.exists && same(p.held.file, now):
+	case errors.Is(err, fs.ErrNotExist) && !p.held.exists, err == nil && p.held.exists && sameFile(p.held.file, now):
 		return nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
@@ -171,10 +174,10 @@ func openFilter(_ context.Context, p *poll, c loaded) error {
 	return opened(bloomery.FromBytes(c.bytes, options...))
 }
 
-// opened closes a Set that was opened only to check that this program can open it. A missing secret is not an error:
-// the version and the family are known, and programs with the secret can open the Set.
+// opened closes a Set that was opened only to check that this program can open it. A missing secret is not an error.
 func opened(s *bloomery.Set, err error) error {
 	switch {
+	// The version and the family are known, and programs with the secret can open the Set.
 	case errors.Is(err, filter.ErrNoSecret):
 		return nil
 	case err != nil:

@@ -25,7 +25,7 @@ import (
 // has the name of an old one.
 type setForm struct{}
 
-func (setForm) parts(content []byte) (all []part, err error) {
+func (setForm) partsOf(content []byte) (all []part, err error) {
 	m, err := shard.ReadManifest(bytes.NewReader(content))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrObject, err)
@@ -36,8 +36,8 @@ func (setForm) parts(content []byte) (all []part, err error) {
 	return all, nil
 }
 
-func (k setForm) check(content []byte, read reader) error {
-	all, err := k.parts(content)
+func (k setForm) checkContent(content []byte, read reader) error {
+	all, err := k.partsOf(content)
 	for i := 0; i < len(all) && err == nil; i++ {
 		var b []byte
 		if b, err = read(all[i]); err == nil {
@@ -71,32 +71,32 @@ func (f *Follower) lookSet(ctx context.Context, h *held) (err error) {
 
 // readManifest returns the text of the manifest in the followed folder, or nil if there is none.
 func (f *Follower) readManifest(ctx context.Context) ([]byte, error) {
-	text, err := untrusted.ReadFile(ctx, f.inSet(shard.ManifestName), untrusted.Limit{MaxBytes: f.options.maxBytes})
+	text, err := untrusted.ReadFile(ctx, f.pathInSet(shard.ManifestName), untrusted.Limit{MaxBytes: f.options.maxBytes})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	return text, err
 }
 
-func (f *Follower) inSet(name string) string { return filepath.Join(f.file, name) }
+func (f *Follower) pathInSet(name string) string { return filepath.Join(f.file, name) }
 
 // hasShard reports whether the folder has a shard.
 func (f *Follower) hasShard(ctx context.Context, e shard.Entry) (bool, error) {
-	st, err := os.Stat(f.inSet(e.File))
+	st, err := os.Stat(f.pathInSet(e.File))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil || !st.Mode().IsRegular() || uint64(st.Size()) != e.Bytes:
 		return false, err
 	}
-	k, err := f.sums.lookUp(ctx, f.inSet(e.File))
+	k, err := f.sums.lookUp(ctx, f.pathInSet(e.File))
 	return err == nil && k.sum == e.SHA256, err
 }
 
-// lockSet begins to replace the set. The error wraps filter.ErrChanged if the set has changed since look: a manifest
-// made from the old set would name shards that no longer exist.
+// lockSet begins to replace the set. The error wraps filter.ErrChanged if the set has changed since lookAtFile: a
+// manifest made from the old set would name shards that no longer exist.
 func (p *poll) lockSet(ctx context.Context, wait time.Duration) (*shardset.Folder, error) {
-	to, err := shardset.LockFolder(ctx, p.file, shardset.Locking{Wait: wait, Perm: p.options.guard.perm(0o777, 0o755)})
+	to, err := shardset.LockFolder(ctx, p.file, shardset.Locking{Wait: wait, Perm: p.options.guard.newMode(0o777, 0o755)})
 	if err != nil {
 		return nil, err
 	}
@@ -120,13 +120,13 @@ func (p *poll) lockSet(ctx context.Context, wait time.Duration) (*shardset.Folde
 // setWait is the time for which a poll waits for a command that is changing the set.
 const setWait = 10 * time.Second
 
-func (setForm) hold(ctx context.Context, p *poll, c *loaded) (manifest []byte, err error) {
+func (setForm) holdCurrent(ctx context.Context, p *poll, c *loaded) (manifest []byte, err error) {
 	c.to, err = p.lockSet(ctx, setWait)
 	return p.held.text, err
 }
 
-func (setForm) whole(ctx context.Context, p *poll) (c loaded, err error) {
-	if c.bytes, err = p.object(ctx, p.release.object()); err != nil {
+func (setForm) loadAll(ctx context.Context, p *poll) (c loaded, err error) {
+	if c.bytes, err = p.fetchObject(ctx, p.release.object()); err != nil {
 		err = fmt.Errorf("manifest: %w", err)
 	}
 	return c, err
@@ -138,7 +138,8 @@ func (p *poll) checkSet(text []byte) (*shard.Manifest, error) {
 	if err != nil {
 		return nil, lasting{err}
 	}
-	more := func(e shard.Entry) bool { return e.Bytes > p.release.Total } // the sum could overflow
+	// The sizes come from a server. Without the first check, their sum could overflow and match.
+	more := func(e shard.Entry) bool { return e.Bytes > p.release.Total }
 	if slices.ContainsFunc(m.Shards, more) || m.Bytes()+uint64(len(text)) != p.release.Total {
 		return nil, lasting{fmt.Errorf("%w: its files have %d bytes, and the release names %d", shard.ErrManifest,
 			m.Bytes()+uint64(len(text)), p.release.Total)}
@@ -159,6 +160,7 @@ func (setForm) install(ctx context.Context, p *poll, c loaded) error {
 		return err
 	}
 
+	// Shards of an earlier attempt for another release would only take space; the shards of m stay.
 	c.to.Sweep(m)
 	for _, e := range m.Shards {
 		if err := p.loadShard(ctx, c.to, e); err != nil {
@@ -170,6 +172,8 @@ func (setForm) install(ctx context.Context, p *poll, c loaded) error {
 		c.to.Sweep()
 		return err
 	}
+	// The state comes first: after a crash between the two, the follower refuses older releases and installs this one
+	// again.
 	if err := p.writeState(ctx); err != nil {
 		return err
 	}
@@ -180,8 +184,9 @@ func (setForm) install(ctx context.Context, p *poll, c loaded) error {
 
 	named := map[string]bool{}
 	for _, e := range m.Shards {
-		named[p.inSet(e.File)] = true
+		named[p.pathInSet(e.File)] = true
 	}
+	// Hashes of removed shards would fill the memory of a program that runs for months.
 	maps.DeleteFunc(p.sums, func(path string, _ known) bool { return !named[path] })
 	return nil
 }
@@ -202,7 +207,7 @@ func (p *poll) loadShard(ctx context.Context, to *shardset.Folder, e shard.Entry
 		return p.copyPart(ctx, w, part, objectOf(e))
 	})
 	if err == nil {
-		_ = os.Remove(part)
+		_ = os.Remove(part) // the next successful poll removes it otherwise
 	}
 	return err
 }
@@ -210,13 +215,14 @@ func (p *poll) loadShard(ctx context.Context, to *shardset.Folder, e shard.Entry
 // opensSet returns an error if this program cannot open a set whose shards are in the folder. It opens it in a folder
 // of links to them.
 func (p *poll) opensSet(m *shard.Manifest, text []byte) error {
-	trial := p.part(p.release.SHA256) + trialSuffix
+	trial := p.partPath(p.release.SHA256) + trialSuffix
 	if err := errors.Join(p.options.guard.remove(trial), os.Mkdir(trial, 0o700)); err != nil {
 		return err
 	}
+	// Links instead of copies: the shards may be larger than the free space.
 	defer os.RemoveAll(trial)
 	for _, e := range m.Shards {
-		if err := link(p.inSet(e.File), filepath.Join(trial, e.File)); err != nil {
+		if err := linkFile(p.pathInSet(e.File), filepath.Join(trial, e.File)); err != nil {
 			return err
 		}
 	}
@@ -226,8 +232,8 @@ func (p *poll) opensSet(m *shard.Manifest, text []byte) error {
 	return opened(bloomery.Open(context.Background(), trial, p.options.open...))
 }
 
-// link makes a hard link, or a symbolic link if hard links are not supported.
-func link(from, to string) error {
+// linkFile makes a hard link, or a symbolic link if hard links are not supported.
+func linkFile(from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil
 	}

@@ -53,9 +53,10 @@ func Publish(ctx context.Context, dir, file string, o Options) (Report, error) {
 		return Report{}, err
 	}
 	defer container.Unlock(lock)
+	// Deferred calls run in reverse order: the folder of the objects is closed before the lock is given up.
 	defer p.store.release()
 	if err := p.publish(ctx, file); err != nil {
-		p.store.undo()
+		p.store.removeWritten()
 		return Report{}, err
 	}
 	return p.report, nil
@@ -66,23 +67,23 @@ type publisher struct {
 	o       Options
 	store   objects
 	states  *states
-	folder  string      // dir in the form of state files
+	folder  string      // dir in the form of state files, or "" if it is too long for them
 	current *record     // the release in the folder if the next one may build on it, or nil
-	raw     []byte      // its release.json
-	older   history     // of current
-	name    string      // of the next release
+	raw     []byte      // the bytes of its release.json
+	older   history     // the history of current
+	name    string      // the name of the next release
 	last    *lastSigned // the entry of that name in the state files, or nil
 	keepAll bool        // remove no object, since the objects of older releases are not known
 	report  Report
 }
 
-func (p *publisher) path() string { return filepath.Join(p.dir, ReleaseName) }
+func (p *publisher) releasePath() string { return filepath.Join(p.dir, ReleaseName) }
 
 func (p *publisher) warn(err error) { p.report.Warnings = append(p.report.Warnings, err) }
 
 // publish does the work of Publish, under the lock.
 func (p *publisher) publish(ctx context.Context, file string) error {
-	if err := p.open(ctx); err != nil {
+	if err := p.openFolder(ctx); err != nil {
 		return err
 	}
 	if err := p.readCurrent(ctx); err != nil {
@@ -98,7 +99,8 @@ func (p *publisher) publish(ctx context.Context, file string) error {
 		return err
 	}
 
-	c, err := load(ctx, file, &p.store, p.o)
+	// All checks that need only the small files come first, since loading the filter may take minutes.
+	c, err := loadContent(ctx, file, &p.store, p.o)
 	if err != nil {
 		return err
 	}
@@ -106,7 +108,7 @@ func (p *publisher) publish(ctx context.Context, file string) error {
 	p.report.Trimmed, p.report.BuildDue = c.trimmed, c.due
 
 	if p.unchanged(c) {
-		return p.renew(ctx)
+		return p.renewRelease(ctx)
 	}
 	if err := p.checkContent(c); err != nil {
 		return err
@@ -114,9 +116,9 @@ func (p *publisher) publish(ctx context.Context, file string) error {
 	return p.release(ctx, c)
 }
 
-// open checks that the folder is writable, reads the state files, and keeps the folder of the objects open.
-func (p *publisher) open(ctx context.Context) (err error) {
-	if err := container.MayWrite(p.path()); err != nil {
+// openFolder checks that the folder is writable, reads the state files, and keeps the folder of the objects open.
+func (p *publisher) openFolder(ctx context.Context) (err error) {
+	if err := container.MayWrite(p.releasePath()); err != nil {
 		return err
 	}
 	if err := container.MayWrite(filepath.Join(p.store.dir, "object")); err != nil {
@@ -128,7 +130,7 @@ func (p *publisher) open(ctx context.Context) (err error) {
 	if err := p.checkFolder(); err != nil { // again, under the lock
 		return err
 	}
-	return p.store.hold()
+	return p.store.openRoot()
 }
 
 // mayBeUnsigned returns an error wrapping ErrUnsigned if an unsigned release would follow a signed one.
@@ -142,9 +144,9 @@ func (p *publisher) mayBeUnsigned() error {
 	return nil
 }
 
-// renew completes a Publish of the same filter as the current release. It gives the release a new expiry if it needs
-// one.
-func (p *publisher) renew(ctx context.Context) error {
+// renewRelease completes a Publish of the same filter as the current release. It signs the release again, with a new
+// expiry, if less than half of the lifetime is left, if other keys sign, or with Options.Renew.
+func (p *publisher) renewRelease(ctx context.Context) error {
 	p.report.record, p.report.kept, p.report.Same = p.current, p.older, true
 	if l := p.last; l != nil && l.Number == p.current.Number {
 		p.report.State = p.states.paths
@@ -155,16 +157,17 @@ func (p *publisher) renew(ctx context.Context) error {
 		return err
 	}
 
-	p.clean(ctx, nil)
+	p.removeLeftovers(ctx, nil)
 
 	left := p.current.Expires.Sub(p.o.Now)
 	if p.o.Renew || left < p.o.Lifetime/2 || left > p.o.Lifetime || !slices.Equal(before, idsOf(p.o.signers())) {
 		r := *p.current
+		// The number stays, because the content does: readers accept equal numbers with equal content.
 		if r.Expires = p.o.Now.Add(p.o.Lifetime); !r.Expires.After(r.Published) {
 			return fmt.Errorf("%w: the clock says %s, before release %d was published; if the clock is right now, state "+
 				"a number: that makes a new release", ErrOptions, p.o.Now.Format(timeForm), r.Number)
 		}
-		if err := p.sign(ctx, &r); err != nil {
+		if err := p.signAndReplace(ctx, &r); err != nil {
 			return err
 		}
 		p.report.Renewed = true
@@ -179,7 +182,7 @@ func (p *publisher) release(ctx context.Context, c *content) error {
 	r.Name, r.Published, r.Expires = p.name, p.o.Now, p.o.Now.Add(p.o.Lifetime)
 	if was := p.current; was != nil {
 		r.Previous = &previous{Number: was.Number, SHA256: was.SHA256}
-		kept := retain(append(history{was.step()}, p.older...), p.o.Keep, p.o.Now)
+		kept := retain(append(history{was.asStep()}, p.older...), p.o.Keep, p.o.Now)
 		if err := p.deltas(ctx, kept, c); err != nil {
 			return err
 		}
@@ -188,7 +191,7 @@ func (p *publisher) release(ctx context.Context, c *content) error {
 			if err != nil {
 				return err
 			}
-			o, err := p.store.put(ctx, b)
+			o, err := p.store.storeObject(ctx, b)
 			if err != nil {
 				return err
 			}
@@ -197,12 +200,13 @@ func (p *publisher) release(ctx context.Context, c *content) error {
 		p.report.kept = kept
 	}
 
+	// The objects must be on disk before release.json names them: a reader would ask for objects that a crash has lost.
 	container.SyncFolder(p.store.dir)
-	if err := p.sign(ctx, r); err != nil {
+	if err := p.signAndReplace(ctx, r); err != nil {
 		return err
 	}
 
-	p.clean(ctx, r)
+	p.removeLeftovers(ctx, r)
 	p.finish()
 	return nil
 }
@@ -210,19 +214,20 @@ func (p *publisher) release(ctx context.Context, c *content) error {
 // deltas stores a delta from each older release to c if it is smaller than c, and sets step.Delta. A release with the
 // content of c needs no delta. If an old file cannot be used, deltas adds a warning and stores no delta for it.
 func (p *publisher) deltas(ctx context.Context, older history, c *content) error {
-	same := map[shard.Sum]*object{c.SHA256: nil} // releases may have the same filter
+	// The key is the content, since releases may share a filter: each filter is compared once.
+	same := map[shard.Sum]*object{c.SHA256: nil}
 	for i := range older {
 		step := &older[i]
 		known, ok := same[step.SHA256]
 		if !ok {
-			d, err := p.store.diff(ctx, step.object, c)
+			d, err := p.store.deltaFrom(ctx, step.object, c)
 			switch {
 			case ctx.Err() != nil:
 				return ctx.Err()
 			case err != nil:
 				p.warn(fmt.Errorf("there is no delta from release %d: %w", step.Number, err))
 			case uint64(len(d)) < c.Total:
-				o, err := p.store.put(ctx, d)
+				o, err := p.store.storeObject(ctx, d)
 				if err != nil {
 					return err
 				}
@@ -238,12 +243,12 @@ func (p *publisher) deltas(ctx context.Context, older history, c *content) error
 	return nil
 }
 
-// sign gives a release its number, unless it has one, records it in the state files, and replaces release.json. The
-// state files are locked until the number is recorded, since other folders may use the same keys. Nothing signed is
-// written to the folder before the number is recorded, not even a temporary file: somebody could copy it and publish it
-// later.
-func (p *publisher) sign(ctx context.Context, r *record) error {
-	unlock, err := p.states.lock(ctx, p.o.Waiting)
+// signAndReplace gives a release its number, unless it has one, records it in the state files, and replaces
+// release.json. The state files are locked until the number is recorded, since other folders may use the same keys.
+// Nothing signed is written to the folder before the number is recorded, not even a temporary file: somebody could copy
+// it and publish it later.
+func (p *publisher) signAndReplace(ctx context.Context, r *record) error {
+	unlock, err := p.states.lockAll(ctx, p.o.Waiting)
 	if err != nil {
 		return err
 	}
@@ -255,6 +260,7 @@ func (p *publisher) sign(ctx context.Context, r *record) error {
 			return err
 		}
 	}
+	// A renewed release may be older than the newest signed one, which must stay in the state files.
 	if p.last == nil || r.Number >= p.last.Number {
 		l := r.signed()
 		l.Folder = p.folder
@@ -269,7 +275,7 @@ func (p *publisher) sign(ctx context.Context, r *record) error {
 	if err != nil {
 		return err
 	}
-	if err := replace(container.NoLinks(ctx), p.path(), b); err != nil {
+	if err := replace(container.NoLinks(ctx), p.releasePath(), b); err != nil {
 		return err
 	}
 
@@ -278,10 +284,11 @@ func (p *publisher) sign(ctx context.Context, r *record) error {
 	return nil
 }
 
-// clean removes temporary files, and after a new release the objects that neither it nor the previous release names. If
-// these are not known, the next release removes them.
-func (p *publisher) clean(ctx context.Context, r *record) {
+// removeLeftovers removes temporary files, and after a new release the objects that neither it nor the previous release
+// names. If these are not known, the next release removes them.
+func (p *publisher) removeLeftovers(ctx context.Context, r *record) {
 	container.RemoveAbandoned(p.dir, func(name string) bool { return name == ReleaseName })
+	// RemoveAbandoned works by path, so the folder must still be the one that was opened.
 	err := p.store.checkHeld()
 	if err == nil {
 		container.RemoveAbandoned(p.store.dir, isHash)
@@ -300,16 +307,17 @@ func (p *publisher) clean(ctx context.Context, r *record) {
 
 // removeObjects removes the objects that neither r nor the release before it names.
 func (p *publisher) removeObjects(ctx context.Context, r *record) error {
-	keep, err := p.store.named(ctx, r, p.report.kept)
+	keep, err := p.store.namedBy(ctx, r, p.report.kept)
 	if err != nil {
 		return err
 	}
-	before, err := p.store.named(ctx, p.current, p.older)
+	// A reader that loaded release.json just before it was replaced still needs the objects of that release.
+	before, err := p.store.namedBy(ctx, p.current, p.older)
 	if err != nil {
 		return err
 	}
 	maps.Copy(keep, before)
-	p.report.Removed, p.report.RemovedBytes, err = p.store.clean(keep)
+	p.report.Removed, p.report.RemovedBytes, err = p.store.removeUnnamed(keep)
 	return err
 }
 

@@ -337,7 +337,7 @@ func TestReadOnlyKey(t *testing.T) {
 func TestFullState(t *testing.T) {
 	var all []lastSigned
 	for i := range maxLists {
-		all = merge(all, lastSigned{Name: fmt.Sprintf("list %04d", i), Number: 1, Kind: Exact, Folder: "/site"})
+		all = replaceEntry(all, lastSigned{Name: fmt.Sprintf("list %04d", i), Number: 1, Kind: Exact, Folder: "/site"})
 	}
 	b, err := marshalKeyState(all)
 	if err != nil || len(b) > maxKeyState {
@@ -352,7 +352,7 @@ func TestFullState(t *testing.T) {
 			t.Errorf("%d: several lists have one folder", i)
 		}
 	}
-	if _, err := marshalKeyState(merge(all, lastSigned{Name: "one more"})); err == nil {
+	if _, err := marshalKeyState(replaceEntry(all, lastSigned{Name: "one more"})); err == nil {
 		t.Error("one list too many")
 	}
 }

@@ -175,10 +175,10 @@ func TestRetention(t *testing.T) {
 			t.Errorf("release %d: %d older ones", v+1, len(r.kept))
 		}
 		s := objects{dir: filepath.Join(dir, ObjectsName)}
-		named, err := s.named(t.Context(), r.record, r.kept)
+		named, err := s.namedBy(t.Context(), r.record, r.kept)
 		must(t, err)
 		for h := range before {
-			if _, err := os.Stat(s.path(h)); err != nil {
+			if _, err := os.Stat(s.pathOf(h)); err != nil {
 				t.Fatalf("release %d: an object of the one before is gone: %v", v+1, err)
 			}
 		}

@@ -25,11 +25,11 @@ const ReleaseName = "release.json"
 
 // Bounds of a release. A reader loads no more bytes than these.
 const (
-	maxRelease = 64 << 10 // bytes of release.json
-	maxHistory = 1 << 20  // bytes of a history
-	maxName    = 128      // bytes of a name
-	maxSpec    = 512      // bytes of a spec, as in a filter file
-	maxNumber  = 1<<53 - 1
+	maxRelease = 64 << 10  // bytes of release.json
+	maxHistory = 1 << 20   // bytes of a history
+	maxName    = 128       // bytes of a name
+	maxSpec    = 512       // bytes of a spec, as in a filter file
+	maxNumber  = 1<<53 - 1 // the largest safe integer of JavaScript
 )
 
 const (
@@ -55,9 +55,9 @@ type object struct {
 // objectOf returns the object of a shard.
 func objectOf(e shard.Entry) object { return object{e.SHA256, e.Bytes} }
 
-// copy copies r to w, and returns an error wrapping ErrObject unless it is the object. It reads at most one byte more
-// than the object has, and returns the cause of ctx soon after ctx ends.
-func (o object) copy(ctx context.Context, w io.Writer, r io.Reader) error {
+// copyChecked copies r to w, and returns an error wrapping ErrObject unless the bytes are the object. It reads at most
+// one byte more than the length of the object, and returns the cause of ctx soon after ctx ends.
+func (o object) copyChecked(ctx context.Context, w io.Writer, r io.Reader) error {
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(w, sum), untrusted.Reader(ctx, io.LimitReader(r, int64(o.Bytes)+1)))
 	if err != nil {
@@ -72,15 +72,15 @@ func (o object) copy(ctx context.Context, w io.Writer, r io.Reader) error {
 	return nil
 }
 
-// match returns an error wrapping ErrObject unless b is the object.
-func (o object) match(b []byte) error {
-	return o.copy(context.Background(), io.Discard, bytes.NewReader(b))
+// matches returns an error wrapping ErrObject unless b is the object.
+func (o object) matches(b []byte) error {
+	return o.copyChecked(context.Background(), io.Discard, bytes.NewReader(b))
 }
 
-// check returns an error if the length is out of range. A nil object is valid.
-func (o *object) check(most uint64) error {
-	if o != nil && (o.Bytes == 0 || o.Bytes > most) {
-		return fmt.Errorf("%w: an object of %d bytes; want 1 to %d", ErrRelease, o.Bytes, most)
+// check returns an error unless the length is 1 to largest. A nil object is valid.
+func (o *object) check(largest uint64) error {
+	if o != nil && (o.Bytes == 0 || o.Bytes > largest) {
+		return fmt.Errorf("%w: an object of %d bytes; want 1 to %d", ErrRelease, o.Bytes, largest)
 	}
 	return nil
 }
@@ -169,17 +169,19 @@ func printable(s string) bool {
 // signaturesMark starts the line after the signed part of release.json.
 const signaturesMark = "\n\"signatures\":"
 
-// split divides release.json into the text that is signed, and the JSON object with the signatures.
-func split(b []byte) (signed, tail []byte, err error) {
+// splitSigned divides release.json into the text that is signed, and the JSON object with the signatures.
+func splitSigned(b []byte) (signed, tail []byte, err error) {
 	switch {
 	case len(b) > maxRelease:
 		return nil, nil, fmt.Errorf("%w: %d bytes; want at most %d", ErrRelease, len(b), maxRelease)
 	case !bytes.HasPrefix(b, []byte("{\n")) || !utf8.Valid(b):
 		return nil, nil, fmt.Errorf("%w: it is not the text of a release", ErrRelease)
+	// With two marks, readers could disagree about which bytes are signed.
 	case bytes.Count(b, []byte(signaturesMark)) != 1:
 		return nil, nil, fmt.Errorf("%w: it needs one line with signatures", ErrRelease)
 	}
 
+	// The text begins with "{\n", so the mark is not at offset 0.
 	at := bytes.Index(b, []byte(signaturesMark))
 	if b[at-1] != ',' {
 		return nil, nil, fmt.Errorf("%w: there is no comma before its signatures", ErrRelease)
@@ -199,13 +201,15 @@ func ParseRelease(b []byte) (*Release, error) {
 
 // parseRecord is ParseRelease for all fields of release.json.
 func parseRecord(b []byte) (*record, error) {
-	signed, _, err := split(b)
+	signed, _, err := splitSigned(b)
 	if err != nil {
 		return nil, err
 	}
 
 	var r record
-	if err := parse(append(bytes.Clone(signed[:len(signed)-1]), "\n}"...), releaseFormat, &r); err != nil {
+	// The signed part ends with a comma. A closing brace in its place makes it a JSON object that has no unsigned
+	// bytes.
+	if err := parseFormat(append(bytes.Clone(signed[:len(signed)-1]), "\n}"...), releaseFormat, &r); err != nil {
 		return nil, err
 	}
 	if err := r.check(); err != nil {
@@ -221,7 +225,7 @@ func (r *record) marshal(keys ...PrivateKey) ([]byte, error) {
 		return nil, err
 	}
 
-	text, err := lines(struct {
+	text, err := marshalLines(struct {
 		header
 		*record
 	}{header{releaseFormat, formatVersion}, r})
@@ -229,8 +233,9 @@ func (r *record) marshal(keys ...PrivateKey) ([]byte, error) {
 		return nil, err
 	}
 
+	// The brace is cut off again, so that the signatures cover the exact bytes that parseRecord reads.
 	signed := append(bytes.TrimSuffix(text, []byte("\n}")), ',')
-	tail, err := json.Marshal(sign(signed, keys))
+	tail, err := json.Marshal(signAll(signed, keys))
 	if err != nil {
 		return nil, err
 	}
@@ -242,19 +247,19 @@ func (r *record) marshal(keys ...PrivateKey) ([]byte, error) {
 	return text, nil
 }
 
-// header has the first members of a release, a history and a state file.
+// header contains the first members of a release, a history and a state file.
 type header struct {
 	Format  string `json:"format"`
 	Version uint64 `json:"version"`
 }
 
-const formatVersion = 1 // of each of them
+const formatVersion = 1 // the version of releases, histories and state files
 
 // timeForm is the only form of a time in a release.
 const timeForm = "2006-01-02T15:04:05Z"
 
-// parse decodes a release or history. The error wraps ErrRelease or ErrVersion.
-func parse(b []byte, format string, v any) error {
+// parseFormat decodes a release or history. The error wraps ErrRelease or ErrVersion.
+func parseFormat(b []byte, format string, v any) error {
 	err := decode(b, format, v)
 	if err != nil && !errors.Is(err, ErrVersion) {
 		err = fmt.Errorf("%w: %w", ErrRelease, err)
@@ -282,8 +287,8 @@ func wholeSeconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) 
 // isWhole reports whether the JSON of a time has timeForm.
 func isWhole(t time.Time) bool { return t == wholeSeconds(t) }
 
-// lines returns the JSON of a struct with one member per line.
-func lines(v any) ([]byte, error) {
+// marshalLines returns the JSON of a struct with one member per line, so that people can read and compare releases.
+func marshalLines(v any) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
@@ -303,8 +308,8 @@ func lines(v any) ([]byte, error) {
 	return fmt.Appendf(nil, "{\n%s\n}", bytes.Join(all, []byte(",\n"))), err
 }
 
-// table returns a record with a list of rows, one per line.
-func table[T any](format, list string, rows []T) ([]byte, error) {
+// marshalTable returns a record with a list of rows, one per line.
+func marshalTable[T any](format, list string, rows []T) ([]byte, error) {
 	all := make([][]byte, len(rows))
 	for i := range rows {
 		line, err := json.Marshal(&rows[i])

@@ -66,6 +66,7 @@ func parseKey(text, prefix string, size int) ([]byte, error) {
 		return nil, fmt.Errorf("%w: this is a public key; give the file with the private one", ErrKey)
 	}
 
+	// DecodeString skips line breaks, so they are refused below: a key has one spelling.
 	b, err := base64.StdEncoding.Strict().DecodeString(digits)
 	if !ok || err != nil || len(b) != size || strings.ContainsAny(digits, "\r\n") {
 		return nil, fmt.Errorf("%w: want %s and %d characters of base64, as bloomery keygen writes them", ErrKey,
@@ -119,7 +120,7 @@ type signature struct {
 
 func message(signed []byte) []byte { return append([]byte(signedPrefix), signed...) }
 
-func sign(signed []byte, keys []PrivateKey) []signature {
+func signAll(signed []byte, keys []PrivateKey) []signature {
 	out := []signature{}
 	for _, k := range keys {
 		s := ed25519.Sign(k.key, message(signed))
@@ -131,7 +132,7 @@ func sign(signed []byte, keys []PrivateKey) []signature {
 // signedBy returns the ids of the keys that claim to have signed a release.json. It checks no signature. The error
 // wraps ErrRelease.
 func signedBy(b []byte) (ids []string, err error) {
-	_, tail, err := split(b)
+	_, tail, err := splitSigned(b)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +161,7 @@ func signatures(tail []byte) ([]signature, error) {
 // signatures of other keys are ignored, so that keys can be replaced one after the other. The error wraps ErrUnsigned,
 // ErrOtherKey, ErrSignature or ErrRelease.
 func Verify(b []byte, pinned ...PublicKey) (PublicKey, error) {
-	signed, tail, err := split(b)
+	signed, tail, err := splitSigned(b)
 	if err != nil {
 		return PublicKey{}, err
 	}
@@ -177,6 +178,7 @@ func Verify(b []byte, pinned ...PublicKey) (PublicKey, error) {
 	for _, s := range all {
 		others = append(others, fmt.Sprintf("%.16q", s.Key))
 		for _, k := range pinned {
+			// An ID is only 64 bits and not secret, so it selects a key to try and proves nothing.
 			if k.ID() != s.Key {
 				continue
 			}
@@ -209,6 +211,7 @@ func CreateKey(ctx context.Context, path string) (PublicKey, error) {
 	if err != nil {
 		return PublicKey{}, err
 	}
+	// The private key comes last, so it never exists without its public file.
 	if err := createFile(path+PublicSuffix, k.Public().String(), 0o644); err != nil {
 		return PublicKey{}, err
 	}

@@ -36,7 +36,7 @@ type lastSigned struct {
 	Kind     string    `json:"kind,omitempty"`
 	Keys     uint64    `json:"keys"`
 	Universe uint64    `json:"universe,omitempty"` // of an exact set
-	Folder   string    `json:"folder,omitempty"`   // that published it, as an absolute path
+	Folder   string    `json:"folder,omitempty"`   // the absolute path of the folder that published it
 }
 
 // signed returns the entry of a release for state files.
@@ -94,12 +94,13 @@ func marshalKeyState(lists []lastSigned) ([]byte, error) {
 	if err := checkLists(lists); err != nil {
 		return nil, err
 	}
-	out, err := table(keyStateFormat, "lists", lists)
+	out, err := marshalTable(keyStateFormat, "lists", lists)
 	return seal(out), err
 }
 
-// merge returns lists with l in place of the entry with the same name. Other entries with the folder of l lose it.
-func merge(lists []lastSigned, l lastSigned) []lastSigned {
+// replaceEntry returns lists with l in place of the entry with the same name. Other entries with the folder of l lose
+// it.
+func replaceEntry(lists []lastSigned, l lastSigned) []lastSigned {
 	lists = slices.Clone(lists)
 	for i := range lists {
 		if l.Folder != "" && lists[i].Folder == l.Folder {
@@ -141,15 +142,17 @@ func openStates(ctx context.Context, paths []string, warn func(error)) (*states,
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrKeyState, err)
 		}
+		// Resolved paths make two names of one file equal, so that it is locked once.
 		s.paths = append(s.paths, path)
 	}
 
+	// All processes lock in this order, so two of them never wait for each other.
 	slices.Sort(s.paths)
-	s.paths = slices.Compact(s.paths) // two names of one file
-	return s, s.read(ctx)
+	s.paths = slices.Compact(s.paths)
+	return s, s.readAll(ctx)
 }
 
-func (s *states) read(ctx context.Context) error {
+func (s *states) readAll(ctx context.Context) error {
 	s.lists = nil
 	for _, path := range s.paths {
 		b, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxKeyState})
@@ -177,9 +180,9 @@ func (s *states) read(ctx context.Context) error {
 // briefly.
 var stateWait = time.Minute
 
-// lock takes the locks of all files, reads them again, and returns a function that unlocks them. waiting, if not nil,
-// is called before it waits for another publisher.
-func (s *states) lock(ctx context.Context, waiting func()) (unlock func(), err error) {
+// lockAll takes the locks of all files, reads them again, and returns a function that unlocks them. waiting, if not
+// nil, is called before it waits for another publisher.
+func (s *states) lockAll(ctx context.Context, waiting func()) (unlock func(), err error) {
 	var locked []*os.File
 	unlock = func() {
 		for _, f := range locked {
@@ -195,7 +198,9 @@ func (s *states) lock(ctx context.Context, waiting func()) (unlock func(), err e
 		}
 		locked = append(locked, f)
 	}
-	if err := s.read(ctx); err != nil {
+
+	// Another publisher may have changed the files while this one waited.
+	if err := s.readAll(ctx); err != nil {
 		unlock()
 		return nil, err
 	}
@@ -244,7 +249,7 @@ func (s *states) nameIn(folder string) (name string, err error) {
 func (s *states) record(ctx context.Context, l lastSigned) error {
 	ctx = container.NewMode(ctx, 0o600)
 	for i, path := range s.paths {
-		b, err := marshalKeyState(merge(s.lists[i], l))
+		b, err := marshalKeyState(replaceEntry(s.lists[i], l))
 		if err == nil {
 			err = replace(ctx, path, b)
 		}

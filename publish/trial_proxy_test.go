@@ -272,7 +272,7 @@ func (p *proxied) held(path string) (uint64, error) {
 	for _, e := range m.Shards {
 		b, err := os.ReadFile(filepath.Join(path, e.File))
 		if err == nil {
-			err = object{e.SHA256, e.Bytes}.match(b)
+			err = object{e.SHA256, e.Bytes}.matches(b)
 		}
 		if err != nil {
 			return 0, fmt.Errorf("release %d: %s: %w", n, e.File, err)

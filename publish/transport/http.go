@@ -66,6 +66,7 @@ func newHTTP(u *url.URL, c Config) (Source, error) {
 	w := &web{base: new(*u), user: u.User, config: c}
 	w.base.User = nil
 	w.client = &http.Client{
+		// followRedirects does it, under bounds of its own.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			Proxy:                  http.ProxyFromEnvironment,
@@ -75,8 +76,9 @@ func newHTTP(u *url.URL, c Config) (Source, error) {
 			ForceAttemptHTTP2:      true,
 			ResponseHeaderTimeout:  c.Answer,
 			MaxResponseHeaderBytes: maxHeader,
-			DisableCompression:     true,
-			IdleConnTimeout:        90 * time.Second,
+			// A compressed body could expand without limit, and its length would not be the length of the object.
+			DisableCompression: true,
+			IdleConnTimeout:    90 * time.Second,
 		},
 	}
 	return w, nil
@@ -100,11 +102,12 @@ func redirect(a *http.Response, from *url.URL) (*url.URL, error) {
 
 // checkHost returns an error unless a redirect stays on its host.
 func checkHost(from, to *url.URL) error {
+	// From http to https the port changes too; in the other direction credentials would become readable.
 	up := from.Scheme == "http" && to.Scheme == "https"
 	switch {
 	case to.Scheme != from.Scheme && !up:
 		return fmt.Errorf("a redirect from %s to %s is refused", from.Scheme, to.Scheme)
-	case !strings.EqualFold(from.Hostname(), to.Hostname()) || port(from) != port(to) && !up:
+	case !strings.EqualFold(from.Hostname(), to.Hostname()) || portOf(from) != portOf(to) && !up:
 		return fmt.Errorf("a redirect to another host, %s, is refused; follow that address if you trust it", to.Host)
 	case to.User != nil:
 		return errors.New("a redirect with credentials is refused")
@@ -112,7 +115,7 @@ func checkHost(from, to *url.URL) error {
 	return nil
 }
 
-func port(u *url.URL) string {
+func portOf(u *url.URL) string {
 	if p := u.Port(); p != "" {
 		return p
 	}
@@ -128,7 +131,7 @@ func withoutSecrets(u *url.URL) string {
 
 func (w *web) String() string { return withoutSecrets(w.base) }
 
-// StatusError is an answer of a web server other than success.
+// StatusError is the error for an answer of a web server with another status than success.
 type StatusError struct {
 	URL        string        // without credentials
 	Status     int           // such as 503
@@ -155,9 +158,9 @@ func (w *web) Get(ctx context.Context, name string, r Request) (*Object, error) 
 
 	at := w.base.JoinPath(name)
 	ctx, cancel := context.WithCancelCause(ctx)
-	o, err := w.get(ctx, at, r)
+	o, err := w.followRedirects(ctx, at, r)
 	if err == nil && !o.NotModified {
-		o.Body = w.limit(ctx, cancel, o, withoutSecrets(at), r.MaxBytes-o.Offset)
+		o.Body = w.limitBody(ctx, cancel, o, withoutSecrets(at), r.MaxBytes-o.Offset)
 		return o, nil
 	}
 	if cause := context.Cause(ctx); cause != nil && err != nil {
@@ -174,20 +177,21 @@ func (w *web) Get(ctx context.Context, name string, r Request) (*Object, error) 
 	return o, err
 }
 
-// get follows redirects itself: an http.Client would read their bodies, which are unbounded.
-func (w *web) get(ctx context.Context, at *url.URL, r Request) (*Object, error) {
+// followRedirects follows redirects itself: an http.Client would read their bodies, which are unbounded.
+func (w *web) followRedirects(ctx context.Context, at *url.URL, r Request) (*Object, error) {
 	for range maxRedirects + 1 {
-		a, err := w.ask(ctx, at, r)
+		a, err := w.sendRequest(ctx, at, r)
 		if err != nil {
 			return nil, err
 		}
 		var o *Object
 		to, err := redirect(a, at)
 		if err == nil && to == nil {
-			o, err = object(a, r)
+			o, err = objectOf(a, r)
 		}
 		if o == nil || o.NotModified {
-			_ = a.Body.Close() // reads nothing
+			// Close drops the connection and reads nothing, so a server cannot send an endless body here.
+			_ = a.Body.Close()
 		}
 		if err != nil || o != nil {
 			return o, err
@@ -197,7 +201,7 @@ func (w *web) get(ctx context.Context, at *url.URL, r Request) (*Object, error) 
 	return nil, fmt.Errorf("more than %d redirects", maxRedirects)
 }
 
-func (w *web) ask(ctx context.Context, at *url.URL, r Request) (*http.Response, error) {
+func (w *web) sendRequest(ctx context.Context, at *url.URL, r Request) (*http.Response, error) {
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
 		return nil, err
@@ -208,8 +212,10 @@ func (w *web) ask(ctx context.Context, at *url.URL, r Request) (*http.Response, 
 	}
 
 	q.Header.Set("User-Agent", w.config.UserAgent)
+	// Offsets of a Range request count bytes of the encoded body, so only the plain object can be resumed.
 	q.Header.Set("Accept-Encoding", "identity")
 	for name, value := range map[string]string{"If-None-Match": r.Have.ETag, "If-Modified-Since": r.Have.LastModified} {
+		// A part of an object is checked by its hash. A 304 would leave the rest missing.
 		if value != "" && r.Offset == 0 {
 			q.Header.Set(name, value)
 		}
@@ -220,8 +226,8 @@ func (w *web) ask(ctx context.Context, at *url.URL, r Request) (*http.Response, 
 	return w.client.Do(q)
 }
 
-// object checks the status and the headers of an answer.
-func object(a *http.Response, r Request) (*Object, error) {
+// objectOf checks the status and the headers of an answer.
+func objectOf(a *http.Response, r Request) (*Object, error) {
 	o := &Object{Body: a.Body, Size: a.ContentLength}
 	if settled(a.Header) {
 		o.Validators = Validators{ifShort(a.Header.Get("ETag")), ifShort(a.Header.Get("Last-Modified"))}
@@ -231,11 +237,12 @@ func object(a *http.Response, r Request) (*Object, error) {
 	case a.StatusCode == http.StatusNotModified && r.Offset == 0 && r.Have != Validators{}:
 		return &Object{NotModified: true, Body: http.NoBody, Validators: r.Have}, nil
 	case a.StatusCode == http.StatusPartialContent && r.Offset > 0:
-		if err := o.partial(a.Header.Get("Content-Range"), r.Offset); err != nil {
+		if err := o.setRange(a.Header.Get("Content-Range"), r.Offset); err != nil {
 			return nil, err
 		}
 	case a.StatusCode != http.StatusOK:
 		e := &StatusError{URL: withoutSecrets(a.Request.URL), Status: a.StatusCode}
+		// 31 bits keep the number of seconds, as a Duration, far from an overflow.
 		if s, err := strconv.ParseUint(a.Header.Get("Retry-After"), 10, 31); err == nil {
 			e.RetryAfter = time.Duration(s) * time.Second
 		}
@@ -265,12 +272,13 @@ func settled(h http.Header) bool {
 	return sent.Sub(changed) >= 2*time.Second
 }
 
-func (o *Object) partial(value string, offset int64) error {
+func (o *Object) setRange(value string, offset int64) error {
 	var first, last int64
 	var size string
 	if n, _ := fmt.Sscanf(value, "bytes %d-%d/%s", &first, &last, &size); n != 3 || first != offset || last < first {
 		return fmt.Errorf("the server answers with range %.60q instead of bytes from %d on", value, offset)
 	}
+	// The server may write * for the size, which then is unknown.
 	o.Offset, o.Size = offset, -1
 	if n, err := strconv.ParseInt(size, 10, 64); err == nil && n > last {
 		o.Size = n
@@ -290,10 +298,10 @@ func ifShort(s string) string {
 // byte at a time would never stall. A Follower is stricter: see Config.MinRate.
 const slowest = 1 << 10
 
-// limit returns the body of an object, of at most most bytes. Read returns an error wrapping ErrTooLarge after them,
-// and one wrapping ErrStalled after Config.Stall without a byte, or if the mean rate is below slowest after twice that
-// time. ctx is the context of the request, and cancel its cancel function, which Close calls.
-func (w *web) limit(
+// limitBody returns the body of an object, of at most most bytes. Behind them, Read returns an error wrapping
+// ErrTooLarge. It returns an error wrapping ErrStalled after Config.Stall without a byte, or if the mean rate is below
+// slowest after twice that time. ctx is the context of the request, and cancel its cancel function, which Close calls.
+func (w *web) limitBody(
 	ctx context.Context, cancel context.CancelCauseFunc, o *Object, name string, most int64,
 ) io.ReadCloser {
 	expected := most
@@ -314,7 +322,7 @@ type watched struct {
 	io.ReadCloser
 	ctx          context.Context
 	cancel       context.CancelCauseFunc
-	name         string // for errors, without credentials
+	name         string // the address in errors, without credentials
 	stall        time.Duration
 	silent, slow *time.Timer
 }
@@ -324,6 +332,7 @@ func (b *watched) Read(p []byte) (int, error) {
 	if n > 0 {
 		b.silent.Reset(b.stall)
 	}
+	// The cause tells a stalled body from a canceled request; the error of Read is the same for both.
 	if err != nil && err != io.EOF {
 		err = fmt.Errorf("%s: %w", b.name, cmp.Or(context.Cause(b.ctx), err))
 	}

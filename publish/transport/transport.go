@@ -114,6 +114,7 @@ func (f Folder) Get(ctx context.Context, name string, r Request) (*Object, error
 	o := &Object{Size: st.Size()}
 	if st.Size() > r.MaxBytes {
 		err = fmt.Errorf("%s: %d bytes, expected at most %d: %w", file.Name(), st.Size(), r.MaxBytes, ErrTooLarge)
+		// Behind the end of a file that became shorter, the body starts at 0, as for a Source that cannot resume.
 	} else if r.Offset <= st.Size() {
 		o.Offset, err = file.Seek(r.Offset, io.SeekStart)
 	}
@@ -159,6 +160,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	if b.left < 0 {
 		return 0, ErrTooLarge
 	}
+	// One byte more than allowed tells an object of the right length from a longer one.
 	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left+1)])
 	if b.left -= int64(n); b.left < 0 {
 		return n - 1, ErrTooLarge
