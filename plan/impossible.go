@@ -31,10 +31,10 @@ func (e *Impossible) Error() string {
 
 // possible returns an *Impossible for needs that no filter of any kind can meet.
 func (n *Needs) possible() error {
-	if n.FPR > 0 && n.FPR < n.alike() {
+	if n.FPR > 0 && n.FPR < n.equalHashRate() {
 		const text = "a rate of %.3g is below the rate of the hash: an absent key has the hash of one of the %d, %d bits, " +
 			"with a probability of %.2g"
-		return &Impossible{What: fmt.Sprintf(text, n.FPR, n.all(), family.HashBits(filter.XXH3), n.alike())}
+		return &Impossible{What: fmt.Sprintf(text, n.FPR, n.totalKeys(), family.HashBits(filter.XXH3), n.equalHashRate())}
 	}
 
 	budget := n.budget()
@@ -42,11 +42,11 @@ func (n *Needs) possible() error {
 		return nil
 	}
 
-	perKey := budget / float64(n.all())
+	perKey := budget / float64(n.totalKeys())
 	if n.FPR == 0 {
 		if perKey < leastPerKey {
 			const text = "%d keys in %.0f bits are %.3g bits a key: nearly every answer would be yes"
-			return &Impossible{What: fmt.Sprintf(text, n.all(), budget, perKey)}
+			return &Impossible{What: fmt.Sprintf(text, n.totalKeys(), budget, perKey)}
 		}
 		return nil
 	}
@@ -70,11 +70,11 @@ func (n *Needs) possible() error {
 // leastPerKey is the number of bits per key at which the lowest possible rate, 2^-bits, is 0.7.
 const leastPerKey = 0.5
 
-// alike returns the probability that an absent key has the same hash as one of the keys.
-func (n *Needs) alike() float64 { return family.LowestRate(filter.XXH3, n.all()) }
+// equalHashRate returns the probability that an absent key has the same hash as one of the keys.
+func (n *Needs) equalHashRate() float64 { return family.LowestRate(filter.XXH3, n.totalKeys()) }
 
-// none returns the reasons why all kinds were refused.
-func (n *Needs) none(refused []Refused) string {
+// describeRefusals returns the reasons why all kinds were refused.
+func (n *Needs) describeRefusals(refused []Refused) string {
 	var lines []string
 	for _, r := range refused {
 		lines = append(lines, fmt.Sprintf("%s %s", r.Spec, r.Why))
@@ -90,7 +90,7 @@ var sacrifices = []struct {
 	{"without the limit of size", func(m *Needs) { m.BitsPerKey, m.Bytes = 0, 0 }},
 	{"at the lowest rate of its hashes", func(m *Needs) {
 		if m.FPR > 0 {
-			m.FPR = max(m.FPR, 2*m.alike())
+			m.FPR = max(m.FPR, 2*m.equalHashRate())
 		}
 	}},
 	{"without the rate", func(m *Needs) { m.FPR = 0 }},
@@ -113,6 +113,7 @@ func nearest(ctx context.Context, n Needs, err error) error {
 	}
 
 	offer := func(m Needs, instead string) (Choice, error) {
+		// A sacrifice that changes nothing, or that leads to other impossible needs, offers nothing.
 		if m == n || m.check() != nil || m.possible() != nil {
 			return Choice{}, nil
 		}
@@ -130,9 +131,11 @@ func nearest(ctx context.Context, n Needs, err error) error {
 	}
 
 	for i, s := range sacrifices {
+		// The last sacrifice gives up nearly everything, so it is only for needs that no other one helps.
 		if i == len(sacrifices)-1 && len(impossible.Nearest) > 0 {
 			break
 		}
+
 		m := n
 		s.relax(&m)
 		best, err := offer(m, s.instead)
@@ -142,13 +145,14 @@ func nearest(ctx context.Context, n Needs, err error) error {
 		if i > 0 || best.Keys == 0 || n.Bytes == 0 {
 			continue
 		}
-		// Offer the number of keys for which the best filter without the limit has at most that many bytes, minus 2%.
+		// Without the size limit, the best filter is known. Offer also the number of keys for which it fits into the
+		// limit. The 2% are for sizes that do not grow exactly with the number of keys.
 		m = n
 		m.Later = 0
 		if m.Keys = uint64(0.98 * n.budget() / best.BitsPerKey); m.FPR == 0 {
 			m.FPR = best.FPRPrior
 		}
-		if m.Keys > 0 && m.Keys < n.all() {
+		if m.Keys > 0 && m.Keys < n.totalKeys() {
 			if _, err := offer(m, fmt.Sprintf("for %d keys", m.Keys)); err != nil {
 				return err
 			}

@@ -9,14 +9,14 @@ import (
 // kind is a form of a family. The planner chooses among the kinds.
 type kind struct {
 	family.Form
-	spills  bool // its builder can keep keys in a file
-	bounded bool // full at its capacity
-	header  uint64
+	spills  bool   // its builder can keep keys in a file
+	bounded bool   // it is full at its capacity
+	header  uint64 // bytes of its file besides the filter
 }
 
-// kinds returns all forms of all families. It is a function because a variable would link them into programs that never
-// plan.
-func kinds() (all []kind) {
+// allKinds returns all forms of all families. It is a function because a variable would link all families into programs
+// that never plan.
+func allKinds() (all []kind) {
 	for _, f := range families.All() {
 		for _, form := range f.Forms {
 			all = append(all, kind{Form: form, spills: form.Can.Has(family.CanSpill), bounded: f.Bounded, header: f.FileBytes})
@@ -25,11 +25,13 @@ func kinds() (all []kind) {
 	return all
 }
 
-// misses reports whether the kind is not meant for the needs: it keeps values, and none are needed.
-func (k kind) misses(n *Needs) bool { return k.Can.Has(family.CanValues) && n.ValueBits == 0 }
+// keepsUnwantedValues reports whether the kind keeps values and the needs have none.
+func (k kind) keepsUnwantedValues(n *Needs) bool {
+	return k.Can.Has(family.CanValues) && n.ValueBits == 0
+}
 
-// lacks returns the need that the kind does not meet, or "".
-func (k kind) lacks(n *Needs) string {
+// reasonAgainst returns the reason why the kind does not meet a need, or "".
+func (k kind) reasonAgainst(n *Needs) string {
 	for _, x := range []struct {
 		need bool
 		can  family.Ability
@@ -55,34 +57,33 @@ func (k kind) lacks(n *Needs) string {
 	return ""
 }
 
-// counted returns the number of keys for a forecast of the kind. A form with later= adds the later keys itself.
-func (k kind) counted(n *Needs) uint64 {
+// forecastKeys returns the number of keys for a forecast of the kind. A form with later= adds the later keys itself.
+func (k kind) forecastKeys(n *Needs) uint64 {
 	if k.Can.Has(family.CanLater) {
 		return n.Keys
 	}
-	return n.all()
+	return n.totalKeys()
 }
 
-// Room for later keys if Needs.Add is set without Needs.Later, in filters that are full at their capacity: an eighth of
-// the keys.
+// If Needs.Add is set without Needs.Later, filters that are full at their capacity get room for an eighth of the keys.
 const (
 	unasked   = 8
 	leastRoom = 16
 )
 
-// sized returns the spec with a size, and room for later keys.
-func (k kind) sized(n *Needs, size family.Sizing) filter.Spec {
+// sizedSpec returns the spec of the kind with a size and with room for later keys.
+func (k kind) sizedSpec(n *Needs, size family.Sizing) filter.Spec {
 	s := size.AddTo(k.Spec)
 	if k.Can.Has(family.CanValues) {
 		s = s.With("value_bits", n.ValueBits)
 	}
 
 	switch {
-	case n.Later == 0 && n.Add && k.bounded: // otherwise there might be no room for the first added key
+	case n.Later == 0 && n.Add && k.bounded: // otherwise adding the first key could fail
 		s = s.With("capacity", n.Keys+max(n.Keys/unasked, leastRoom))
 	case n.Later == 0:
 	case k.Can.Has(family.CanCapacity):
-		s = s.With("capacity", n.all())
+		s = s.With("capacity", n.totalKeys())
 	case k.Can.Has(family.CanLater):
 		s = s.With("later", n.Later)
 	}

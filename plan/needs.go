@@ -33,7 +33,9 @@ type Needs struct {
 	// Absent is the share of queries for absent keys, in (0, 1]. Default: 0.5.
 	Absent float64
 	Build  time.Duration // longest build on one core; 0: no limit
-	Memory uint64        // bytes of a build, without the filter and keys that can go to a file; 0: no limit
+	// Memory is the largest memory of a build in bytes, without the filter and without keys that can go to a file.
+	// 0: no limit.
+	Memory uint64
 	// For is the order of a plan. Default: Smallest, and in a bloomery.Config Lasting.
 	For Objective
 }
@@ -69,9 +71,10 @@ func (n *Needs) check() error {
 	switch {
 	case n.Keys == 0:
 		return family.Invalid("keys", n.Keys, "want at least 1")
+	// The first comparison catches a sum that overflowed.
 	case n.Keys+n.Later < n.Keys || n.Keys+n.Later > mostKeys:
 		return family.Invalid("keys", n.Keys, "want at most %g, later keys included", float64(mostKeys))
-	case !(n.FPR >= 0 && n.FPR < 1):
+	case !(n.FPR >= 0 && n.FPR < 1): // written so that NaN is refused, here and below
 		return family.Invalid("fpr", n.FPR, "want a rate between 0 and 1, both excluded, such as 0.01")
 	case !(n.BitsPerKey >= 0 && n.BitsPerKey <= 4096):
 		return family.Invalid("bits_per_key", n.BitsPerKey, "want more than 0 and at most 4096")
@@ -101,27 +104,29 @@ func (n *Needs) check() error {
 // mostKeys is the largest number of keys, more than fit into the memory of any machine.
 const mostKeys = 1 << 56
 
-// all returns the number of keys at the end.
-func (n *Needs) all() uint64 { return n.Keys + n.Later }
+// totalKeys returns the number of keys, later keys included.
+func (n *Needs) totalKeys() uint64 { return n.Keys + n.Later }
 
-// budget returns the limit of the filter's size in bits, 0 without a limit.
+// budget returns the limit of the filter's size in bits, or 0 without a limit.
 func (n *Needs) budget() float64 {
 	if n.Bytes > 0 {
 		return 8 * float64(n.Bytes)
 	}
-	return n.BitsPerKey * float64(n.all())
+	return n.BitsPerKey * float64(n.totalKeys())
 }
 
-// fits returns a size of at most that number of bits, in the unit of the needs.
-func (n *Needs) fits(bits float64) (bytes uint64, perKey float64) {
+// sizeWithin returns the size for at most the given number of bits, in the unit of the needs.
+func (n *Needs) sizeWithin(bits float64) (bytes uint64, perKey float64) {
 	if n.Bytes > 0 {
 		return uint64(max(1, bits/8)), 0
 	}
-	return 0, max(bits/float64(n.all()), 1/float64(n.all()))
+	// A size of 0 would mean that none was given, so the result is at least one bit, or one byte.
+	return 0, max(bits/float64(n.totalKeys()), 1/float64(n.totalKeys()))
 }
 
-// slack returns the number of bits by which a filter may exceed the budget: with BitsPerKey, the rest of a word.
-func (n *Needs) slack() float64 {
+// slackBits returns the number of bits by which a filter may exceed the budget: with BitsPerKey it may fill its last
+// word of 64 bits.
+func (n *Needs) slackBits() float64 {
 	if n.Bytes > 0 {
 		return 0
 	}

@@ -24,7 +24,7 @@ type Row struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// Forecast returns the forecast of a spec for that number of keys, in about a millisecond.
+// Forecast returns the forecast of a spec for a number of keys. It takes about a millisecond.
 func Forecast(s filter.Spec, keys uint64) Row {
 	row := Row{Spec: s, Keys: keys}
 	family, err := families.ByName(s.Family())

@@ -33,7 +33,7 @@ func TestFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, c := range p.Choices {
-			if n.FPR > 0 && c.FPRPrior > 1.02*n.FPR || n.budget() > 0 && float64(c.Bits) > n.budget()+n.slack() || c.Reason == "" || c.NsQuery <= 0 {
+			if n.FPR > 0 && c.FPRPrior > 1.02*n.FPR || n.budget() > 0 && float64(c.Bits) > n.budget()+n.slackBits() || c.Reason == "" || c.NsQuery <= 0 {
 				t.Errorf("%+v: %+v", n, c)
 			}
 			if n.Later > 0 && !family.Given(c.Spec, "capacity") && !family.Given(c.Spec, "later") {
@@ -59,7 +59,7 @@ func TestFor(t *testing.T) {
 // immeasurably low rates rank as equal.
 func TestRefused(t *testing.T) {
 	held := families.Costs().Memory
-	if len(held) != len(kinds()) || held["fuse"] < 8 || held["fuse"] > 80 || held["standard"] > 4 {
+	if len(held) != len(allKinds()) || held["fuse"] < 8 || held["fuse"] > 80 || held["standard"] > 4 {
 		t.Fatalf("bytes a key that builds hold: %v; run go generate ./internal/families", held)
 	}
 	why := func(n Needs, family string) string {
@@ -200,8 +200,8 @@ func TestImpossible(t *testing.T) {
 			}
 		}
 	}
-	if d := short(math.MaxInt64 / 2); d <= 0 || short(1234567) != 1230*time.Microsecond {
-		t.Errorf("short: %v, %v", d, short(1234567))
+	if d := roundTime(math.MaxInt64 / 2); d <= 0 || roundTime(1234567) != 1230*time.Microsecond {
+		t.Errorf("short: %v, %v", d, roundTime(1234567))
 	}
 	for _, n := range []Needs{{}, {Keys: 1, FPR: -1}, {Keys: 1, FPR: math.NaN()}, {Keys: 1, FPR: 1}, {Keys: 1, BitsPerKey: 5, Bytes: 7}, {Keys: 1 << 60}, {Keys: 5, Later: math.MaxUint64}, {Keys: 1, For: "x"}, {Keys: 1, Absent: 2}, {Keys: 1, ValueBits: 33}} {
 		if _, err := For(t.Context(), n); !errors.Is(err, filter.ErrConfig) {

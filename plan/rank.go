@@ -21,8 +21,8 @@ type Choice struct {
 	Keys       uint64      `json:"keys"` // later keys included
 	Bits       uint64      `json:"bits"`
 	BitsPerKey float64     `json:"bits_per_key"`
-	FileBytes  uint64      `json:"file_bytes"` // of the file, header included, within about 200 bytes
-	FPRPrior   float64     `json:"fpr_prior"`  // with all keys
+	FileBytes  uint64      `json:"file_bytes"` // length of the file, header included, within about 200 bytes
+	FPRPrior   float64     `json:"fpr_prior"`  // predicted false-positive rate with all keys
 	// Times in nanoseconds, from the table of costs. NsQuery is the mean time of a query with the share
 	// Needs.Absent of absent keys, in a filter of this size with warm caches. NsPresent and NsAbsent are
 	// its parts. The Far fields are the same for a filter of 50 million keys, larger than most caches.
@@ -65,7 +65,7 @@ func For(ctx context.Context, n Needs) (Plan, error) {
 		return Plan{}, nearest(ctx, n, err)
 	}
 	if n.For == Lasting {
-		if choice, ok := first(&n); ok {
+		if choice, ok := firstPreferred(&n); ok {
 			return Plan{Choices: []Choice{choice}}, nil
 		}
 	}
@@ -78,21 +78,21 @@ func For(ctx context.Context, n Needs) (Plan, error) {
 		p.Choices = p.Choices[:1]
 	}
 	if len(p.Choices) == 0 {
-		return p, nearest(ctx, n, &Impossible{What: n.none(p.Refused)})
+		return p, nearest(ctx, n, &Impossible{What: n.describeRefusals(p.Refused)})
 	}
 	return p, nil
 }
 
 // choose tries all kinds, on all cores.
 func choose(ctx context.Context, n Needs) (Plan, error) {
-	kinds := kinds()
+	kinds := allKinds()
 	tried := make([]struct {
 		choice Choice
 		why    string
 	}, len(kinds))
 	parallel.Each(parallel.Workers(0), len(kinds), func(_, i int) {
-		if k := kinds[i]; !k.misses(&n) && ctx.Err() == nil {
-			tried[i].choice, tried[i].why = try(k, &n)
+		if k := kinds[i]; !k.keepsUnwantedValues(&n) && ctx.Err() == nil {
+			tried[i].choice, tried[i].why = tryKind(k, &n)
 		}
 	})
 	if err := ctx.Err(); err != nil {
@@ -102,14 +102,14 @@ func choose(ctx context.Context, n Needs) (Plan, error) {
 	var p Plan
 	for _, t := range tried {
 		switch {
-		case t.choice.Keys == 0: // not tried
+		case t.choice.Keys == 0: // keepsUnwantedValues: not a candidate, so not refused either
 		case t.why != "":
 			p.Refused = append(p.Refused, Refused{t.choice.Spec, t.why})
 		default:
 			p.Choices = append(p.Choices, t.choice)
 		}
 	}
-	n.order(p.Choices)
+	n.sortChoices(p.Choices)
 	return p, nil
 }
 
@@ -119,10 +119,10 @@ const (
 	scatter = 1.02 // a forecast may exceed the rate by this factor: builders meet the rate
 )
 
-// try returns the choice of a kind, or the reason why it does not meet the needs.
-func try(k kind, n *Needs) (choice Choice, why string) {
-	choice = Choice{Spec: k.Spec, Keys: n.all(), Reason: k.Reason, Warning: k.Warning}
-	if why := k.lacks(n); why != "" {
+// tryKind returns the choice of a kind, or the reason why it does not meet the needs.
+func tryKind(k kind, n *Needs) (choice Choice, why string) {
+	choice = Choice{Spec: k.Spec, Keys: n.totalKeys(), Reason: k.Reason, Warning: k.Warning}
+	if why := k.reasonAgainst(n); why != "" {
 		return choice, why
 	}
 
@@ -131,34 +131,35 @@ func try(k kind, n *Needs) (choice Choice, why string) {
 		size = family.Sizing{BitsPerKey: n.BitsPerKey, Bytes: n.Bytes}
 	}
 
-	choice.Spec = k.sized(n, size)
+	choice.Spec = k.sizedSpec(n, size)
 	if n.FPR > 0 {
 		if why := refuse(k, n, n.FPR); why != "" {
 			return choice, why
 		}
 	}
 
-	row := Forecast(choice.Spec, k.counted(n))
-	if row.Problem != "" && n.FPR > likely { // some kinds have no filters with such high rates, only with lower ones
-		choice.Spec = k.sized(n, family.Sizing{FPR: likely})
-		row = Forecast(choice.Spec, k.counted(n))
+	row := Forecast(choice.Spec, k.forecastKeys(n))
+	if row.Problem != "" && n.FPR > likely { // some kinds have no filters with such a high rate: try a lower one
+		choice.Spec = k.sizedSpec(n, family.Sizing{FPR: likely})
+		row = Forecast(choice.Spec, k.forecastKeys(n))
 	}
 
 	b := n.budget()
-	if b >= 512 && row.Problem == "" && n.FPR == 0 && float64(row.Bits) > b+n.slack() { // whole cache lines: one fewer
-		size.Bytes, size.BitsPerKey = n.fits(512 * math.Floor(b/512))
-		choice.Spec = k.sized(n, size)
-		row = Forecast(choice.Spec, k.counted(n))
+	if b >= 512 && row.Problem == "" && n.FPR == 0 && float64(row.Bits) > b+n.slackBits() {
+		// The kind rounds up to whole cache lines of 512 bits: ask for one line fewer.
+		size.Bytes, size.BitsPerKey = n.sizeWithin(512 * math.Floor(b/512))
+		choice.Spec = k.sizedSpec(n, size)
+		row = Forecast(choice.Spec, k.forecastKeys(n))
 	}
 	if row.Problem != "" {
 		return choice, row.Problem
 	}
 
 	choice.Bits, choice.FPRPrior = row.Bits, row.FPRPrior
-	choice.BitsPerKey = float64(row.Bits) / float64(n.all())
+	choice.BitsPerKey = float64(row.Bits) / float64(n.totalKeys())
 	choice.FileBytes = (row.Bits+7)/8 + k.header
 	choice.Reason = strings.Replace(choice.Reason, "{size}", overBound(choice, n), 1)
-	if b > 0 && float64(row.Bits) > b+n.slack() {
+	if b > 0 && float64(row.Bits) > b+n.slackBits() {
 		return choice, fmt.Sprintf("takes %.4g bits a key", choice.BitsPerKey)
 	}
 	if k.LineFrom > row.FPRPrior && n.OneLine {
@@ -173,7 +174,7 @@ func try(k kind, n *Needs) (choice Choice, why string) {
 		return choice, fmt.Sprintf("has a rate of %.3g", row.FPRPrior)
 	}
 
-	cost, ok := families.Costs().At(k.Spec, n.all(), choice.FPRPrior)
+	cost, ok := families.Costs().At(k.Spec, n.totalKeys(), choice.FPRPrior)
 	far, _ := families.Costs().OutOfCache(k.Spec, choice.FPRPrior)
 	if !ok {
 		return choice, "its costs were not measured"
@@ -182,7 +183,7 @@ func try(k kind, n *Needs) (choice Choice, why string) {
 		for _, v := range []*float64{&cost.Present, &cost.Absent, &cost.Build, &far.Present, &far.Absent} {
 			*v += families.Costs().Keyed
 		}
-		choice.Warning = join(choice.Warning, "give a secret (--secret-file) that nobody who queries knows")
+		choice.Warning = joinWarnings(choice.Warning, "give a secret (--secret-file) that nobody who queries knows")
 	}
 
 	mix := func(p families.CostPoint) float64 { return n.Absent*p.Absent + (1-n.Absent)*p.Present }
@@ -195,15 +196,16 @@ func try(k kind, n *Needs) (choice Choice, why string) {
 
 	choice.BytesBuild = families.Costs().Memory[k.Spec.String()]
 	if n.Writers {
-		choice.Warning = join(choice.Warning, "set Config.Concurrent, so that many goroutines may write")
+		choice.Warning = joinWarnings(choice.Warning, "set Config.Concurrent, so that many goroutines may write")
 	}
 	return choice, ""
 }
 
-// overBound describes how far the size of a choice is above the smallest possible size, log2(1/rate) bits per key.
+// overBound describes how much larger a choice is than the smallest possible size, log2(1/rate) bits per key.
 func overBound(c Choice, n *Needs) string {
 	rate := cmp.Or(n.FPR, c.FPRPrior)
-	times := 8 * float64(c.FileBytes) / (float64(n.all()) * math.Log2(1/rate))
+	times := 8 * float64(c.FileBytes) / (float64(n.totalKeys()) * math.Log2(1/rate))
+	// From these values on, the format with one more digit would round up to 10.0 or 2.0.
 	switch {
 	case times >= 9.95:
 		return fmt.Sprintf("%.0f times the smallest possible size", times)
@@ -220,9 +222,10 @@ func overBound(c Choice, n *Needs) string {
 
 // refuse returns the reason why a build at a rate exceeds the limits, or "".
 func refuse(k kind, n *Needs, fpr float64) string {
-	cost, _ := families.Costs().At(k.Spec, n.all(), fpr)
+	cost, _ := families.Costs().At(k.Spec, n.totalKeys(), fpr)
+	// Half of the largest int64 in nanoseconds is 146 years, and the conversion cannot overflow.
 	if took := time.Duration(min(cost.Build*float64(n.Keys), math.MaxInt64/2)); n.Build > 0 && took > n.Build {
-		return fmt.Sprintf("takes about %v to build on one core", short(took))
+		return fmt.Sprintf("takes about %v to build on one core", roundTime(took))
 	}
 	held := families.Costs().Memory[k.Spec.String()] * float64(n.Keys)
 	if n.Memory > 0 && !k.spills && held > float64(n.Memory) {
@@ -231,8 +234,8 @@ func refuse(k kind, n *Needs, fpr float64) string {
 	return ""
 }
 
-// short rounds to about three digits.
-func short(d time.Duration) time.Duration {
+// roundTime rounds a duration to about three digits.
+func roundTime(d time.Duration) time.Duration {
 	for unit := time.Microsecond; ; unit *= 10 {
 		if d/1000 < unit {
 			return d.Round(unit)
@@ -240,13 +243,13 @@ func short(d time.Duration) time.Duration {
 	}
 }
 
-func join(a, b string) string { return strings.TrimPrefix(a+"; "+b, "; ") }
+func joinWarnings(a, b string) string { return strings.TrimPrefix(a+"; "+b, "; ") }
 
 // noRate is the rate below which false positives do not occur in practice. All rates below it rank as equal.
 const noRate = 1e-12
 
-// order sorts choices, best first.
-func (n *Needs) order(c []Choice) {
+// sortChoices sorts choices, best first.
+func (n *Needs) sortChoices(c []Choice) {
 	slices.SortStableFunc(c, func(a, b Choice) int {
 		if n.For == Fastest {
 			return cmp.Compare(a.NsQuery, b.NsQuery)
@@ -256,7 +259,8 @@ func (n *Needs) order(c []Choice) {
 		}
 		return cmp.Or(cmp.Compare(a.FileBytes, b.FileBytes), cmp.Compare(a.NsQuery, b.NsQuery))
 	})
-	if n.For == Fastest && n.FPR == 0 { // the fastest filters of a size have the worst rates
+	// The fastest filters of one size have the worst rates, so filters with a far higher rate than the best go last.
+	if n.For == Fastest && n.FPR == 0 {
 		best := 1.
 		for _, x := range c {
 			best = min(best, max(x.FPRPrior, noRate))
@@ -276,17 +280,17 @@ func outside(rate, best float64) int {
 	return 0
 }
 
-// first returns the first of the preferred forms that meets the needs. If static forms were refused because of the
-// rate, the size or the time, it returns the next static form, or the smallest of the others.
-func first(n *Needs) (best Choice, ok bool) {
+// firstPreferred returns the first of the preferred forms that meets the needs. If static forms were refused because of
+// the rate, the size or the time, it returns the next static form, or the smallest of the others.
+func firstPreferred(n *Needs) (best Choice, ok bool) {
 	refused, others := false, []Choice(nil)
 	for _, k := range preferred() {
-		if k.misses(n) || k.lacks(n) != "" {
+		if k.keepsUnwantedValues(n) || k.reasonAgainst(n) != "" {
 			continue
 		}
 		static := !k.Can.Has(family.CanAdd)
-		choice, why := try(k, n)
-		if why == "" && n.FPR == 0 && float64(choice.Bits) < n.least(k) {
+		choice, why := tryKind(k, n)
+		if why == "" && n.FPR == 0 && float64(choice.Bits) < n.leastBits(k) {
 			why = "is smaller than the size"
 		}
 		switch {
@@ -294,23 +298,23 @@ func first(n *Needs) (best Choice, ok bool) {
 			refused = refused || static
 		case static || !refused:
 			return choice, true
-		case k.Can.Has(family.CanCount) && !n.Count: // larger because of an operation that is not needed
+		case k.Can.Has(family.CanCount) && !n.Count: // counters that nobody needs make it larger
 		default:
 			others = append(others, choice)
 		}
 	}
 
-	n.order(others)
+	n.sortChoices(others)
 	if len(others) == 0 {
 		return Choice{}, false
 	}
 	return others[0], true
 }
 
-// least returns the fewest bits of a filter that counts as having the requested size: nine tenths of it, or one bit per
-// key fewer, and in families of cache lines one line fewer.
-func (n *Needs) least(k kind) float64 {
-	least := min(0.9*n.budget(), n.budget()-float64(n.all()))
+// leastBits returns the fewest bits of a filter that counts as having the requested size: nine tenths of it, or one bit
+// per key fewer, and in families of cache lines one line fewer.
+func (n *Needs) leastBits(k kind) float64 {
+	least := min(0.9*n.budget(), n.budget()-float64(n.totalKeys()))
 	if k.Can.Has(family.CanOneLine) {
 		return least - 512
 	}
@@ -319,7 +323,7 @@ func (n *Needs) least(k kind) float64 {
 
 // preferred returns the forms that Lasting tries, in order.
 func preferred() []kind {
-	all := slices.DeleteFunc(kinds(), func(k kind) bool { return k.Default == 0 })
+	all := slices.DeleteFunc(allKinds(), func(k kind) bool { return k.Default == 0 })
 	slices.SortFunc(all, func(a, b kind) int { return a.Default - b.Default })
 	return all
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// ChosenFPR returns the false-positive rate that Spec s of a family chooses for e, a new filter of that number of keys:
-// the rate in s, or for a size in bits per key the rate forecast for the keys, or for the capacity, to three digits, if
-// it is at most filter.UselessFPR; else 0.
+// ChosenFPR returns the false-positive rate that Spec s of a family chooses for e, a new filter of keys keys: the rate
+// in s, or for a size in bits per key the forecast rate for the keys or the capacity, to three digits. It returns 0 for
+// a size in bytes and for rates above filter.UselessFPR.
 func ChosenFPR(e Engine, f families.Family, s filter.Spec, keys uint64) float64 {
 	r := family.Reader(s)
 	size, room := family.ReadSizing(r), r.Uint("capacity")
@@ -33,16 +33,16 @@ func ChosenFPR(e Engine, f families.Family, s filter.Spec, keys uint64) float64 
 	var fpr float64
 	var err error
 	if f.Can.Has(family.CanSearch) && !family.Given(s, family.LaterParameter.Name) {
-		fpr = e.Info().FPRPosterior // a forecast would take a search of its own
-	} else if _, fpr, err = f.Forecast(e.Spec(), keys); err != nil { // no size needs to be found again
-		_, fpr, err = f.Forecast(s, keys) // the family does not build from the Spec of a filter
+		fpr = e.Info().FPRPosterior // a forecast would repeat the search of the build
+	} else if _, fpr, err = f.Forecast(e.Spec(), keys); err != nil { // the Spec of e already has the size
+		_, fpr, err = f.Forecast(s, keys) // some families cannot build from the Spec of a filter
 	}
 	if err != nil || !(fpr > 0 && fpr <= filter.UselessFPR) {
 		return 0
 	}
 
 	// Rounding to three digits gives the same rate on machines whose floating-point results differ slightly.
-	fpr, _ = strconv.ParseFloat(strconv.FormatFloat(fpr, 'g', 3, 64), 64) // parses what was formatted
+	fpr, _ = strconv.ParseFloat(strconv.FormatFloat(fpr, 'g', 3, 64), 64) // a formatted number always parses
 	return fpr
 }
 
@@ -52,7 +52,7 @@ func CheckShards(m *shard.Manifest, most float64) error {
 	info := filter.Info{Spec: m.Spec, Keys: m.Keys()}
 	info.FPRPrior, info.FPRPosterior = m.FPR()
 	if f, err := families.FormatOf(m.Spec.Family()); err == nil && f.Can.Has(family.CanSearch) {
-		info.FillSearched = 1 // the posterior rate decides alone
+		info.FillSearched = 1 // only the posterior rate counts for a searched filter
 	}
 	return CheckRate(info, most)
 }
@@ -86,9 +86,9 @@ func CheckRate(i filter.Info, most float64) error {
 
 // RateError means that a filter's false-positive rate is above the highest allowed one. It wraps filter.ErrRate.
 type RateError struct {
-	FPR  float64 // of the filter: filter.Info.FPRPosterior
+	FPR  float64 // filter.Info.FPRPosterior of the filter
 	Most float64 // the highest allowed rate
-	Keys uint64  // in the filter
+	Keys uint64  // the number of keys in the filter
 }
 
 func (e *RateError) Error() string {

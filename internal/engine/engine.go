@@ -36,8 +36,8 @@ type Engine interface {
 
 // Asker answers for keys, and describes the set.
 type Asker interface {
-	// Contains reports whether a key may be in the set. Unless Facts.Hashes is true, raw has the bytes of the key, not
-	// nil, and the hash is not used. No method keeps raw.
+	// Contains reports whether a key may be in the set. If Facts.Hashes is false, raw is the bytes of the key, not nil,
+	// and the hash is not used. No method keeps raw.
 	Contains(h filter.Hash, raw []byte) bool
 	// HasMany and ContainsMany set dst[i] to the answer for key i. The lengths agree.
 	HasMany(dst []bool, hs []filter.Hash)
@@ -125,13 +125,13 @@ type Facts struct {
 	// Query answers for hashes: the filter itself if it lies in memory, else the Engine. It is nil unless Hashes is
 	// true.
 	Query  family.Filter
-	Hashes bool          // it takes hashes of keys, else their bytes
-	Shared bool          // it is for many writers
-	Filter family.Filter // with its exceptions if it has some; nil if there is none or several
+	Hashes bool          // queries and changes take hashes of keys, else their bytes
+	Shared bool          // many goroutines may change the set
+	Filter family.Filter // the filter, with its exceptions; nil for none or several filters
 	Hasher filter.Hasher
 	Chosen *float64 // the chosen false-positive rate, which the Set sets
-	Moves  *uint32  // how often the filter was replaced
-	Stored Stored
+	Moves  *uint32  // the number of times that the filter was replaced
+	Stored Stored   // the file that the set was read from
 }
 
 // Stored describes the file that a Set was read from.
@@ -153,7 +153,7 @@ func Can(e Engine, a family.Ability) error {
 // ValueBits returns the number of bits of the value of a key. The error wraps errors.ErrUnsupported if the filter
 // stores no values.
 func ValueBits(e Engine) (int, error) {
-	one, err := e.At(filter.Hash{}, false) // any
+	one, err := e.At(filter.Hash{}, false) // the shard of any key: all shards have the same Spec
 	if err != nil {
 		return 0, err
 	}
@@ -167,9 +167,9 @@ type Options struct {
 	MaxBytes   uint64        // 0: no limit
 	Concurrent bool
 	InMemory   bool
-	Lazy       bool                    // InMemory is for shards that are used
-	Regular    bool                    // pipes and devices are errors, and are not waited for
-	Opening    func(path string) error // nil except in tests: returns an error of the system
+	Lazy       bool                    // InMemory applies to a shard at its first use
+	Regular    bool                    // pipes and devices are errors, without waiting for them
+	Opening    func(path string) error // for tests, else nil: returns an error of the system
 }
 
 // Open calls Opening before a file is opened, mapped or read.
@@ -217,7 +217,7 @@ type Estimate struct {
 	Counted bool
 }
 
-// Overlap has the numbers of distinct keys of two sets, of their union and of their intersection.
+// Overlap is the estimates of the distinct keys of two sets, of their union and of their intersection.
 type Overlap struct {
 	A, B, Union, Intersection Estimate
 }
@@ -227,7 +227,7 @@ type Overlap struct {
 func (e *Estimate) Sum(o Estimate) {
 	low := math.Hypot(e.Keys-e.Low, o.Keys-o.Low)
 	high := math.Hypot(e.High-e.Keys, o.High-o.Keys)
-	if math.IsInf(e.Keys, 1) || math.IsInf(o.Keys, 1) { // one of them is full: only its lower end is known
+	if math.IsInf(e.Keys, 1) || math.IsInf(o.Keys, 1) { // only the lower end of a full filter is known
 		low, high = math.Inf(1), math.Inf(1)
 		e.Low += o.Low
 	}
@@ -301,6 +301,7 @@ func (k *Keys) Each(h filter.Hasher, f func(from int, hs []filter.Hash) error) e
 
 // Ask sets dst[i] to the answer for key i, with hasMany for BatchLen hashes at a time.
 func (k *Keys) Ask(dst []bool, h filter.Hasher, hasMany func(dst []bool, hs []filter.Hash)) {
+	// The function below never fails.
 	_ = k.Each(h, func(from int, hs []filter.Hash) error {
 		hasMany(dst[from:][:len(hs)], hs)
 		return nil

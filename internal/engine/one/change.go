@@ -102,19 +102,21 @@ func (s *Set) Valuer() (family.Valuer, error) {
 // At returns s. The methods of s that change the filter call Own first.
 func (s *Set) At(filter.Hash, bool) (engine.One, error) { return s, nil }
 
-// Own prepares the filter for changes: it copies one that lies in a mapped file or in the bytes given to FromBytes. A
-// filter with exceptions cannot change: the error is filter.ErrExceptions.
+// Own prepares the filter for changes: it copies a filter that lies in a mapped file or in the bytes given to
+// FromBytes. A filter with exceptions cannot change: the error is filter.ErrExceptions. Own is small enough to be
+// inlined into each change.
 func (s *Set) Own() error {
 	if !s.borrowed && s.exceptions == nil {
 		return nil
 	}
-	return s.own()
+	return s.copyBorrowed()
 }
 
-func (s *Set) own() error {
+func (s *Set) copyBorrowed() error {
 	if err := s.missing(); err != nil {
 		return err
 	}
+	// An added key could be listed among the exceptions, which would make it a false negative.
 	if s.exceptions != nil {
 		return filter.ErrExceptions
 	}
@@ -127,6 +129,7 @@ func (s *Set) own() error {
 
 // replace makes f the filter, and unmaps the file of the old one.
 func (s *Set) replace(f family.Filter) error {
+	// become clears the field, and the old file must stay mapped until the new filter is in place.
 	file := s.file
 	s.become(f, s.hasher)
 	return file.Close()
@@ -146,6 +149,7 @@ func (s *Set) copied() (f family.Filter, err error) {
 			if sections[i], err = bitvec.Alloc(uint64(len(w))); err != nil {
 				return err
 			}
+			// Pages of the mapped file are released as they are copied, so the memory does not double.
 			bitvec.Pass(sections[i], w, s.file.Release, func(words, other []uint64) { copy(words, other) })
 		}
 		c.Sections = sections
@@ -185,7 +189,8 @@ func (s *Set) Except(c *except.Cascade) error {
 		return fmt.Errorf("exceptions for %s with hash %s: %w; take one of our families and hash functions",
 			s.Spec(), s.hasher.ID(), filter.ErrUnsupported)
 	case c != nil:
-		s.set(except.New(s.main, c))
+		// The new exceptions replace the old ones, so they go around the plain filter.
+		s.setFilter(except.New(s.main, c))
 	}
 	return nil
 }

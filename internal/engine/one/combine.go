@@ -14,7 +14,7 @@ import (
 
 // Combine merges with o or intersects with it.
 func (s *Set) Combine(e engine.Engine, how family.Ability) error {
-	o, err := s.other(e)
+	o, err := s.otherOne(e)
 	switch {
 	case err != nil:
 		return err
@@ -47,9 +47,11 @@ func (s *Set) Combine(e engine.Engine, how family.Ability) error {
 	if err := theirs.Guarded(func() error { return do(theirs.filter, theirs.file.Release) }); err != nil {
 		return err
 	}
+	// Single made a snapshot of a filter for many writers: the combined snapshot becomes the filter.
 	if mine != s {
 		s.become(s.inForm(mine.filter), s.hasher)
 	}
+	// The result keeps only the weaker of two promises.
 	s.chosen = max(s.chosen, o.chosen)
 	return nil
 }
@@ -109,7 +111,7 @@ func Join(ctx context.Context, paths []string, how family.Ability, o engine.Opti
 // Copy returns a copy in the same form, which shares nothing with s.
 func (s *Set) Copy() (engine.Engine, error) { return family.As[engine.Engine](s.Clone()) }
 
-// Clone is Copy.
+// Clone is Copy with the type of the result.
 func (s *Set) Clone() (*Set, error) {
 	if none, ok := s.filter.(nothing); ok {
 		return Nothing(filter.Hasher{}, nil), none.why
@@ -121,12 +123,13 @@ func (s *Set) Clone() (*Set, error) {
 	}
 
 	f := o.filter
+	// Single has copied a filter for many writers already.
 	if o == s {
 		if f, err = s.copied(); err != nil {
 			return nil, err
 		}
 	}
-	return s.like(s.inForm(f)), nil
+	return s.withFilter(s.inForm(f)), nil
 }
 
 // Model returns the filter without exceptions and in the form for one writer, as the model of a new filter. If s lies
@@ -152,7 +155,7 @@ func (s *Set) Equal(e engine.Engine) bool {
 		return ok && o.missing() != nil
 	}
 
-	o, err := s.other(e)
+	o, err := s.otherOne(e)
 	if err != nil || s.hasher != o.hasher || s.chosen != o.chosen {
 		return false
 	}
@@ -208,7 +211,7 @@ func (s *Set) Trimmed() (*Set, error) {
 		return nil, err
 	}
 	if s.exceptions == nil {
-		return s.like(t.Trimmed()), nil
+		return s.withFilter(t.Trimmed()), nil
 	}
-	return s.like(except.New(t.Trimmed(), s.exceptions)), nil
+	return s.withFilter(except.New(t.Trimmed(), s.exceptions)), nil
 }

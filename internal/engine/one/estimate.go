@@ -18,7 +18,7 @@ func (s *Set) EstimateInterval() (e engine.Estimate, err error) {
 		return engine.Estimate{Keys: n, Low: n, High: n, Counted: true}, s.Err()
 	}
 
-	plain, cells, err := s.cells()
+	plain, cells, err := s.cellsOf()
 	if err != nil {
 		return e, err
 	}
@@ -31,8 +31,8 @@ func (s *Set) EstimateInterval() (e engine.Estimate, err error) {
 	return e, err
 }
 
-// cells returns the filter in the form for one writer, and its cells.
-func (s *Set) cells() (plain *Set, cells family.CellFilter, err error) {
+// cellsOf returns the filter in the form for one writer, and its cells.
+func (s *Set) cellsOf() (plain *Set, cells family.CellFilter, err error) {
 	if err = engine.Can(s, family.CanEstimate); err == nil {
 		plain, err = s.Single()
 	}
@@ -46,19 +46,19 @@ func (s *Set) cells() (plain *Set, cells family.CellFilter, err error) {
 	return plain, cells, nil
 }
 
-// EstimateOverlap estimates how many distinct keys two sets hold, together and in common.
+// EstimateOverlap estimates the numbers of distinct keys of two sets, of their union and of their intersection.
 func (s *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) {
-	o, err := s.other(with)
+	o, err := s.otherOne(with)
 	if err != nil {
 		return v, err
 	}
 
-	a, mine, err := s.cells()
+	a, mine, err := s.cellsOf()
 	if err != nil {
 		return v, err
 	}
 
-	b, theirs, err := o.cells()
+	b, theirs, err := o.cellsOf()
 	switch {
 	case err != nil:
 		return v, err

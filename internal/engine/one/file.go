@@ -27,6 +27,7 @@ func Open(ctx context.Context, path string, o engine.Options) (*Set, error) {
 	var err error
 	how := reading(o)
 	how.Context = ctx
+	// A filter for many writers changes in place, and a mapping is read-only.
 	if o.InMemory || o.Concurrent {
 		f, err = container.ReadFile(path, how)
 	} else {
@@ -56,6 +57,7 @@ func Read(r io.Reader, o engine.Options) (*Set, error) {
 // FromBytes returns a Set that reads b, a whole filter file. It copies b only if it must.
 func FromBytes(b []byte, o engine.Options) (*Set, error) {
 	if o.Concurrent {
+		// Many writers change the words, and b belongs to the caller.
 		b = bytes.Clone(b)
 	}
 
@@ -75,6 +77,7 @@ func FromBytes(b []byte, o engine.Options) (*Set, error) {
 func reading(o engine.Options) container.Options {
 	limit := o.Limit()
 	return container.Options{MaxBytes: limit, Regular: o.Regular, Check: func(f *container.File, words []uint64) error {
+		// Both checks see only the header, so a hostile file is refused before memory is allocated.
 		if err := families.Accept(f.Family, f.Spec, f.Hash, words, limit-f.Bytes); err != nil {
 			return err
 		}
@@ -148,20 +151,20 @@ func (s *Set) Encode() (*container.File, error) {
 
 // Save creates or replaces a file atomically.
 func (s *Set) Save(ctx context.Context, path string) error {
-	return s.write(path, func(f *container.File) error { return container.WriteFile(ctx, path, f) })
+	return s.writeFile(path, func(f *container.File) error { return container.WriteFile(ctx, path, f) })
 }
 
 // Replace saves by, a Set of one filter, to a file that was read earlier; was describes that file at that time.
 func (s *Set) Replace(ctx context.Context, path string, was fs.FileInfo, by engine.Engine) error {
-	next, err := s.other(by)
+	next, err := s.otherOne(by)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return next.write(path, func(f *container.File) error { return container.ReplaceFile(ctx, path, f, was) })
+	return next.writeFile(path, func(f *container.File) error { return container.ReplaceFile(ctx, path, f, was) })
 }
 
-// write calls f with the stored form of the filter, unless path is the path of a shard.
-func (s *Set) write(path string, f func(*container.File) error) error {
+// writeFile calls f with the stored form of the filter, unless path is the path of a shard.
+func (s *Set) writeFile(path string, f func(*container.File) error) error {
 	if err := shardset.CheckFile(path); err != nil {
 		return err
 	}
@@ -177,6 +180,7 @@ func (s *Set) Check(context.Context, func(uint64)) error { return s.Err() }
 
 // Close unmaps the file, if there is one. Contains returns true afterwards.
 func (s *Set) Close() error {
+	// Only a mapped file needs closing. A filter in memory answers as before.
 	file := s.file
 	if file == nil {
 		return nil

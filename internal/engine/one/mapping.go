@@ -23,20 +23,21 @@ func (s *Set) Has(h filter.Hash) (present bool) {
 		return s.filter.Has(h)
 	}
 
+	// Without it, a read behind the end of a truncated file would kill the process.
 	was := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(was)
 		if r := recover(); r != nil {
 			s.failed(s.file.Fault(r)) // panics unless it is a fault in the mapping
-			present = true            // not a false negative
+			present = true            // a false negative is not allowed
 		}
 	}()
 	return s.filter.Has(h)
 }
 
-// guard calls f, which reads the filter, and reports whether f returned without a fault. It keeps the error of a fault
-// for Err.
-func (m *mapping) guard(f func()) (ended bool) {
+// guardReads calls f, which reads the filter, and reports whether f returned without a fault. It keeps the error of a
+// fault for Err.
+func (m *mapping) guardReads(f func()) (ended bool) {
 	err := m.file.Guard(f)
 	if err != nil {
 		m.failed(err)
@@ -48,6 +49,7 @@ func (m *mapping) guard(f func()) (ended bool) {
 // was changed in place.
 func (m *mapping) Guarded(f func() error) (err error) {
 	fault := m.file.Guard(func() { err = f() })
+	// A file that was changed in place may give wrong words without a fault.
 	if fault == nil && err == nil {
 		fault = m.file.Err()
 	}

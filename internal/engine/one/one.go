@@ -53,7 +53,7 @@ func Nothing(h filter.Hasher, err error) *Set {
 	return s
 }
 
-// NewForm is New, with the form for many writers if concurrent is true.
+// NewForm is New, or if concurrent is true, returns the Set in the form for many writers.
 func NewForm(f family.Filter, h filter.Hasher, concurrent bool) (*Set, error) {
 	if concurrent {
 		if _, c := except.Split(f); c != nil {
@@ -72,12 +72,12 @@ func NewForm(f family.Filter, h filter.Hasher, concurrent bool) (*Set, error) {
 func (s *Set) become(f family.Filter, h filter.Hasher) {
 	s.hasher, s.file, s.borrowed = h, nil, false
 	s.fault.Store(nil)
-	s.set(f)
-	s.borrowed = s.missing() != nil // Own then returns the error
+	s.setFilter(f)
+	s.borrowed = s.missing() != nil // so that Own does not return early, and copyBorrowed returns the error
 }
 
-// set sets the filter and the fields that depend on it.
-func (s *Set) set(f family.Filter) {
+// setFilter sets the filter and the fields that depend on it.
+func (s *Set) setFilter(f family.Filter) {
 	s.filter = f
 	s.main, s.exceptions = except.Split(f)
 	s.adder, _ = f.(family.Adder)
@@ -86,11 +86,12 @@ func (s *Set) set(f family.Filter) {
 	s.shared, _ = f.(family.Concurrent)
 	s.raw, _ = f.(family.RawKeyFilter)
 	s.whole = kernel.NewQuery(s.hasher, f, nil)
+	// Callers that cached Facts compare this number, and read them again.
 	s.moves++
 }
 
-// like returns a Set of another filter with the hasher and the chosen rate of s.
-func (s *Set) like(f family.Filter) *Set {
+// withFilter returns a new Set of f with the hasher and the chosen rate of s.
+func (s *Set) withFilter(f family.Filter) *Set {
 	o := New(f, s.hasher)
 	o.chosen = s.chosen
 	return o
@@ -104,8 +105,8 @@ func (s *Set) missing() error {
 	return nil
 }
 
-// other returns another Set of one filter. The error wraps filter.ErrMismatch if e is nil, empty or sharded.
-func (s *Set) other(e engine.Engine) (*Set, error) {
+// otherOne returns another Set of one filter. The error wraps filter.ErrMismatch if e is nil, empty or sharded.
+func (s *Set) otherOne(e engine.Engine) (*Set, error) {
 	o, ok := e.(*Set)
 	if !ok && e != nil {
 		return nil, engine.ErrOneSharded
@@ -137,10 +138,10 @@ func (s *Set) Single() (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.like(f), nil
+	return s.withFilter(f), nil
 }
 
-// Facts has the filter as Query if it is in memory, else s.
+// Facts returns the Facts of s. Query is the filter if it is in memory, else s, which survives faults of the mapping.
 func (s *Set) Facts() engine.Facts {
 	if s.missing() != nil {
 		// Shared stays true: changes fail without losing a key, and Close must not turn a Set for many writers into one
@@ -174,7 +175,7 @@ func (s *Set) Spec() filter.Spec { return family.SpecOf(s.filter) }
 
 // Info describes the filter.
 func (s *Set) Info() (i filter.Info) {
-	s.guard(func() { i = s.filter.Info() })
+	s.guardReads(func() { i = s.filter.Info() })
 	lowest := family.LowestRate(s.hasher.ID(), i.Keys)
 	i.FPRPrior, i.FPRPosterior = max(i.FPRPrior, lowest), max(i.FPRPosterior, lowest)
 	i.FPRChosen = s.chosen
@@ -200,7 +201,7 @@ func (s *Set) Lacks(can family.Ability) error {
 	if err := s.missing(); err != nil {
 		return err
 	}
-	reads := can == family.CanCount || can == family.CanValues // as filters with exceptions do
+	reads := can == family.CanCount || can == family.CanValues // filters with exceptions still support these
 	if s.exceptions != nil && !reads {
 		return filter.ErrExceptions
 	}

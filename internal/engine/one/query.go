@@ -20,7 +20,7 @@ func (s *Set) Contains(h filter.Hash, raw []byte) bool {
 
 // hasKey reports whether a raw key may be in the set. Families that take raw keys hash them themselves.
 func (s *Set) hasKey(key []byte) (present bool) {
-	ended := s.guard(func() { present = s.raw.HasKey(key) })
+	ended := s.guardReads(func() { present = s.raw.HasKey(key) })
 	return present || !ended
 }
 
@@ -40,6 +40,7 @@ func (s *Set) ContainsMany(dst []bool, keys engine.Keys) {
 		if keys.Uint64s != nil {
 			s.guarded(dst, func() { done = s.whole.AskIntegers(dst, keys.Uint64s) })
 		}
+		// AskIntegers returns false if it has no kernel for this filter and processor, or if a fault ended it.
 		if !done {
 			keys.Ask(dst, s.hasher, s.HasMany)
 		}
@@ -52,22 +53,22 @@ func (s *Set) ContainsMany(dst []bool, keys engine.Keys) {
 }
 
 // HasMany sets dst[i] to Has(hs[i]) for every i.
-func (s *Set) HasMany(dst []bool, hs []filter.Hash) { s.query(dst, hs, false) }
+func (s *Set) HasMany(dst []bool, hs []filter.Hash) { s.queryBatch(dst, hs, false) }
 
 // HasManyCold is HasMany for a filter that is probably not in the caches.
-func (s *Set) HasManyCold(dst []bool, hs []filter.Hash) { s.query(dst, hs, s.cold != nil) }
+func (s *Set) HasManyCold(dst []bool, hs []filter.Hash) { s.queryBatch(dst, hs, s.cold != nil) }
 
 // Prefetch prefetches the words that queries of the keys read first, if the family can.
 func (s *Set) Prefetch(hs []filter.Hash) {
 	if s.cold != nil {
-		s.guard(func() { s.cold.Prefetch(hs) }) // without an instruction for it, it reads
+		s.guardReads(func() { s.cold.Prefetch(hs) }) // on some processors, Prefetch is a read, which may fault
 	}
 }
 
 // Cold returns the filter if it is a ColdBatcher, else nil.
 func (s *Set) Cold() family.ColdBatcher { return s.cold }
 
-func (s *Set) query(dst []bool, hs []filter.Hash, cold bool) {
+func (s *Set) queryBatch(dst []bool, hs []filter.Hash, cold bool) {
 	s.guarded(dst, func() {
 		switch {
 		case cold:
@@ -85,7 +86,7 @@ func (s *Set) query(dst []bool, hs []filter.Hash, cold bool) {
 // guarded calls f, which sets dst. If f faults in the mapping, it sets all of dst to true, so that there is no false
 // negative.
 func (s *Set) guarded(dst []bool, f func()) {
-	if !s.guard(f) {
+	if !s.guardReads(f) {
 		for i := range dst {
 			dst[i] = true
 		}
@@ -99,6 +100,7 @@ func (s *Set) Count(h filter.Hash) (n uint64, saturated bool, err error) {
 		return 0, false, s.Lacks(family.CanCount)
 	}
 	err = s.file.Guard(func() {
+		// A key that the exceptions exclude was never added, although its cells may be set.
 		if s.exceptions == nil || s.exceptions.Has(h) {
 			n, saturated = c.Count(h)
 		}
@@ -134,13 +136,13 @@ func (s *Set) ValueBits() (int, error) {
 	return v.ValueBits(), nil
 }
 
-// noValues returns the error for a filter without values; could tells whether other filters of its family have values.
+// noValues returns the error for a filter without values. could reports whether other filters of its family have some.
 func (s *Set) noValues(could bool) error {
 	if err := s.missing(); err != nil {
 		return err
 	}
 
-	others := families.With(family.CanBuildValues) // all whose values can change are among them
+	others := families.With(family.CanBuildValues) // this includes all families whose values can change
 	problem := "%s does not keep values; families that do: %s: %w"
 	if could {
 		problem = "%s was built without values; families with value_bits=: %s: %w"

@@ -14,7 +14,7 @@ import (
 
 // change returns a shard, ready to be changed.
 func (t *Set) change(i int) (*one.Set, error) {
-	s, err := t.get(i)
+	s, err := t.shardAt(i)
 	if err != nil || t.parts[i].changed.Load() {
 		return s, err
 	}
@@ -24,6 +24,8 @@ func (t *Set) change(i int) (*one.Set, error) {
 		}
 		t.publish(i, s)
 	}
+
+	// The mark comes before the change, so that relieve never drops a change that is not in a file.
 	t.parts[i].changed.Store(true)
 	return s, t.relieve(i)
 }
@@ -50,6 +52,7 @@ func (t *Set) AddMany(keys engine.Keys) error {
 		order[i], ids[i] = i, shard.Route(h, len(t.sets))
 	}
 
+	// Keys of one shard stay in their order, and each shard is loaded once even if memory is limited.
 	slices.SortStableFunc(order, func(a, b int) int { return ids[a] - ids[b] })
 	for _, i := range order {
 		s, err := t.change(ids[i])
@@ -93,17 +96,17 @@ func (t *Set) relieve(keep int) error {
 			continue
 		}
 		if !t.parts[i].changed.Load() {
-			t.drop(i)
-		} else if err := t.flush(context.Background(), i); err != nil {
+			t.dropShard(i)
+		} else if err := t.flushShard(context.Background(), i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// flush writes a changed shard to its new file and drops it from memory.
-func (t *Set) flush(ctx context.Context, i int) error {
-	e, bits, err := put(ctx, t.folder, i, len(t.parts), t.sets[i].Load())
+// flushShard writes a changed shard to its new file and drops it from memory.
+func (t *Set) flushShard(ctx context.Context, i int) error {
+	e, bits, err := putShard(ctx, t.folder, i, len(t.parts), t.sets[i].Load())
 	if err != nil {
 		return t.Fail(i, err)
 	}

@@ -17,7 +17,7 @@ import (
 // Combine merges with o or intersects with it, shard by shard. On error t is unchanged: it keeps results apart until
 // all shards are done.
 func (t *Set) Combine(with engine.Engine, how family.Ability) error {
-	o, err := t.other(with)
+	o, err := t.otherShards(with)
 	if err != nil {
 		return err
 	}
@@ -35,6 +35,7 @@ func (t *Set) Combine(with engine.Engine, how family.Ability) error {
 		}
 	}
 
+	// From here on nothing can fail, so either all shards change or none.
 	for i, s := range results {
 		if old := t.sets[i].Load(); old != nil {
 			_ = old.Close()
@@ -55,19 +56,19 @@ func (t *Set) copyOf(i int) (s *one.Set, err error) {
 	p := &t.parts[i]
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s, err = t.read(i, true); err != nil {
+	if s, err = t.readShard(i, true); err != nil {
 		err = t.Fail(i, err)
 	}
 	return s, err
 }
 
-// derived returns a Set whose shard i is f(i), for any number of calls. It owns the Sets of origin.
+// derived returns a Set whose shard i is f(i), which may be called any number of times. It closes the Sets of origin.
 func (t *Set) derived(chosen float64, origin []*Set, f func(i int) (*one.Set, error)) *Set {
 	d := &Set{
 		dir: t.dir, manifest: shardset.Clone(t.manifest), hasher: t.hasher, chosen: chosen, options: t.options,
 		derive: f, origin: origin,
 	}
-	d.alloc()
+	d.allocSlots()
 	d.manifest.FPRChosen = chosen
 	for i := range d.parts {
 		d.parts[i].sizes = t.parts[i].sizes
@@ -121,7 +122,7 @@ func Join(
 	}()
 
 	var first *Set
-	var mixed error // of a first one that is not sharded
+	var mixed error // the error for a first set that is not sharded
 	var sets []*Set
 	chosen := 0.0
 	for i, path := range paths {
@@ -138,7 +139,7 @@ func Join(
 		}
 		o, err := first, mixed
 		if err == nil {
-			o, err = first.other(e)
+			o, err = first.otherShards(e)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s and %s: %w", paths[0], path, err)
@@ -205,11 +206,11 @@ var errDiffer = errors.New("the shards differ")
 
 // Equal reports whether Save would write the same files of both sets.
 func (t *Set) Equal(e engine.Engine) bool {
-	o, err := t.other(e)
+	o, err := t.otherShards(e)
 	if err != nil {
 		return false
 	}
-	return t.visit(func(i int, s *one.Set) error {
+	return t.visitAll(func(i int, s *one.Set) error {
 		if t.asInFile(i) && o.asInFile(i) && t.manifest.Shards[i].SHA256 == o.manifest.Shards[i].SHA256 {
 			return nil
 		}
@@ -229,7 +230,7 @@ func (t *Set) asInFile(i int) bool { return !t.parts[i].changed.Load() && t.deri
 func (t *Set) Rebuild(f func(i int, part engine.Engine) (engine.Engine, error)) (engine.Engine, error) {
 	d := t.derived(t.chosen, nil, nil)
 	for i := range t.parts {
-		s, err := t.get(i)
+		s, err := t.shardAt(i)
 		if err != nil {
 			return nil, err
 		}
@@ -239,13 +240,14 @@ func (t *Set) Rebuild(f func(i int, part engine.Engine) (engine.Engine, error)) 
 		}
 		d.publish(i, better.(*one.Set))
 	}
+	// All shards are published, so computing one again only loads it.
 	d.derive = func(i int) (*one.Set, error) { return d.sets[i].Load(), nil }
 	return family.As[engine.Engine](d, d.compute(context.Background()))
 }
 
 // EstimateInterval adds up the estimates of the shards.
 func (t *Set) EstimateInterval() (e engine.Estimate, err error) {
-	err = t.visit(func(i int, s *one.Set) error {
+	err = t.visitAll(func(i int, s *one.Set) error {
 		part, err := s.EstimateInterval()
 		if err != nil {
 			return t.Fail(i, err)
@@ -258,12 +260,12 @@ func (t *Set) EstimateInterval() (e engine.Estimate, err error) {
 
 // EstimateOverlap adds up the estimates of the shards of two sets.
 func (t *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) {
-	o, err := t.other(with)
+	o, err := t.otherShards(with)
 	if err != nil {
 		return v, err
 	}
 
-	err = t.visit(func(i int, a *one.Set) error {
+	err = t.visitAll(func(i int, a *one.Set) error {
 		return o.visitOne(i, func(b *one.Set) error {
 			part, err := a.EstimateOverlap(b)
 			if err != nil {
@@ -287,8 +289,8 @@ func sharded(e engine.Engine) (*Set, error) {
 	return nil, engine.ErrOneSharded
 }
 
-// other returns another Set of shards. The error wraps filter.ErrMismatch unless the shards of both correspond.
-func (t *Set) other(e engine.Engine) (*Set, error) {
+// otherShards returns another Set of shards. The error wraps filter.ErrMismatch unless the shards of both correspond.
+func (t *Set) otherShards(e engine.Engine) (*Set, error) {
 	o, err := sharded(e)
 	switch {
 	case err != nil:

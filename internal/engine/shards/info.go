@@ -34,12 +34,12 @@ func (t *Set) Manifest() *shard.Manifest { return shardset.Clone(t.manifest) }
 
 // Shard returns a shard, which it loads on first use.
 func (t *Set) Shard(i int) (engine.Engine, error) {
-	return family.As[engine.Engine](t.get(i))
+	return family.As[engine.Engine](t.shardAt(i))
 }
 
 // Check checks all shards that are not loaded completely, without keeping them in memory.
 func (t *Set) Check(ctx context.Context, progress func(bytes uint64)) error {
-	if err := t.visit(func(int, *one.Set) error { return context.Cause(ctx) }, progress); err != nil {
+	if err := t.visitAll(func(int, *one.Set) error { return context.Cause(ctx) }, progress); err != nil {
 		return err
 	}
 	return t.Err()

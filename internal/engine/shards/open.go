@@ -38,7 +38,7 @@ func Open(ctx context.Context, dir string, o engine.Options) (set *Set, err erro
 // Lock locks the folder of a sharded set, until Close, opens the set for a change, and removes the files of a killed
 // writer. It also returns the FileInfo of the manifest.
 func Lock(ctx context.Context, dir string, waiting func(), o engine.Options) (*Set, fs.FileInfo, error) {
-	if _, _, err := shardset.ReadManifest(dir); err != nil { // do not wait for the lock of another folder
+	if _, _, err := shardset.ReadManifest(dir); err != nil { // without a set, there is nothing to wait for
 		return nil, nil, err
 	}
 
@@ -81,11 +81,11 @@ func openManifest(ctx context.Context, dir string, m *shard.Manifest, o engine.O
 
 	o.Keyed = hasher
 	t := &Set{dir: dir, manifest: m, hasher: hasher, chosen: m.FPRChosen, options: o, locked: o.Lazy}
-	t.alloc()
-	err = t.check(ctx, kind)
+	t.allocSlots()
+	err = t.checkFiles(ctx, kind)
 	if err == nil && (o.Concurrent || o.InMemory && !o.Lazy) {
 		err = t.parallel(ctx, runtime.GOMAXPROCS(0), func(i int) error {
-			_, err := t.get(i)
+			_, err := t.shardAt(i)
 			return err
 		})
 	}
@@ -95,10 +95,10 @@ func openManifest(ctx context.Context, dir string, m *shard.Manifest, o engine.O
 	return t, nil
 }
 
-// check opens all files and checks their sizes and headers.
-func (t *Set) check(ctx context.Context, kind families.Format) error {
+// checkFiles opens all files and checks their sizes and headers.
+func (t *Set) checkFiles(ctx context.Context, kind families.Format) error {
 	var full atomic.Bool
-	var inflated atomic.Uint64 // bytes besides the files
+	var inflated atomic.Uint64 // bytes that trimmed filters take in addition to their files
 	err := t.parallel(ctx, openers, func(i int) error {
 		f, err := t.header(i)
 		if err != nil {
@@ -112,6 +112,7 @@ func (t *Set) check(ctx context.Context, kind families.Format) error {
 		}
 		if more == 0 {
 			full.Store(true)
+			// The sizes come from files: the min keeps a few of them from overflowing the sum.
 		} else if inflated.Add(min(more, math.MaxInt64/2)) > t.options.Limit()-t.manifest.Bytes() {
 			return t.Fail(i, fmt.Errorf("the trimmed filters take more than the limit of %d bytes when they are read: %w",
 				t.options.Limit(), filter.ErrTooLarge))
@@ -122,9 +123,9 @@ func (t *Set) check(ctx context.Context, kind families.Format) error {
 	return err
 }
 
-// header opens the file of a shard and checks its size and header.
+// header opens the file of a shard and checks its size and header. It keeps up to heldFiles files open.
 func (t *Set) header(i int) (*container.File, error) {
-	in, err := t.open(i)
+	in, err := t.openShard(i)
 	if err != nil {
 		return nil, err
 	}
@@ -138,9 +139,9 @@ func (t *Set) header(i int) (*container.File, error) {
 		return f, errors.Join(err, in.Close())
 	}
 
-	p.hold(in)
+	p.holdFile(in)
 	if t.crowd.full.Load() { // closeHeld, which does not wait for p.mu, may have skipped this part
-		p.hold(nil)
+		p.holdFile(nil)
 	}
 	return f, nil
 }

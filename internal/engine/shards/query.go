@@ -17,8 +17,8 @@ func (t *Set) Has(h filter.Hash) bool {
 	i := shard.Route(h, len(t.slots))
 	p := &t.slots[i]
 	if !p.ready.Load() {
-		s, err := t.get(i)
-		return err != nil || s.Has(h) // not a false negative
+		s, err := t.shardAt(i)
+		return err != nil || s.Has(h) // a shard that cannot be read could contain the key
 	}
 	return p.safe.Has(h)
 }
@@ -26,7 +26,7 @@ func (t *Set) Has(h filter.Hash) bool {
 // At returns the shard of a key, loaded on first use.
 func (t *Set) At(h filter.Hash, change bool) (engine.One, error) {
 	i := shard.Route(h, len(t.sets))
-	s, err := t.get(i)
+	s, err := t.shardAt(i)
 	if err == nil && change {
 		s, err = t.change(i)
 	}
@@ -87,7 +87,7 @@ func (t *Set) hasWindow(dst []bool, hs []filter.Hash) (ok bool) {
 	defer func() {
 		debug.SetPanicOnFault(was)
 		if recover() != nil {
-			ok = false // unless it is a fault of a mapping, the single queries panic again
+			ok = false // another panic than a fault of a mapping comes again in the single queries
 		}
 	}()
 	var buf [window]*slot
@@ -114,11 +114,11 @@ const groupLen = 1 << 15
 
 // group is the memory for grouping hashes by shard.
 type group struct {
-	hs      [groupLen]filter.Hash // of keys, by containsMany
-	sorted  [groupLen]filter.Hash
-	ids     [groupLen]uint32 // the shard of a key, then its place in sorted
-	answers [groupLen]bool
-	ends    []uint32 // by shard
+	hs      [groupLen]filter.Hash // the hashes of ContainsMany
+	sorted  [groupLen]filter.Hash // the hashes by shard
+	ids     [groupLen]uint32      // the shard of each hash, then its place in sorted
+	answers [groupLen]bool        // the answers in the order of sorted
+	ends    []uint32              // the end of each shard in sorted
 }
 
 var groupPool = sync.Pool{New: func() any { return new(group) }}
@@ -158,6 +158,7 @@ func (t *Set) hasGroup(g *group, dst []bool, hs []filter.Hash) {
 	for i, h := range hs {
 		place := ends[ids[i]]
 		ends[ids[i]] = place + 1
+		// The mask changes nothing: it spares the bounds check.
 		g.sorted[place&(groupLen-1)] = h
 		ids[i] = place
 	}
@@ -195,7 +196,7 @@ func (t *Set) prefetchFew(i int, hs []filter.Hash) {
 
 // hasManyOf is HasMany for keys of one shard.
 func (t *Set) hasManyOf(i int, dst []bool, hs []filter.Hash) {
-	s, err := t.get(i)
+	s, err := t.shardAt(i)
 	switch {
 	case err != nil:
 		for j := range dst {

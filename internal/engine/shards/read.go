@@ -24,7 +24,7 @@ import (
 // attempt is read that also keeps the error for Err and for the next attempt. The caller holds the lock of the part.
 func (t *Set) attempt(i int, inMemory bool) (*one.Set, error) {
 	p := &t.parts[i]
-	set, err := t.read(i, inMemory)
+	set, err := t.readShard(i, inMemory)
 	if err == nil {
 		p.failed.Store(nil)
 		return set, nil
@@ -38,21 +38,22 @@ func (t *Set) attempt(i int, inMemory bool) (*one.Set, error) {
 	return nil, f.Err
 }
 
-// read reads or maps the file of a shard and checks it completely. The caller holds the lock of the part.
-func (t *Set) read(i int, inMemory bool) (set *one.Set, err error) {
+// readShard reads or maps the file of a shard and checks it completely. The caller holds the lock of the part.
+func (t *Set) readShard(i int, inMemory bool) (set *one.Set, err error) {
 	if t.derive != nil {
 		return t.derive(i)
 	}
 
 	in := t.parts[i].file
 	if in == nil {
-		if in, err = t.open(i); err != nil {
+		if in, err = t.openShard(i); err != nil {
 			return nil, err
 		}
 	}
-	if !inMemory && t.maps(i) {
+	if !inMemory && t.isMapped(i) {
 		return t.mapped(i, in)
 	}
+	// A held file stays open: after a replaced set, its name may be gone, and a transient error is tried again.
 	if t.parts[i].file == nil {
 		defer in.Close()
 	}
@@ -60,7 +61,7 @@ func (t *Set) read(i int, inMemory bool) (set *one.Set, err error) {
 		return nil, err
 	}
 
-	b, err := t.bytes(i, in)
+	b, err := t.readBytes(i, in)
 	if err != nil {
 		return nil, err
 	}
@@ -114,8 +115,8 @@ func (t *Set) checkSum(i int, sum [sha256.Size]byte) error {
 	return nil
 }
 
-// bytes reads the open file of a shard into aligned memory.
-func (t *Set) bytes(i int, in *os.File) ([]byte, error) {
+// readBytes reads the open file of a shard into aligned memory.
+func (t *Set) readBytes(i int, in *os.File) ([]byte, error) {
 	n := t.manifest.Shards[i].Bytes
 	words, err := bitvec.Alloc((n + 7) / 8)
 	if err != nil {
@@ -130,6 +131,7 @@ func (t *Set) bytes(i int, in *os.File) ([]byte, error) {
 		return nil, err
 	}
 
+	// The file may have grown: ReadAt does not notice bytes behind the expected end.
 	st, err := in.Stat()
 	if err == nil && uint64(st.Size()) != n {
 		err = wrongSize(st.Size(), n)
@@ -137,13 +139,14 @@ func (t *Set) bytes(i int, in *os.File) ([]byte, error) {
 	return b, err
 }
 
-// open opens the file of a shard and checks its size.
-func (t *Set) open(i int) (*os.File, error) {
+// openShard opens the file of a shard and checks its size.
+func (t *Set) openShard(i int) (*os.File, error) {
 	path := filepath.Join(t.dir, t.manifest.Shards[i].File)
 	if err := t.options.Open(path); err != nil {
 		return nil, err
 	}
 
+	// The number is read before the attempt: if files were closed since, trying again is worth it.
 	turn := t.crowd.turns.Load()
 	in, st, err := untrusted.Open(path)
 	for errors.Is(err, syscall.EMFILE) && t.closeHeld(turn) {

@@ -32,9 +32,9 @@ import (
 //	                                                  └ not ready: sets[i], nil: load(i)
 type Set struct {
 	dir       string
-	manifest  *shard.Manifest // of the files that hold the shards that are not changed in memory
-	base      *shard.Manifest // in the folder
-	was       fs.FileInfo     // of that file
+	manifest  *shard.Manifest // names the files of all shards, except changes in memory
+	base      *shard.Manifest // the manifest in the folder when it was last read or written
+	was       fs.FileInfo     // the file of base when Open read it
 	hasher    filter.Hasher
 	chosen    float64
 	moves     uint32 // stays 0: see engine.Facts
@@ -55,14 +55,14 @@ type Set struct {
 
 var _ engine.Engine = (*Set)(nil)
 
-// slot has the fields of a loaded shard that a query reads, in one cache line. A Locked does not use slots, since it
+// slot holds the fields of a loaded shard that a query reads, in one cache line. A Locked does not use slots, since it
 // also drops shards.
 type slot struct {
-	ready  atomic.Bool   // the others are set
-	safe   family.Filter // the filter, or if that is mapped its Set, which survives a fault
+	ready  atomic.Bool   // the fields below are set
+	safe   family.Filter // the filter, or if the filter is mapped its Set, which survives a fault
 	filter family.Filter
 	cold   family.ColdBatcher // the filter if it is one, else nil
-	probe  *kernel.Probe      // of safe; nil: query safe itself
+	probe  *kernel.Probe      // the probe of safe; nil: query safe itself
 }
 
 // Probe is kernel.Prober. On 32-bit machines a slot has another layout.
@@ -76,16 +76,16 @@ func (t *Set) Probe() kernel.Probe {
 
 // part is the state of a shard besides its Set.
 type part struct {
-	mu       sync.Mutex                   // held while it is loaded
-	failed   atomic.Pointer[live.Failure] // of the last load, or nil
+	mu       sync.Mutex                   // held while the shard is loaded
+	failed   atomic.Pointer[live.Failure] // the failure of the last load, or nil
 	changed  atomic.Bool                  // its Set may differ from its file
 	resident atomic.Bool                  // its Set is in memory, not mapped
 	file     *os.File                     // held open since Open, for a shard that is replaced; nil once mapped
 	sizes
 }
 
-// hold replaces the file that is held open.
-func (p *part) hold(file *os.File) {
+// holdFile replaces the file that is held open.
+func (p *part) holdFile(file *os.File) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.release()
@@ -100,7 +100,7 @@ func (p *part) release() {
 	}
 }
 
-// sizes has the numbers of filter.Info that a manifest lacks.
+// sizes are the numbers of filter.Info that a manifest lacks.
 type sizes struct{ bits, allowed, exceptions, exceptionBits uint64 }
 
 func sizesOf(i filter.Info) sizes { return sizes{i.Bits, i.Allowed, i.Exceptions, i.ExceptionBits} }
@@ -109,33 +109,33 @@ func sizesOf(i filter.Info) sizes { return sizes{i.Bits, i.Allowed, i.Exceptions
 type crowd struct {
 	full  atomic.Bool   // hold no files
 	mu    sync.Mutex    // held while files are closed
-	turns atomic.Uint64 // how often files were closed
+	turns atomic.Uint64 // the number of times that files were closed
 }
 
 // heldFiles is the number of shards whose files Open keeps open, unless the system allows fewer. Others are opened by
 // name on first use. A mapped shard keeps its file open.
 const heldFiles = 4096
 
-// alloc allocates the lists for the shards of the manifest. No shard is loaded yet.
-func (t *Set) alloc() {
+// allocSlots allocates the lists for the shards of the manifest. No shard is loaded yet.
+func (t *Set) allocSlots() {
 	n := len(t.manifest.Shards)
 	t.slots, t.sets, t.parts = make([]slot, n), make([]atomic.Pointer[one.Set], n), make([]part, n)
 }
 
-// get returns the Set of a shard, which it loads on first use.
-func (t *Set) get(i int) (*one.Set, error) {
+// shardAt returns the Set of a shard, which it loads on first use.
+func (t *Set) shardAt(i int) (*one.Set, error) {
 	if set := t.sets[i].Load(); set != nil {
 		return set, nil
 	}
-	return t.load(i)
+	return t.loadShard(i)
 }
 
-func (t *Set) load(i int) (*one.Set, error) {
+func (t *Set) loadShard(i int) (*one.Set, error) {
 	set, err := t.loadOne(i)
 	if err == nil && t.locked && t.memory.Load() > LockedMemory {
 		for j := range t.parts {
 			if j != i && t.parts[j].resident.Load() && !t.parts[j].changed.Load() {
-				t.drop(j)
+				t.dropShard(j)
 			}
 		}
 	}
@@ -163,7 +163,7 @@ func (t *Set) loadOne(i int) (*one.Set, error) {
 		return nil, err
 	}
 	if !t.locked {
-		p.release() // it is in memory
+		p.release() // the shard is in memory, or its mapping keeps the file
 	}
 	t.publish(i, set)
 	return set, nil
@@ -186,13 +186,14 @@ func (t *Set) publish(i int, s *one.Set) {
 			p.safe = s
 		}
 		p.probe = kernel.ProbeInShard(p.safe)
+		// Stored last: a query that sees it may read the other fields without a lock.
 		p.ready.Store(true)
-		t.spreading.put(i, len(t.parts), s.Filter())
+		t.spreading.setShard(i, len(t.parts), s.Filter())
 	}
 }
 
-// drop drops a shard from memory. The file of the shard must be up to date.
-func (t *Set) drop(i int) {
+// dropShard drops a shard from memory. The file of the shard must be up to date.
+func (t *Set) dropShard(i int) {
 	p := &t.parts[i]
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -204,15 +205,15 @@ func (t *Set) drop(i int) {
 	t.sets[i].Store(nil)
 }
 
-// parallel calls f for every shard, in that many goroutines, and returns the error of the first shard that has one, or
-// the cause of ctx if that ends.
+// parallel calls f for every shard, in workers goroutines, and returns the error of the first shard that fails, or the
+// cause of ctx if ctx ends.
 func (t *Set) parallel(ctx context.Context, workers int, f func(i int) error) error {
 	return parallel.Do(ctx, len(t.parts), workers, func(_ context.Context, i int) error { return f(i) })
 }
 
-// visit calls f with the Set of each shard, in order, until f fails. Shards that it loads for this do not stay in
+// visitAll calls f with the Set of each shard, in order, until f fails. Shards that it loads for this do not stay in
 // memory. Afterwards progress, if not nil, is called with the number of bytes visited so far.
-func (t *Set) visit(f func(i int, s *one.Set) error, progress func(bytes uint64)) error {
+func (t *Set) visitAll(f func(i int, s *one.Set) error, progress func(bytes uint64)) error {
 	done := uint64(0)
 	for i := range t.parts {
 		if err := t.visitOne(i, func(s *one.Set) error { return f(i, s) }); err != nil {
@@ -229,8 +230,8 @@ func (t *Set) visitOne(i int, f func(s *one.Set) error) error {
 	if set := t.sets[i].Load(); set != nil {
 		return f(set)
 	}
-	if t.maps(i) {
-		set, err := t.get(i)
+	if t.isMapped(i) {
+		set, err := t.shardAt(i)
 		if err == nil {
 			err = f(set)
 			set.Release()
@@ -248,8 +249,8 @@ func (t *Set) visitOne(i int, f func(s *one.Set) error) error {
 	return f(set)
 }
 
-// maps reports whether a shard is mapped, not read.
-func (t *Set) maps(i int) bool {
+// isMapped reports whether a shard is mapped, not read.
+func (t *Set) isMapped(i int) bool {
 	return t.derive == nil && !t.options.InMemory && !t.options.Concurrent && container.CanMap(t.manifest.Shards[i].Bytes)
 }
 
@@ -269,6 +270,7 @@ func (t *Set) Close() error {
 		t.folder = nil
 	}
 
+	// The shards of this Set are closed by now, so nothing reads the sets that they were computed from.
 	for _, s := range t.origin {
 		all = append(all, s.Close())
 	}

@@ -31,7 +31,7 @@ func TestEngine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.Shards[i], _, err = put(t.Context(), to, i, 2, one.New(f, hasher)); err != nil {
+		if m.Shards[i], _, err = putShard(t.Context(), to, i, 2, one.New(f, hasher)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,19 +11,20 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// spreading has the family.Spread of the shards, which answers batches once all shards are loaded. It is nil if the
-// family has none, if shards cannot be queried together, or in a Locked.
+// spreading is the family.Spread of the shards, which answers batches once all shards are loaded. Its spread is nil if
+// the family has none, if shards cannot be queried together, or in a Locked.
 type spreading struct {
 	ready  atomic.Bool   // all filters are set
 	spread family.Spread // does not change once ready was true
-	mu     sync.Mutex    // for the others
-	began  bool
-	set    []bool // by shard
-	unset  int    // number of shards
+	mu     sync.Mutex    // protects the fields below
+	began  bool          // setShard has been called
+	set    []bool        // set[i]: the filter of shard i is set
+	unset  int           // number of shards whose filter is not set
 }
 
-// put sets the filter of shard i of shards. Queries may run at the same time if it is the first filter of this shard.
-func (p *spreading) put(i, shards int, f family.Filter) {
+// setShard sets the filter of shard i of shards. Queries may run at the same time if it is the first filter of this
+// shard.
+func (p *spreading) setShard(i, shards int, f family.Filter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.began {
@@ -75,7 +76,7 @@ func (t *Set) hasSpreadBatch(dst []bool, hs []filter.Hash, ids []uint32) (ok boo
 	defer func() {
 		debug.SetPanicOnFault(was)
 		if recover() != nil {
-			ok = false // unless it is a fault of a mapping, the single queries panic again
+			ok = false // another panic than a fault of a mapping comes again in the single queries
 		}
 	}()
 	t.spreading.spread.HasManySpread(dst, hs, ids)

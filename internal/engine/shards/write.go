@@ -30,8 +30,8 @@ func (e encoded) WriteTo(w io.Writer) (int64, error) {
 	return counted.N, err
 }
 
-// put writes a shard to a folder and returns its entry and the number of bits in its sections.
-func put(ctx context.Context, to *shardset.Folder, i, shards int, s *one.Set) (e shard.Entry, bits uint64, err error) {
+// putShard writes shard i of n to a folder and returns its entry and the number of bits in its sections.
+func putShard(ctx context.Context, to *shardset.Folder, i, n int, s *one.Set) (e shard.Entry, bits uint64, err error) {
 	f, err := s.Encode()
 	if err != nil {
 		return e, 0, err
@@ -39,7 +39,7 @@ func put(ctx context.Context, to *shardset.Folder, i, shards int, s *one.Set) (e
 	for _, words := range f.Sections {
 		bits += 64 * uint64(len(words))
 	}
-	e, err = to.Put(ctx, i, shards, s.Info(), encoded{s, f})
+	e, err = to.Put(ctx, i, n, s.Info(), encoded{s, f})
 	return e, bits, err
 }
 
@@ -75,10 +75,11 @@ func (t *Set) replace(ctx context.Context, s *Set, was fs.FileInfo) (err error) 
 		inFolder = func(i int) bool { return !t.parts[i].changed.Load() }
 	}
 
-	next, bits, err := s.write(ctx, to, inFolder)
+	next, bits, err := s.writeShards(ctx, to, inFolder)
 	if err != nil {
 		return err
 	}
+	// Until here only new names were written: a reader, or a crash, still finds the old set complete.
 	if err := to.Commit(ctx, next, nil, was); err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func (t *Set) replace(ctx context.Context, s *Set, was fs.FileInfo) (err error) 
 
 // written drops a shard from memory after its file was written as the entry says.
 func (t *Set) written(i int, e shard.Entry, bits uint64) {
-	t.drop(i)
+	t.dropShard(i)
 	p := &t.parts[i]
 	p.release()
 	t.manifest.Shards[i] = e
@@ -104,7 +105,7 @@ func (t *Set) written(i int, e shard.Entry, bits uint64) {
 	}
 }
 
-// writers is the number of goroutines that write shards.
+// writers is the number of goroutines that write shards. Each may hold a whole shard in memory.
 const writers = 2
 
 // inFolder returns a function that reports whether a folder has the present content of a shard.
@@ -114,9 +115,9 @@ func (t *Set) inFolder(to *shardset.Folder) func(i int) bool {
 	return func(i int) bool { return own && old.Shards[i] == t.manifest.Shards[i] && !t.parts[i].changed.Load() }
 }
 
-// write writes the shards that are not in a folder. It returns the new manifest, which it does not write, and for each
-// shard that it has written the number of bits in its sections.
-func (t *Set) write(
+// writeShards writes the shards that are not in a folder. It returns the new manifest, which it does not write, and for
+// each shard that it has written the number of bits in its sections.
+func (t *Set) writeShards(
 	ctx context.Context, to *shardset.Folder, inFolder func(i int) bool,
 ) (next *shard.Manifest, bits []uint64, err error) {
 	next, bits = shardset.Clone(t.manifest), make([]uint64, len(t.parts))
@@ -127,10 +128,10 @@ func (t *Set) write(
 		}
 		return t.visitOne(i, func(s *one.Set) (err error) {
 			mine, e := t.manifest.Shards[i], &next.Shards[i]
-			if *e, bits[i], err = put(ctx, to, i, len(t.parts), s); err != nil {
+			if *e, bits[i], err = putShard(ctx, to, i, len(t.parts), s); err != nil {
 				return t.Fail(i, err)
 			}
-			if e.SHA256 == mine.SHA256 { // the rates of the build, even if this machine rounds differently
+			if e.SHA256 == mine.SHA256 { // keep the rates of the build: this machine may round differently
 				e.FPRPrior, e.FPRPosterior = mine.FPRPrior, mine.FPRPosterior
 			}
 			return nil
@@ -138,8 +139,8 @@ func (t *Set) write(
 	})
 }
 
-// Save creates the folder, or replaces the set in it. It locks the folder, unless
-// the Set belongs to a Locked and has the lock.
+// Save creates the folder, or replaces the set in it. It locks the folder, unless the Set belongs to a Locked, which
+// already locks it.
 func (t *Set) Save(ctx context.Context, dir string) (err error) {
 	const advice = "a sharded Set is a folder; name a new one, or the folder of a sharded set to replace"
 	st, err := os.Stat(dir)
@@ -168,14 +169,14 @@ func (t *Set) Save(ctx context.Context, dir string) (err error) {
 		return err
 	}
 
-	next, _, err := t.write(ctx, to, t.inFolder(to))
+	next, _, err := t.writeShards(ctx, to, t.inFolder(to))
 	if err != nil {
 		return err
 	}
 	if err := to.Commit(ctx, next, nil, nil); err != nil {
 		return err
 	}
-	if t.derive != nil { // it had none
+	if t.derive != nil { // a derived Set had no files until now
 		t.manifest = next
 	}
 	return nil
