@@ -10,13 +10,14 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 )
 
-// Save creates or replaces a file atomically: after a crash at any moment it is completely the old one or completely
-// the new one. If ctx ends first, the file is unchanged.
+// Save creates or replaces a file atomically: after a crash at any moment the path names the complete old file or the
+// complete new one. If ctx ends first, the file is unchanged.
 //
-// The file has the state of the filter at its latest time, with all keys whose Add or TestAndAdd returned before Save
-// began. Other goroutines may use the filter meanwhile; the file has some of the keys that they add. It does not have
-// the secret. Save locks eight buckets at a time. It makes a copy as large as the filter; the filter keeps the memory
-// of the copy for the next Save, WriteTo or MarshalBinary. If several run at the same time, each makes its own copy.
+// The file contains the state of the filter at its latest time, with all keys whose Add or TestAndAdd returned before
+// Save began. Other goroutines may use the filter meanwhile; the file contains some of the keys that they add. The file
+// does not contain the secret. Save locks eight buckets at a time. It makes a copy as large as the filter; the filter
+// keeps the memory of the copy for the next Save, WriteTo or MarshalBinary. If several of these run at the same time,
+// each makes its own copy.
 func (f *Filter[K]) Save(ctx context.Context, path string) error {
 	return f.ring.saveTo(func(file *container.File) error { return container.WriteFile(ctx, path, file) })
 }
@@ -38,14 +39,15 @@ func (f *Filter[K]) MarshalBinary() ([]byte, error) {
 	return b, err
 }
 
-// Open returns the filter in a file that Save wrote. No key is forgotten early: the keys have aged by the time since
-// the file was saved. If the clock is behind the time of the file, time stands still until the clock reaches it, and
-// keys live longer by this difference, which may be at most TTL, or a minute if that is more. If the clock is further
-// behind, it is wrong, or was wrong when the file was saved, and the error wraps ErrAhead.
+// Open returns the filter in a file that Save wrote. No key expires early: the keys have aged by the time since the
+// file was saved. If the clock is behind the time of the file, the filter's time stands still until the clock reaches
+// the time of the file, and keys live longer by this difference. The difference may be at most TTL, or a minute if that
+// is more. If the clock is further behind, the clock is wrong, or was wrong when the file was saved, and the error
+// wraps ErrAhead.
 //
-// Config is as for New. Keys, TTL, FPR and Burst are taken from the file if they are 0, and must be equal to the file's
-// otherwise. EventTime must be as in the file, and Secret the secret with which the file was made; a Filter whose keys
-// are a filter.Hash needs no secret. Clock, Overflow and Refresh are not in the file; they are taken from Config.
+// Config is as for New. If Keys, TTL, FPR or Burst is 0, Open uses the value in the file; otherwise the two must be
+// equal. EventTime must be as in the file, and Secret the secret with which the file was made; a Filter whose keys are
+// a filter.Hash needs no secret. The file does not contain Clock, Overflow and Refresh; Open uses those of the Config.
 //
 // Peak memory: the filter and 1 MiB. If ctx ends first, Open returns its cause. Other errors name the path and wrap the
 // error of the file system, ErrAhead, filter.ErrConfig, ErrMagic, ErrVersion, ErrHash, ErrSecret (ErrNoSecret if none
@@ -63,8 +65,8 @@ func Open[K filter.Key](ctx context.Context, path string, c Config) (*Filter[K],
 	return f, nil
 }
 
-// Read is Open for a reader, and stops at the end of the filter. Peak memory, if the size of r is not known: 3x the
-// bytes received and 8 MiB for each of four sections, even if the header announces more.
+// Read is Open for a reader, and stops at the end of the filter. Peak memory if the size of r is not known: 3x the
+// received bytes, and 8 MiB for each of four sections, even if the header announces more.
 func Read[K filter.Key](r io.Reader, c Config) (*Filter[K], error) {
 	file, err := container.Read(r, container.Options{Check: checkFile, Window: true})
 	if err != nil {

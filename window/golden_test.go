@@ -70,7 +70,7 @@ func withTable(t *testing.T, g rankindexed.Geometry, c Config) *Filter[string] {
 	t.Helper()
 	g.ValueBits = stampBits
 	table := must(rankindexed.NewCells(g))
-	return &Filter[string]{c.over(table, c.hasher())}
+	return &Filter[string]{c.ringOver(table, c.hasher())}
 }
 
 // fewKeys returns a filter of two buckets.
@@ -118,7 +118,7 @@ func TestGolden(t *testing.T) {
 			t.Errorf("%s is written in another way: %v", path, err)
 		}
 		v := vector{
-			File: c.name + ".window", Page: "window.md", Spec: f.ring.spec(f.ring.table.Geometry().Spec()).String(),
+			File: c.name + ".window", Page: "window.md", Spec: f.ring.fileSpec(f.ring.table.Geometry().Spec()).String(),
 			Hash: f.ring.hash.id.String(), Seed: strconv.FormatUint(f.ring.hash.seed, 10), Now: fmt.Sprint(f.ring.now),
 		}
 		if c.secret != nil {
@@ -157,7 +157,7 @@ func keyOf(f *Filter[string], key string) (k vectorKey, until int64) {
 	r := f.ring
 	m := newModel(r)
 	m.started, m.origin, m.now = r.started, r.origin, r.now
-	h := f.hash(key)
+	h := f.hashKey(key)
 	at := m.look(h)
 	k = vectorKey{
 		Text: key, Hi: fmt.Sprintf("%016x", h.Hi), Lo: fmt.Sprintf("%016x", h.Lo),
@@ -194,7 +194,7 @@ func TestDocumented(t *testing.T) {
 	file := must(container.ReadFile("testdata/few.window", container.Options{Window: true}))
 	f := must(Open[string](t.Context(), "testdata/few.window", Config{EventTime: true}))
 	page := must(os.ReadFile("../docs/format/window.md"))
-	laps, rest := f.ring.passed()
+	laps, rest := f.ring.lapsPassed()
 	want := []string{
 		"    " + file.Spec.String() + "\n", fmt.Sprintf("%d keys", file.Keys), fmt.Sprintf("laps = %d", laps),
 		fmt.Sprintf("rest = %d", rest), fmt.Sprintf("passed = %d", point(f.ring.target.Load()).bucket()),

@@ -8,45 +8,45 @@ type Info struct {
 	TTL  time.Duration
 	// Keys is the number of keys in memory; keys with the same fingerprint count once.
 	Keys uint64
-	// Ages has Keys by age: the keys in Ages[i] were added, or renewed, at least i-1 and at most i+1 sevenths of TTL
-	// ago.
+	// Ages divides Keys by age: the keys counted in Ages[i] were added, or renewed, at least i-1 and at most i+1
+	// sevenths of TTL ago.
 	Ages [8]uint64
 	// Capacity is the number of keys of all ages that the filter is planned for, and Room is Capacity minus Keys. A few
 	// more keys fit; the larger the filter, the smaller their share.
 	Capacity, Room uint64
-	// FPR is the current false-positive rate, and MaxFPR the rate if all cells were in use.
+	// FPR is the current false-positive rate, and MaxFPR is the rate if all cells were in use.
 	FPR, MaxFPR float64
 	// FPRChosen is Config.FPR.
 	FPRChosen float64
-	// Refused is the number of operations since New, including those before the filter was saved and opened, that
-	// returned filter.ErrFull. Shortened is the number of keys that were removed early to make room. Only one of them
-	// can be above 0; see Overflow.
+	// Refused is the number of operations since New that returned filter.ErrFull. Shortened is the number of keys that
+	// were removed early to make room. Both also count what happened before the filter was saved and opened. Only one
+	// of them can be above 0; see Overflow.
 	Refused, Shortened uint64
-	// Bytes is the memory of the filter. It never changes. The copy that Save keeps is not counted.
+	// Bytes is the memory of the filter, which never changes. The copy that Save keeps is not counted.
 	Bytes uint64
 }
 
 // Info describes the filter at the current time. It first removes expired keys, like Len, and then reads the whole
 // filter, in about 2 ms for a million keys. If other goroutines use the filter meanwhile, the numbers are from slightly
 // different times.
-func (f *Filter[K]) Info() Info { return f.ring.info() }
+func (f *Filter[K]) Info() Info { return f.ring.describe() }
 
-func (r *ring) info() Info {
-	r.tick()
+func (r *ring) describe() Info {
+	r.readClock()
 	r.catchUp()
 	i := Info{
 		TTL: time.Duration(r.ttl), Capacity: uint64(r.keys), FPRChosen: r.fpr,
-		Refused: r.refused.Load(), Shortened: r.shortened.Load(), Bytes: r.bytes(),
+		Refused: r.refused.Load(), Shortened: r.shortened.Load(), Bytes: r.memoryBytes(),
 	}
-	if now, started := r.time(); started {
+	if now, started := r.latestTime(); started {
 		i.Time = time.Unix(0, now)
 	}
 
-	r.each(func(b uint64, e uint32) {
+	r.eachBucket(func(b uint64, e uint32) {
 		var counts [stamps]uint64
 		r.table.CountValues(b, counts[:])
 		for age := range uint32(stamps) {
-			i.Ages[age] += counts[stamp(e-age)]
+			i.Ages[age] += counts[stampOf(e-age)]
 		}
 	})
 	for _, n := range i.Ages {
@@ -58,8 +58,8 @@ func (r *ring) info() Info {
 	return i
 }
 
-// time returns the latest time, and whether any time was set.
-func (d *dial) time() (now int64, started bool) {
+// latestTime returns the latest time, and whether any time was set.
+func (d *dial) latestTime() (now int64, started bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.now, d.started

@@ -14,14 +14,14 @@ const (
 	stampBits = 3
 )
 
-// overflow is the accepted probability that a key finds no room at some time under full load.
+// overflow is the accepted probability that some key finds no room while the filter is as full as planned.
 const overflow = 1e-6
 
-// extended returns the largest share of the buckets with an extension at their fullest, in which operations take twice
-// as long. At a million keys and 1% the limit costs 0.15 bits per key and gives 18% of the buckets an extension instead
-// of 33%. At low rates, where a cell has more bits, it would cost more.
-func (c Config) extended() float64 {
-	if c.fpr() < 0.005 {
+// extensionShare returns the largest share of the buckets with an extension at their fullest, in which operations take
+// twice as long. At a million keys and 1% the limit costs 0.15 bits per key and gives 18% of the buckets an extension
+// instead of 33%. At low rates, where a cell has more bits, it would cost more.
+func (c Config) extensionShare() float64 {
+	if c.chosenFPR() < 0.005 {
 		return 0.55
 	}
 	return 0.5
@@ -33,29 +33,29 @@ const mostBuckets = 1 << 28
 // steps is the largest number of loads that represent all buckets, whose ages are uniformly distributed.
 const steps = 16
 
-// few is the number of keys beyond Keys for which there is always room. As long as at most Keys keys arrive within TTL,
-// at most 2·Keys are in memory: so up to few keys need not arrive evenly. It costs 0.6 kB.
+// few is the number of keys beyond Keys for which the filter always has room, so that up to few keys need not arrive
+// evenly. As long as at most Keys keys arrive within TTL, at most 2·Keys are in memory. The room costs 0.6 kB.
 const few = 300
 
 // tenth is the share of an epoch to which Config.Burst refers, and the smallest burst.
 const tenth = 0.1
 
-// burst returns Burst or its default.
-func (c Config) burst() float64 { return max(c.Burst, tenth) }
+// burstShare returns Burst or its default.
+func (c Config) burstShare() float64 { return max(c.Burst, tenth) }
 
-// least returns the number of keys for which there is always room, however they arrive.
-func (c Config) least() float64 { return float64(c.Keys + min(c.Keys, few)) }
+// guaranteedKeys returns the number of keys for which the filter always has room, however they arrive.
+func (c Config) guaranteedKeys() float64 { return float64(c.Keys + min(c.Keys, few)) }
 
-// mean returns the mean number of keys in memory when the filter is full, or least if that is more.
-func (c Config) mean() float64 {
+// meanKeys returns the mean number of keys in memory when the filter is full, or guaranteedKeys if that is more.
+func (c Config) meanKeys() float64 {
 	mean := 0.0
 	for i := range steps {
-		mean += c.load((float64(i)+0.5)/steps) / steps
+		mean += c.meanLoad((float64(i)+0.5)/steps) / steps // the middle of each step: the midpoint rule
 	}
-	return max(mean, c.least())
+	return max(mean, c.guaranteedKeys())
 }
 
-// load returns the mean total number of keys in all buckets if the hand had passed all of them u epochs ago, at the
+// meanLoad returns the mean total number of keys in all buckets if the hand had passed all of them u epochs ago, at the
 // worst time.
 //
 // With even arrivals it is 7+u times the keys of an epoch: when the hand passes a bucket, it keeps the keys of seven
@@ -69,8 +69,8 @@ func (c Config) mean() float64 {
 //	7 + b - A(0.1-u)     for u < 0.1       the seventh
 //
 // For b = 0.1 this is 7+u again.
-func (c Config) load(u float64) float64 {
-	b := c.burst()
+func (c Config) meanLoad(u float64) float64 {
+	b := c.burstShare()
 	arrived := func(x float64) float64 {
 		return (1-b)*min(1, x/(1-tenth)) + b*max(0, x-(1-tenth))/tenth
 	}
@@ -81,33 +81,33 @@ func (c Config) load(u float64) float64 {
 	return load * float64(c.Keys) / epochs
 }
 
-// loads returns the mean loads of equal shares of that many buckets, relative to the mean. The ages of buckets differ
-// by 1/buckets of an epoch. The buckets are fullest just before the hand passes one: with two buckets, the ages are
-// then 1/2 and 1.
-func (c Config) loads(buckets uint64) []float64 {
+// relativeLoads divides the buckets into equal shares and returns the mean load of each share, relative to the mean of
+// all. The ages of two successive buckets differ by 1/buckets of an epoch. The buckets are fullest just before the hand
+// passes one: with two buckets, the ages are then 1/2 and 1.
+func (c Config) relativeLoads(buckets uint64) []float64 {
 	n := min(buckets, steps)
-	mean, all := c.mean(), make([]float64, n)
+	mean, all := c.meanKeys(), make([]float64, n)
 	for i := range all {
 		u := (float64(i)+0.5)/float64(n) + 0.5/float64(buckets)
-		all[i] = max(c.load(u), c.least()) / mean
+		all[i] = max(c.meanLoad(u), c.guaranteedKeys()) / mean
 	}
 	return all
 }
 
-// plan returns the geometry of the table.
+// planTable returns the geometry of the table.
 //
-// The loads of buckets differ, by chance and by their age. The table has extensions for buckets that are fuller than
-// most; their number must suffice for the mixture of all loads. Each of B buckets exceeds z cells with probability
+// The loads of buckets differ by chance and by their age. The table has extensions for the fullest buckets; the number
+// of extensions must suffice for the mixture of all loads. Each of B buckets exceeds z cells with probability
 //
 //	q(z) = mean over u of Pr[Poisson(load(u)/B) > z]
 //
-// and more than J of them do with at most twice the binomial tail Pr[Bin(B, q) > J] (Hua et al., ICNP 2008, section IV,
-// which has one load for all; a sum of unequal trials has lighter tails than one of equal ones: Hoeffding, Annals of
-// Mathematical Statistics 27, 1956).
-func (c Config) plan() (rankindexed.Geometry, error) {
+// and more than J of them do with at most twice the binomial tail Pr[Bin(B, q) > J] (Hua et al., ICNP 2008, section
+// IV). The paper assumes one load for all buckets. Its bound holds for unequal loads, too, because a sum of unequal
+// trials has lighter tails than a sum of equal trials (Hoeffding, Annals of Mathematical Statistics 27, 1956).
+func (c Config) planTable() (rankindexed.Geometry, error) {
 	g, err := rankindexed.PlanCells(rankindexed.CellsConfig{
-		Keys: c.mean(), Most: 2 * c.Keys, FPR: c.fpr(), Overflow: overflow, Extended: c.extended(), ValueBits: stampBits,
-		Loads: c.loads,
+		Keys: c.meanKeys(), Most: 2 * c.Keys, FPR: c.chosenFPR(), Overflow: overflow, Extended: c.extensionShare(),
+		ValueBits: stampBits, Loads: c.relativeLoads,
 	})
 	if err == nil && g.Buckets > mostBuckets {
 		err = fmt.Errorf("%d keys: %w", c.Keys, filter.ErrTooLarge)

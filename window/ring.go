@@ -33,11 +33,11 @@ type ring struct {
 	asked            uint64  // Config.Keys
 	keys             float64 // mean number of keys in memory if the filter is as full as planned
 
-	// groups has for each group the number of times that the hand passed one of its buckets, modulo 2^32. With
-	// laps·8+n, n < 8, it has passed the first n buckets once more than the others. The modulus causes no ambiguity:
-	// each move of the target is by at most nine laps, and comes with a step of the hand, which brings one group up to
-	// date. So no group is behind by more than 72 passes times the number of groups, which is less than 2^32 for
-	// mostBuckets.
+	// groups counts, for each group, how often the hand passed one of its buckets, modulo 2^32. If the count is
+	// laps·8+n, n < 8, the hand has passed the first n buckets once more than the others. The modulus causes no
+	// ambiguity: the target moves by at most nine laps at a time, and each move is followed by a move of the hand,
+	// which brings one group up to date. So no group is behind by more than 72 passes times the number of groups, which
+	// is less than 2^32 for mostBuckets.
 	groups []atomic.Uint32
 	locks  []lock // lock i is for the groups g with g mod len(locks) = i; their number is a power of two
 
@@ -54,11 +54,11 @@ const (
 )
 
 func newRing(c Config) (*ring, error) {
-	if err := c.check(); err != nil {
+	if err := c.validate(); err != nil {
 		return nil, err
 	}
 
-	g, err := c.plan()
+	g, err := c.planTable()
 	if err != nil {
 		return nil, err
 	}
@@ -68,40 +68,42 @@ func newRing(c Config) (*ring, error) {
 		return nil, err
 	}
 
-	r := c.over(table, c.hasher())
-	r.dial.start(c.Clock, c.EventTime)
+	r := c.ringOver(table, c.hasher())
+	r.dial.startClock(c.Clock, c.EventTime)
 	return r, nil
 }
 
-// over returns a ring over a table, without a time.
-func (c Config) over(table *rankindexed.Cells, h filter.Hasher) *ring {
+// ringOver returns a ring over a table. Its time is not set yet.
+func (c Config) ringOver(table *rankindexed.Cells, h filter.Hasher) *ring {
 	buckets := table.Geometry().Buckets
 	groups := (buckets + group - 1) / group
 	r := &ring{
 		table: table, hasher: h, hash: hashOf(h), refresh: c.Refresh, shorten: c.Overflow == Shorten, event: c.EventTime,
-		fpr: c.fpr(), asked: c.Keys, burst: c.burst(), keys: c.mean(),
+		fpr: c.chosenFPR(), asked: c.Keys, burst: c.burstShare(), keys: c.meanKeys(),
 		tears:  table.Tears(),
 		groups: make([]atomic.Uint32, groups),
-		locks:  make([]lock, 1<<(bits.Len64(min(groups/lockGroups, mostLocks)|1)-1)),
+		locks:  make([]lock, 1<<(bits.Len64(min(groups/lockGroups, mostLocks)|1)-1)), // a power of two: see lockBucket
 	}
 
 	r.ttl, r.dial.buckets = uint64(c.TTL), buckets
-	r.due.Store(math.MinInt64)
+	r.due.Store(math.MinInt64) // so that the first time, whatever it is, sets the origin
 	return r
 }
 
-// A lock is a spin lock and the number of times that it was taken or released.
+// A lock is a spin lock that counts how often it was taken or released. The count is odd while the lock is held. If a
+// reader finds the same even count before and after its reads, no goroutine has changed anything in between.
 type lock struct{ v atomic.Uint64 }
 
 func (l *lock) lock() {
 	if v := l.v.Load(); v&1 == 0 && l.v.CompareAndSwap(v, v+1) {
 		return
 	}
-	l.wait()
+	l.waitUntilFree()
 }
 
-// wait takes a lock that another goroutine holds. The holder works for a few microseconds, unless it was descheduled.
-func (l *lock) wait() {
+// waitUntilFree takes a lock that another goroutine holds. The holder works for a few microseconds, unless the
+// scheduler has suspended it: so spin at first, then let other goroutines run, then sleep.
+func (l *lock) waitUntilFree() {
 	for tries := 1; ; tries++ {
 		switch {
 		case tries%64 != 0:
@@ -110,6 +112,7 @@ func (l *lock) wait() {
 		default:
 			time.Sleep(20 * time.Microsecond)
 		}
+		// The load alone keeps the cache line shared; CompareAndSwap takes the line away from the holder.
 		if v := l.v.Load(); v&1 == 0 && l.v.CompareAndSwap(v, v+1) {
 			return
 		}
@@ -118,8 +121,8 @@ func (l *lock) wait() {
 
 func (l *lock) unlock() { l.v.Add(1) }
 
-// passed returns the entry of groups for a group that is up to date with p.
-func (p point) passed(g uint64) uint32 {
+// groupEntry returns the entry of groups for a group that is up to date with p.
+func (p point) groupEntry(g uint64) uint32 {
 	n := uint32(p/lap) * group
 	if at, first := p.bucket(), g*group; at > first {
 		n += uint32(min(at-first, group))
@@ -130,8 +133,8 @@ func (p point) passed(g uint64) uint32 {
 // epochCount is the number of epochs that the entry of a group can distinguish. It is a multiple of stamps.
 const epochCount = 1 << 32 / group
 
-// epoch returns the epoch of a bucket, modulo epochCount, from the entry of its group.
-func epoch(passed uint32, bucket uint64) uint32 {
+// epochOf returns the epoch of a bucket, modulo epochCount, from the entry of its group.
+func epochOf(passed uint32, bucket uint64) uint32 {
 	e := passed / group
 	if uint32(bucket%group) < passed%group {
 		e++
@@ -139,109 +142,112 @@ func epoch(passed uint32, bucket uint64) uint32 {
 	return e % epochCount
 }
 
-// stamp returns the stamp of an epoch.
-func stamp(e uint32) uint64 { return uint64(e % stamps) }
+// stampOf returns the stamp of an epoch.
+func stampOf(e uint32) uint64 { return uint64(e % stamps) }
 
-// locked locks the group of a bucket, brings it up to date, and returns the epoch of the bucket.
-func (r *ring) locked(b uint64) (*lock, uint32) {
+// lockBucket locks the group of a bucket, brings it up to date, and returns the epoch of the bucket.
+func (r *ring) lockBucket(b uint64) (*lock, uint32) {
 	g := b / group
 	l := &r.locks[g&uint64(len(r.locks)-1)]
 	l.lock()
-	// The target is read under the lock, so it is not earlier than for the previous holder of the lock.
-	passed := point(r.target.Load()).passed(g)
+	// The target is read under the lock, so this target is not earlier than the target of the previous holder. With an
+	// earlier one, the group would go back by a pass, and the cells of a new epoch would be swept.
+	passed := point(r.target.Load()).groupEntry(g)
 	if r.groups[g].Load() != passed {
-		r.sweep(g, passed)
+		r.sweepGroup(g, passed)
 	}
-	return l, epoch(passed, b)
+	return l, epochOf(passed, b)
 }
 
-// sweep brings a group up to date; its lock must be held. It removes the cells of each bucket whose stamps are about to
-// be reused.
-func (r *ring) sweep(g uint64, passed uint32) {
+// sweepGroup brings a group up to date; its lock must be held. It removes the cells of each bucket whose stamps are
+// about to be reused.
+func (r *ring) sweepGroup(g uint64, passed uint32) {
 	was := r.groups[g].Load()
 	for b := g * group; b < min(g*group+group, r.buckets); b++ {
-		sweep(r.table, b, epoch(was, b), epoch(passed, b))
+		sweepBucket(r.table, b, epochOf(was, b), epochOf(passed, b))
 	}
 	r.groups[g].Store(passed)
 }
 
-// sweep removes the cells of a bucket whose stamps were reused between two epochs.
-func sweep(table *rankindexed.Cells, b uint64, from, to uint32) {
-	switch laps := (to - from) % epochCount; {
+// sweepBucket removes the cells of a bucket whose stamps were reused between two epochs.
+func sweepBucket(table *rankindexed.Cells, b uint64, from, to uint32) {
+	switch laps := (to - from) % epochCount; { // epochs are numbers modulo epochCount, and so is their difference
 	case laps >= stamps:
 		table.Clear(b)
 	case laps > 0:
 		dead := uint64(0)
 		for i := range laps { // a counted loop: epochs wrap, so a loop that compares them might never end
-			dead |= 1 << stamp(from+1+i)
+			dead |= 1 << stampOf(from+1+i)
 		}
 		table.Sweep(b, dead)
 	}
 }
 
-// has reports whether a cell matches the key with hash h. It needs the lock only if the group is not up to date, if
-// another goroutine changes it, or if the chain of the key goes on in an extension.
-func (r *ring) has(h filter.Hash) bool {
+// containsHash reports whether a cell matches the key with hash h. It needs the lock only if the group is not up to
+// date, if another goroutine changes it, or if the chain of the key goes on in an extension.
+func (r *ring) containsHash(h filter.Hash) bool {
 	b := r.table.Bucket(h)
 	r.table.PrefetchAll(b)
 	if r.tears {
 		g := b / group
 		l := &r.locks[g&uint64(len(r.locks)-1)]
-		if v := l.v.Load(); v&1 == 0 && r.groups[g].Load() == point(r.target.Load()).passed(g) {
+		// Read without the lock. The answer counts only if nobody took the lock meanwhile.
+		if v := l.v.Load(); v&1 == 0 && r.groups[g].Load() == point(r.target.Load()).groupEntry(g) {
 			if has, sure := r.table.HasTorn(h); sure && l.v.Load() == v {
 				return has
 			}
 		}
 	}
 
-	l, _ := r.locked(b)
+	l, _ := r.lockBucket(b)
 	ok := r.table.Has(h)
 	l.unlock()
 	return ok
 }
 
-// put adds the key with hash h unless it is present; with refresh it then renews its stamp.
-func (r *ring) put(h filter.Hash, refresh bool) (present bool, err error) {
+// addHash adds the key with hash h unless it is present. If it is, addHash renews its stamp with refresh.
+func (r *ring) addHash(h filter.Hash, refresh bool) (present bool, err error) {
 	b := r.table.Bucket(h)
-	r.table.PrefetchAll(b) // the loads that follow a lock do not begin before it is taken
-	l, e := r.locked(b)
-	present, err = r.table.Put(h, stamp(e), refresh)
+	r.table.PrefetchAll(b) // before the lock: the processor begins no later load until it has taken the lock
+	l, e := r.lockBucket(b)
+	present, err = r.table.Put(h, stampOf(e), refresh)
 	if err != nil && r.shorten {
-		err = r.squeeze(h, b, e)
+		err = r.makeRoom(h, b, e)
 	}
 
 	l.unlock()
 	if err != nil {
-		present, err = r.putLate(h, refresh)
+		present, err = r.addHashLate(h, refresh)
 	}
-	if r.hand.Load() != r.target.Load() {
-		r.step()
+	if r.hand.Load() != r.target.Load() { // an idle filter catches up with its next operations; see "Late hands"
+		r.moveHand()
 	}
 	return present, err
 }
 
-// squeeze removes the oldest cells of bucket b, whose epoch is e, until there is room for a key, and adds it.
-func (r *ring) squeeze(h filter.Hash, b uint64, e uint32) error {
-	for age := range uint32(stamps) {
-		gone := r.table.Sweep(b, 1<<stamp(e+1+age))
+// makeRoom removes the oldest cells of bucket b, whose epoch is e, until there is room for a key, and adds it.
+func (r *ring) makeRoom(h filter.Hash, b uint64, e uint32) error {
+	for age := range uint32(stamps) { // e+1 has the stamp of e-7, the oldest epoch
+		gone := r.table.Sweep(b, 1<<stampOf(e+1+age))
 		if gone == 0 {
 			continue
 		}
 		r.shortened.Add(gone)
-		if _, err := r.table.Put(h, stamp(e), false); err == nil {
+		if _, err := r.table.Put(h, stampOf(e), false); err == nil {
 			return nil
 		}
 	}
 	return filter.ErrFull // an empty bucket without room: impossible, since every bucket has cells
 }
 
-// putLate is put for a key for which there was no room: expired cells may still occupy extensions.
-func (r *ring) putLate(h filter.Hash, refresh bool) (present bool, err error) {
+// addHashLate tries again to add a key that found no room. The buckets that the hand has not reached yet may occupy
+// extensions with expired cells, so it first brings all groups up to date.
+func (r *ring) addHashLate(h filter.Hash, refresh bool) (present bool, err error) {
 	if r.hand.Load() != r.target.Load() {
 		r.catchUp()
 		b := r.table.Bucket(h)
-		l, e := r.locked(b)
-		present, err = r.table.Put(h, stamp(e), refresh)
+		l, e := r.lockBucket(b)
+		present, err = r.table.Put(h, stampOf(e), refresh)
 		l.unlock()
 		if err == nil {
 			return present, nil
@@ -254,8 +260,8 @@ func (r *ring) putLate(h filter.Hash, refresh bool) (present bool, err error) {
 var errFull = fmt.Errorf("no room for the key: more keys arrived within TTL than Config.Keys and Burst say; make a "+
 	"larger filter, or one with Overflow: Shorten: %w", filter.ErrFull)
 
-// tick reads the clock, if there is one. Call it before put and has.
-func (r *ring) tick() {
+// readClock moves the time to the time of the clock, if the filter has one. Call it before addHash and containsHash.
+func (r *ring) readClock() {
 	if r.read != nil {
 		if now := r.read(); now >= r.due.Load() {
 			r.advance(now)
@@ -263,36 +269,39 @@ func (r *ring) tick() {
 	}
 }
 
-// advance moves the time to now, and with it the hand by a step.
+// advance moves the time to now, and then the hand over one group.
 func (r *ring) advance(now int64) {
 	if r.dial.advance(now) {
-		r.step()
+		r.moveHand()
 	}
 }
 
-// step moves the hand to the end of its group or to the target, whichever is nearer, and brings the group up to date.
-// If the hand is late by more than two laps, it skips laps, since each group is brought up to the current target
-// anyway. It keeps its bucket, so that no group waits for more than two laps.
-func (r *ring) step() {
+// moveHand moves the hand to the end of its group or to the target, whichever is nearer, and brings the group up to
+// date. If the hand is late by more than two laps, it skips laps, since each group is brought up to the current target
+// anyway. The hand keeps its bucket, so that no group waits for more than two laps.
+func (r *ring) moveHand() {
 	for {
 		was := r.hand.Load()
 		hand, target := point(was), point(r.target.Load())
-		if !target.after(hand) {
+		if !target.isAfter(hand) {
 			return
 		}
 		if laps := (target - hand) / lap; laps > 1 {
 			hand += (laps - 1) * lap
 		}
+
 		g := hand.bucket() / group
 		to := hand - hand%lap + point(g+1)*group
-		if (g+1)*group >= r.buckets {
+		if (g+1)*group >= r.buckets { // the last group may be shorter: the next lap begins after it
 			to = hand - hand%lap + lap
 		}
-		if to.after(target) {
+		if to.isAfter(target) {
 			to = target
 		}
+
+		// Of several goroutines that move the hand at once, one does the work; the others look at the new hand.
 		if r.hand.CompareAndSwap(was, uint64(to)) {
-			l, _ := r.locked(g * group)
+			l, _ := r.lockBucket(g * group)
 			l.unlock()
 			return
 		}
@@ -303,36 +312,37 @@ func (r *ring) step() {
 func (r *ring) catchUp() {
 	target := r.target.Load()
 	for g := range uint64(len(r.groups)) {
-		l, _ := r.locked(g * group)
+		l, _ := r.lockBucket(g * group)
 		l.unlock()
 	}
-	if was := r.hand.Load(); point(target).after(point(was)) {
+	// If another goroutine has moved the hand meanwhile, the swap fails, and the hand only stays further behind.
+	if was := r.hand.Load(); point(target).isAfter(point(was)) {
 		r.hand.CompareAndSwap(was, target)
 	}
 }
 
-// len returns the number of cells in use.
-func (r *ring) len() (n uint64) {
-	r.tick()
+// countKeys returns the number of cells in use.
+func (r *ring) countKeys() (n uint64) {
+	r.readClock()
 	r.catchUp()
-	r.each(func(b uint64, _ uint32) { n += r.table.Used(b) })
+	r.eachBucket(func(b uint64, _ uint32) { n += r.table.Used(b) })
 	return n
 }
 
-// each calls do for all buckets, with the lock of their group and their epoch.
-func (r *ring) each(do func(b uint64, e uint32)) {
+// eachBucket calls do for each bucket, with the bucket's epoch, while it holds the lock of the bucket's group.
+func (r *ring) eachBucket(do func(b uint64, e uint32)) {
 	for first := uint64(0); first < r.buckets; first += group {
-		l, _ := r.locked(first)
+		l, _ := r.lockBucket(first)
 		passed := r.groups[first/group].Load()
 		for b := first; b < min(first+group, r.buckets); b++ {
-			do(b, epoch(passed, b))
+			do(b, epochOf(passed, b))
 		}
 		l.unlock()
 	}
 }
 
-// bytes returns the memory of the filter.
-func (r *ring) bytes() uint64 {
+// memoryBytes returns the memory of the filter.
+func (r *ring) memoryBytes() uint64 {
 	return r.table.Bytes() + uint64(unsafe.Sizeof(*r)+unsafe.Sizeof(*r.table)) + 4*uint64(len(r.groups)) +
 		uint64(unsafe.Sizeof(lock{}))*uint64(len(r.locks))
 }

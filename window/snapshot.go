@@ -13,8 +13,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family/rankindexed"
 )
 
-// docs/format/window.md has the format. All buckets of a file are up to date for its time, so that the epochs of
-// buckets and the hand follow from the clock.
+// docs/format/window.md describes the format. All buckets of a file are up to date for the time of the file, so that
+// the epochs of buckets and the hand follow from the clock.
 
 // specName is the name in the Spec of a file.
 const specName = "window"
@@ -22,7 +22,7 @@ const specName = "window"
 // clockWords is the number of words of the last section: 1 if time has begun, origin, now, skipped, refused, shortened.
 const clockWords = 6
 
-// hashing has the fields of a file about the hash function.
+// hashing are the fields of a file that describe the hash function.
 type hashing struct {
 	id             filter.HashID
 	seed, keyCheck uint64
@@ -36,26 +36,26 @@ type saved struct {
 	epochs []uint32 // per bucket, the epoch in which it was copied
 }
 
-// file returns a copy of the filter, up to date for the latest time. When the file is not used any more, spare.Store
-// keeps its memory for the next copy.
+// snapshotFile returns a copy of the filter, up to date for the latest time. When the caller no longer uses the file,
+// spare.Store keeps its memory for the next copy.
 //
-// It copies group by group, while other goroutines use the filter. A bucket of the copy has the epoch in which it was
-// copied. The clock is copied last, so that it is not behind any bucket; then each bucket is brought up to date with
-// it.
-func (r *ring) file() (*container.File, *saved, error) {
-	r.tick()
+// It copies group by group, while other goroutines use the filter. A bucket of the copy is in the epoch in which it was
+// copied. The clock is copied last, so that no bucket is ahead of it; then each bucket of the copy is brought up to the
+// time of this clock.
+func (r *ring) snapshotFile() (*container.File, *saved, error) {
+	r.readClock()
 	to := r.spare.Swap(nil) // nil at first, and while another copy is being written
 	if to == nil {
 		to = &saved{epochs: make([]uint32, r.buckets)}
 	}
 
-	table, clock, err := r.copy(to)
+	table, clock, err := r.copyTable(to)
 	if err != nil {
 		return nil, nil, err
 	}
 
 	e := table.Encode()
-	e.Spec = r.spec(e.Spec)
+	e.Spec = r.fileSpec(e.Spec)
 	e.Sections = append(e.Sections, clock[:])
 	return &container.File{
 		Encoded: e, Window: true, FPRChosen: r.fpr, Hash: r.hash.id, Seed: r.hash.seed, KeyCheck: r.hash.keyCheck,
@@ -64,7 +64,7 @@ func (r *ring) file() (*container.File, *saved, error) {
 
 // saveTo calls write with the file of the filter.
 func (r *ring) saveTo(write func(*container.File) error) error {
-	file, copied, err := r.file()
+	file, copied, err := r.snapshotFile()
 	if err != nil {
 		return err
 	}
@@ -72,18 +72,20 @@ func (r *ring) saveTo(write func(*container.File) error) error {
 	return write(file)
 }
 
-func (r *ring) copy(to *saved) (*rankindexed.Cells, [clockWords]uint64, error) {
+// copyTable copies the table and the clock into the memory of to.
+func (r *ring) copyTable(to *saved) (*rankindexed.Cells, [clockWords]uint64, error) {
 	var none [clockWords]uint64
 	r.saving.Lock()
-	defer r.saving.Unlock()
-	c, err := r.table.StartCopy(to.copy, func(b uint64) { to.epochs[b] = epoch(r.groups[b/group].Load(), b) })
+	defer r.saving.Unlock() // Cells allows one copy at a time
+
+	c, err := r.table.StartCopy(to.copy, func(b uint64) { to.epochs[b] = epochOf(r.groups[b/group].Load(), b) })
 	if err != nil {
 		return nil, none, err
 	}
 
 	to.copy = c
 	for first := uint64(0); first < r.buckets; first += group {
-		l, _ := r.locked(first)
+		l, _ := r.lockBucket(first)
 		for b := first; b < min(first+group, r.buckets); b++ {
 			c.Bucket(b)
 		}
@@ -91,16 +93,16 @@ func (r *ring) copy(to *saved) (*rankindexed.Cells, [clockWords]uint64, error) {
 	}
 
 	table := c.Finish()
-	clock, target := r.clock()
+	clock, target := r.fileClock() // after the last bucket, see above
 	clock[4], clock[5] = r.refused.Load(), r.shortened.Load()
 	for b := range r.buckets {
-		sweep(table, b, to.epochs[b], epoch(target.passed(b/group), b))
+		sweepBucket(table, b, to.epochs[b], epochOf(target.groupEntry(b/group), b))
 	}
 	return table, clock, nil
 }
 
-// clock returns the first words of the clock of a file, and the target.
-func (d *dial) clock() (words [clockWords]uint64, target point) {
+// fileClock returns the first words of the clock of a file, and the target.
+func (d *dial) fileClock() (words [clockWords]uint64, target point) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.started {
@@ -109,8 +111,9 @@ func (d *dial) clock() (words [clockWords]uint64, target point) {
 	return words, point(d.target.Load())
 }
 
-// spec returns the Spec of the file. It has the parameters of the table, except value_bits.
-func (r *ring) spec(table filter.Spec) filter.Spec {
+// fileSpec returns the Spec of the file: the parameters of the filter, and the parameters of the table except
+// value_bits, which is the same in all files.
+func (r *ring) fileSpec(table filter.Spec) filter.Spec {
 	s := family.NewSpec(specName, "burst", r.burst, "keys", r.asked, "ttl", r.ttl)
 	if r.event {
 		s = s.With("event", 1)
@@ -123,9 +126,9 @@ func (r *ring) spec(table filter.Spec) filter.Spec {
 	return s
 }
 
-// split returns the Config and the Spec of the table of a file, or an error if the Spec of the file is not the one
-// that spec returns for them.
-func split(s filter.Spec) (c Config, table filter.Spec, err error) {
+// splitSpec returns the Config and the Spec of the table of a file. It returns an error if the Spec of the file differs
+// from the result of fileSpec for them.
+func splitSpec(s filter.Spec) (c Config, table filter.Spec, err error) {
 	own, table := family.NewSpec(specName), family.NewSpec(rankindexed.Family, "value_bits", stampBits)
 	for _, p := range s.Params() {
 		if slices.Contains([]string{"burst", "event", "keys", "ttl"}, p.Name) {
@@ -141,11 +144,12 @@ func split(s filter.Spec) (c Config, table filter.Spec, err error) {
 	if err := in.Err(); err != nil {
 		return c, table, err
 	}
-	if err := c.check(); err != nil {
+	if err := c.validate(); err != nil {
 		return c, table, err
 	}
 
-	same := (&ring{dial: dial{ttl: ttl}, burst: c.burst(), asked: c.Keys, event: c.EventTime}).spec(table)
+	// The Spec made anew must be equal, so that no two texts mean the same filter.
+	same := (&ring{dial: dial{ttl: ttl}, burst: c.burstShare(), asked: c.Keys, event: c.EventTime}).fileSpec(table)
 	if same != s || strings.Contains(s.String(), "value_bits") {
 		return c, table, family.Invalid("spec", s, "want burst, keys, ttl and the geometry of a table, in canonical form")
 	}
@@ -160,7 +164,7 @@ func checkFile(f *container.File, words []uint64) error {
 		return container.Broken(0, "magic", fmt.Errorf("%w: a filter file; open it with package bloomery", filter.ErrMagic))
 	case f.Family != 0 || f.Spec.Family() != specName:
 		return fmt.Errorf("family %d, spec %s in a file of package window", f.Family, f.Spec)
-	case f.HasExceptions():
+	case f.HasExceptions(): // an exact list of exceptions cannot expire
 		return fmt.Errorf("exceptions in a file of package window")
 	case family.Foreign(f.Hash):
 		return fmt.Errorf("hash %s in a file of package window", f.Hash)
@@ -168,11 +172,12 @@ func checkFile(f *container.File, words []uint64) error {
 		return fmt.Errorf("chosen rate %v in a file of package window", f.FPRChosen)
 	}
 
-	_, table, err := split(f.Spec)
+	_, table, err := splitSpec(f.Spec)
 	if err != nil {
 		return fmt.Errorf("spec %s: %v", f.Spec, err)
 	}
 
+	// The sizes must follow from the Spec before memory for the sections is allocated.
 	g, want, err := rankindexed.StoredCells(table)
 	if err != nil {
 		return fmt.Errorf("spec %s: %v", f.Spec, err)
@@ -186,16 +191,16 @@ func checkFile(f *container.File, words []uint64) error {
 	return nil
 }
 
-// restore returns the ring of a file that checkFile has accepted. It takes over the words of the file. hashed says that
-// keys are hashes.
+// restore returns the ring of a file that checkFile has accepted. The ring keeps the words of the file. hashed is true
+// if the keys are of type filter.Hash.
 func (c Config) restore(f *container.File, hashed bool) (*ring, error) {
-	saved, spec, err := split(f.Spec)
+	saved, spec, err := splitSpec(f.Spec)
 	if err != nil {
 		return nil, err
 	}
 
 	saved.FPR = f.FPRChosen
-	if c, err = c.as(saved); err != nil {
+	if c, err = c.filledFrom(saved); err != nil {
 		return nil, err
 	}
 
@@ -210,7 +215,7 @@ func (c Config) restore(f *container.File, hashed bool) (*ring, error) {
 		return nil, container.Broken(f.SectionAt(0), err.Error(), filter.ErrCorrupt)
 	}
 
-	r := c.over(table, h)
+	r := c.ringOver(table, h)
 	r.hash = hashing{f.Hash, f.Seed, f.KeyCheck}
 	if at, err := r.restoreClock(f.Sections[last]); err != nil {
 		return nil, container.Broken(f.SectionAt(last)+8*at, err.Error(), filter.ErrCorrupt)
@@ -218,12 +223,13 @@ func (c Config) restore(f *container.File, hashed bool) (*ring, error) {
 	if err := r.checkAges(); err != nil {
 		return nil, container.Broken(f.SectionAt(0), err.Error(), filter.ErrCorrupt)
 	}
-	r.dial.start(c.Clock, c.EventTime)
+	r.dial.startClock(c.Clock, c.EventTime) // never moves the time back, so checkAhead still finds a time that is ahead
 	return r, r.checkAhead()
 }
 
-// as fills the zero fields of c from saved, the Config of a file. It returns an error if a field differs.
-func (c Config) as(saved Config) (Config, error) {
+// filledFrom returns c with its zero fields set from saved, the Config of a file. It returns an error if another field
+// differs from saved.
+func (c Config) filledFrom(saved Config) (Config, error) {
 	differs := func(field string, value, was any) (Config, error) {
 		return Config{}, family.Invalid(field, value, "the filter in the file was made for %v; take that, or a new file", was)
 	}
@@ -235,13 +241,13 @@ func (c Config) as(saved Config) (Config, error) {
 		return differs("TTL", c.TTL, saved.TTL)
 	case c.FPR != 0 && c.FPR != saved.FPR:
 		return differs("FPR", c.FPR, saved.FPR)
-	case c.Burst != 0 && c.burst() != saved.Burst:
+	case c.Burst != 0 && c.burstShare() != saved.Burst:
 		return differs("Burst", c.Burst, saved.Burst)
 	case c.EventTime != saved.EventTime:
 		return differs("EventTime", c.EventTime, saved.EventTime)
 	}
 	c.Keys, c.TTL, c.FPR, c.Burst = saved.Keys, saved.TTL, saved.FPR, saved.Burst
-	return c, c.check()
+	return c, c.validate()
 }
 
 // hasherOf returns the hasher of the keys of a file. Keys that are hashes need no secret.
@@ -275,15 +281,15 @@ func (r *ring) restoreClock(words []uint64) (at uint64, err error) {
 	}
 
 	r.started, r.origin, r.now, r.skipped = true, origin, now, skipped
-	laps, rest := r.passed()
+	laps, rest := r.lapsPassed()
 	if skipped > laps {
 		return 3, fmt.Errorf("%d laps skipped of %d", skipped, laps)
 	}
 
-	r.turn(laps, rest)
+	r.setTarget(laps, rest)
 	target := point(r.target.Load())
 	for g := range r.groups {
-		r.groups[g].Store(target.passed(uint64(g)))
+		r.groups[g].Store(target.groupEntry(uint64(g)))
 	}
 	r.hand.Store(uint64(target))
 	return 0, nil
@@ -291,16 +297,16 @@ func (r *ring) restoreClock(words []uint64) (at uint64, err error) {
 
 // checkAges returns an error if a key was added before the time began.
 func (r *ring) checkAges() error {
-	if r.laps+r.skipped >= epochs {
+	if r.laps+r.skipped >= epochs { // keys of all stamps are possible
 		return nil
 	}
 
 	for b := range r.buckets {
-		passes := epoch(r.groups[b/group].Load(), b) + uint32(r.skipped)
+		passes := epochOf(r.groups[b/group].Load(), b) + uint32(r.skipped)
 		var counts [stamps]uint64
 		r.table.CountValues(b, counts[:])
 		for age := passes + 1; age < stamps; age++ {
-			if counts[stamp(epoch(r.groups[b/group].Load(), b)-age)] > 0 {
+			if counts[stampOf(epochOf(r.groups[b/group].Load(), b)-age)] > 0 {
 				return fmt.Errorf("bucket %d: a key from before the time began", b)
 			}
 		}

@@ -345,7 +345,7 @@ func TestSaveWhileWriting(t *testing.T) {
 // damaged returns the file of a filter after a change.
 func damaged[K filter.Key](t testing.TB, f *Filter[K], change func(*container.File)) []byte {
 	t.Helper()
-	file, _, err := f.ring.file()
+	file, _, err := f.ring.snapshotFile()
 	check(t, err)
 	change(file)
 	var b bytes.Buffer
@@ -541,7 +541,7 @@ func FuzzRead(f *testing.F) {
 	for i := range uint64(60) {
 		_ = g.Add(i)
 	}
-	file, _, err := g.ring.file()
+	file, _, err := g.ring.snapshotFile()
 	check(f, err)
 	f.Add(uint64(0), uint64(0), uint64(1), uint64(3))
 	f.Add(uint64(3), uint64(2), uint64(1)<<40, uint64(0))

@@ -7,10 +7,10 @@
 //
 // # Stamps and the hand
 //
-// The keys lie in a rank-indexed table (docs/rankindexed.md), which has buckets of about 200 cells; a cell holds a few
-// bits of the hash of a key. Here each cell also has a stamp of 3 bits, the epoch in which it was written. An epoch is
-// a seventh of TTL. The epochs of a bucket begin when a hand passes it. The hand goes around all buckets once per
-// epoch:
+// The keys are in a rank-indexed table (docs/rankindexed.md) of buckets with about 200 cells each; a cell stores a few
+// bits of the hash of a key. Here each cell also stores a stamp of 3 bits, the epoch in which the cell was written. An
+// epoch is a seventh of TTL. A new epoch of a bucket begins when the hand passes the bucket. The hand goes around all
+// buckets once per epoch:
 //
 //	bucket            0   1   2   3   4   5   6   7   8   9
 //	epoch            13  13  13  13  12  12  12  12  12  12
@@ -18,17 +18,17 @@
 //
 // When the hand begins epoch e of a bucket, it removes the cells with the stamp e mod 8. They were written in epoch e-8
 // of that bucket, which ended exactly TTL ago, so that each of them is older than TTL and none is older than 8/7·TTL.
-// So all eight stamps are in use at all times, and the table holds the keys of 7 to 8 epochs, 7.5 on average. If all
+// All eight stamps are in use at all times, and the table contains the keys of 7 to 8 epochs, 7.5 on average. If all
 // buckets had the same epochs, with a sweep of the whole table at the start of each epoch, each key would need one bit
 // more.
 //
 // # Late hands
 //
-// Nothing runs in the background. An operation reads the time, and if the hand is late, moves it over at most eight
-// buckets. Its answer does not depend on the position of the hand: for every group of eight buckets, the filter stores
-// how often they were passed, and an operation first brings the group of its key up to date. If a bucket should have
-// been passed eight times since then, it is cleared. So the answers are those for the current time even if the filter
-// was idle for a year.
+// Nothing runs in the background. An operation reads the time, and if the hand is late, moves the hand over at most
+// eight buckets. The answer of the operation does not depend on the position of the hand: for every group of eight
+// buckets, the filter stores how often the hand passed them, and an operation first brings the group of its key up to
+// date. A bucket that the hand should have passed eight times since then is cleared. So the answers are right for the
+// current time even if the filter was idle for a year.
 //
 // # Time
 //
@@ -39,21 +39,21 @@
 //     buckets.
 //
 // By default time starts at the machine's time when New is called, and then goes on with the monotonic clock, which no
-// adjustment of the clock changes. On Linux it stands still while the machine is suspended, so that keys live longer by
-// that time. See Config for other clocks and for the time of events.
+// adjustment of the clock changes. On Linux the monotonic clock stands still while the machine is suspended, so that
+// keys live longer by that time. See Config for other clocks and for the time of events.
 //
 // # Files
 //
-// Save writes a filter to a file with its time, and Open reads it: nothing is forgotten early and nothing comes back. A
-// file that is an hour old gives a filter that was idle for an hour; a file that is far ahead of the clock is an error,
-// see Open. docs/format/window.md has the format.
+// Save writes a filter and its time to a file, and Open reads them: no key expires early, and no expired key comes
+// back. A file that is an hour old gives a filter that was idle for an hour; a file that is far ahead of the clock is
+// an error, see Open. docs/format/window.md describes the format.
 //
 // # No removal
 //
 // Two keys may share a cell, and a cell does not count its keys. So removing one key could remove another: removing a
 // tenth of the keys would remove 0.03% of the others.
 //
-// docs/window.md has sizes and speeds, and derives them from the equations.
+// docs/window.md lists sizes and speeds, and derives the sizes from the equations.
 package window
 
 import (
@@ -83,16 +83,16 @@ func New[K filter.Key](c Config) (*Filter[K], error) {
 // Add adds a key, which is then present for at least TTL and at most 8/7·TTL from the time of the call. The error wraps
 // filter.ErrFull if there is no room for the key and Config.Overflow is Refuse; the filter is then unchanged.
 func (f *Filter[K]) Add(key K) error {
-	f.ring.tick()
-	_, err := f.ring.put(f.hash(key), true)
+	f.ring.readClock()
+	_, err := f.ring.addHash(f.hashKey(key), true)
 	return err
 }
 
 // Contains reports whether the key is present: whether it, or a key with the same fingerprint, was added within TTL, or
 // up to TTL/7 earlier.
 func (f *Filter[K]) Contains(key K) bool {
-	f.ring.tick()
-	return f.ring.has(f.hash(key))
+	f.ring.readClock()
+	return f.ring.containsHash(f.hashKey(key))
 }
 
 // TestAndAdd adds the key unless it is present, and reports whether it was present, in one atomic step: if many
@@ -103,10 +103,10 @@ func (f *Filter[K]) Contains(key K) bool {
 // least TTL and at most 8/7·TTL, whatever calls follow. If it returns true, the key is not added. With Config.Refresh a
 // key expires at a time after it was last seen: it is present for at least TTL after each TestAndAdd.
 //
-// Errors come from Add; present is then false.
+// TestAndAdd returns the errors of Add; present is then false.
 func (f *Filter[K]) TestAndAdd(key K) (present bool, err error) {
-	f.ring.tick()
-	return f.ring.put(f.hash(key), f.ring.refresh)
+	f.ring.readClock()
+	return f.ring.addHash(f.hashKey(key), f.ring.refresh)
 }
 
 // AddMany calls Add for each key until one is refused, and returns how many it added. If the filter is larger than the
@@ -115,7 +115,7 @@ func (f *Filter[K]) AddMany(keys []K) (n int, err error) {
 	var hs [probe.BatchSize]filter.Hash
 	for ; n < len(keys); n += probe.BatchSize {
 		for i, h := range f.hashes(&hs, keys[n:]) {
-			if _, err := f.ring.put(h, true); err != nil {
+			if _, err := f.ring.addHash(h, true); err != nil {
 				return n + i, err
 			}
 		}
@@ -130,7 +130,7 @@ func (f *Filter[K]) ContainsMany(dst []bool, keys []K) {
 	var hs [probe.BatchSize]filter.Hash
 	for n := 0; n < len(keys); n += probe.BatchSize {
 		for i, h := range f.hashes(&hs, keys[n:]) {
-			dst[n+i] = f.ring.has(h)
+			dst[n+i] = f.ring.containsHash(h)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func (f *Filter[K]) TestAndAddMany(dst []bool, keys []K) (n int, err error) {
 	var hs [probe.BatchSize]filter.Hash
 	for ; n < len(keys); n += probe.BatchSize {
 		for i, h := range f.hashes(&hs, keys[n:]) {
-			if dst[n+i], err = f.ring.put(h, f.ring.refresh); err != nil {
+			if dst[n+i], err = f.ring.addHash(h, f.ring.refresh); err != nil {
 				return n + i, err
 			}
 		}
@@ -161,23 +161,23 @@ func (f *Filter[K]) TestAndAddMany(dst []bool, keys []K) (n int, err error) {
 // Times before 1678 and after 2262 are clamped to this range.
 func (f *Filter[K]) Advance(now time.Time) { f.ring.advance(nanoseconds(now)) }
 
-// Len returns the number of keys in the filter. Keys with the same fingerprint count once. It first removes expired
-// keys from all buckets, and takes about 50 µs for a million keys.
-func (f *Filter[K]) Len() uint64 { return f.ring.len() }
+// Len returns the number of keys in the filter. Keys with the same fingerprint count once. Len first removes expired
+// keys from all buckets, which takes about 50 µs for a million keys.
+func (f *Filter[K]) Len() uint64 { return f.ring.countKeys() }
 
-// hashes sets hs to the hashes of the first keys, as many as fit, prefetches their buckets, and reads the clock once
-// for all of them.
+// hashes writes the hashes of the first keys to hs, as many as fit, and returns them. It prefetches their buckets, and
+// reads the clock once for all of them.
 func (f *Filter[K]) hashes(hs *[probe.BatchSize]filter.Hash, keys []K) []filter.Hash {
 	keys = keys[:min(len(keys), probe.BatchSize)]
 	for i, key := range keys {
-		hs[i] = f.hash(key)
+		hs[i] = f.hashKey(key)
 	}
 	f.ring.table.Prefetch(hs[:len(keys)])
-	f.ring.tick()
+	f.ring.readClock()
 	return hs[:len(keys)]
 }
 
-func (f *Filter[K]) hash(key K) filter.Hash { return filter.SumOf(f.ring.hasher, key) }
+func (f *Filter[K]) hashKey(key K) filter.Hash { return filter.SumOf(f.ring.hasher, key) }
 
 func sameLength(name string, dst, keys int) {
 	if dst != keys {

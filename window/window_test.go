@@ -327,7 +327,7 @@ func TestCatchUp(t *testing.T) {
 		f.Advance(at(ttl / 11))
 		late := func() (n int) {
 			for g := range r.groups {
-				if r.groups[g].Load() != point(r.target.Load()).passed(uint64(g)) {
+				if r.groups[g].Load() != point(r.target.Load()).groupEntry(uint64(g)) {
 					n++
 				}
 			}
