@@ -11,8 +11,8 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// HasMany sets dst[i] to Has(hs[i]) for every i, with vector code if there is some, else by probe.HasMany. dst must be
-// as long as hs.
+// HasMany sets dst[i] to Has(hs[i]) for every i, with vector code if the machine has it, else by probe.HasMany. dst must
+// be as long as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	family.CheckBatch(dst, hs)
 	if !f.query.HasMany(dst[:len(hs)], hs) {
@@ -29,7 +29,7 @@ func (f *Filter) Prefetch(hs []filter.Hash) {
 	for ; len(hs) > 0; hs = hs[min(probe.BatchSize, len(hs)):] {
 		group := hs[:min(probe.BatchSize, len(hs))]
 		for i, h := range group {
-			at[i] = f.block(h)
+			at[i] = f.firstWord(h)
 		}
 		bitvec.Prefetch(f.words, at[:len(group)])
 	}
@@ -43,8 +43,8 @@ func (f *Filter) hasEach(dst []bool, hs []filter.Hash) {
 	}
 }
 
-// spread implements family.Spread for filters of the same layout and k. It needs 16 bytes per filter: the locations of
-// 1,000 filters fit in the first-level cache, the filters themselves do not.
+// spread implements family.Spread for filters of the same layout and k. Its memory is 16 bytes per filter: the locations
+// of 1,000 filters fit in the first-level cache, which the filters themselves do not.
 type spread struct {
 	query  kernel.Blocks // without words
 	k      int
@@ -59,7 +59,7 @@ type place struct {
 	blocks uint64
 }
 
-// Spread implements family.Spreader. It returns nil if there is no vector code for the layout and k.
+// Spread implements family.Spreader. It returns nil if the machine has no vector code for the layout and k.
 func (f *Filter) Spread(filters int) family.Spread {
 	s := &spread{k: f.k, split: f.split, shift: 6, places: make([]place, filters)}
 	if f.split {
@@ -67,7 +67,7 @@ func (f *Filter) Spread(filters int) family.Spread {
 	} else {
 		s.query = kernel.NewLine(nil, f.k)
 	}
-	if !s.query.HasAt(nil, nil, nil) {
+	if !s.query.HasAt(nil, nil, nil) { // without keys, this only tells whether the vector code exists
 		return nil
 	}
 	return s
@@ -95,16 +95,16 @@ func (s *spread) HasManySpread(dst []bool, hs []filter.Hash, at []uint32) {
 	for len(hs) > 0 {
 		n := min(len(hs), spreadBatch)
 		early := min(n, probe.BatchSize)
-		s.find(blocks[:early], hs, at)
-		bitvec.PrefetchAt(blocks[:early]) // HasAt prefetches those behind them
-		s.find(blocks[early:n], hs[early:], at[early:])
+		s.findBlocks(blocks[:early], hs, at)
+		bitvec.PrefetchAt(blocks[:early]) // HasAt prefetches the later blocks
+		s.findBlocks(blocks[early:n], hs[early:], at[early:])
 		s.query.HasAt(dst[:n], hs[:n], blocks[:n])
 		dst, hs, at = dst[n:], hs[n:], at[n:]
 	}
 }
 
-// find sets the blocks of the first keys.
-func (s *spread) find(blocks []unsafe.Pointer, hs []filter.Hash, at []uint32) {
+// findBlocks sets the blocks of the first keys.
+func (s *spread) findBlocks(blocks []unsafe.Pointer, hs []filter.Hash, at []uint32) {
 	hs, at = hs[:len(blocks)], at[:len(blocks)]
 	places, shift := s.places, s.shift&63
 	for i, h := range hs {

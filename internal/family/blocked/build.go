@@ -47,7 +47,7 @@ func (c Config) Geometry() (blocks uint64, k int, err error) {
 
 // geometry is Geometry.
 func (c Config) geometry(x *formula) (blocks uint64, k int, err error) {
-	if err := c.check(); err != nil {
+	if err := c.validate(); err != nil {
 		return 0, 0, err
 	}
 
@@ -69,7 +69,6 @@ func (c Config) geometry(x *formula) (blocks uint64, k int, err error) {
 	if err == nil {
 		err = checkBlocks(blocks)
 	}
-
 	if err != nil {
 		return 0, 0, err
 	}
@@ -80,13 +79,13 @@ func (c Config) geometry(x *formula) (blocks uint64, k int, err error) {
 
 // checkBlocks returns an error if a filter has too many blocks.
 func checkBlocks(blocks uint64) error {
-	if blocks >= 1<<53 {
+	if blocks >= 1<<53 { // 2^62 bits, which family.BitsFor refuses, too
 		return fmt.Errorf("blocks=%d: %w", blocks, filter.ErrTooLarge)
 	}
 	return nil
 }
 
-func (c Config) check() error {
+func (c Config) validate() error {
 	if err := c.Size.Check(); err != nil {
 		return err
 	}
@@ -104,7 +103,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// probes returns the number of probes per key for n keys in that many blocks.
+// probes returns the number of probes per key for n keys in blocks blocks.
 func (c Config) probes(x *formula, n, blocks uint64) int {
 	switch {
 	case c.Layout == Split:
@@ -115,16 +114,16 @@ func (c Config) probes(x *formula, n, blocks uint64) int {
 	return x.optimalK(n, blocks)
 }
 
-// blocksForRate returns the smallest number of blocks, or up to 0.1% more, with which the rate of nearly every filter
-// is at most 1% above the promised one; see firmBlocks. The predicted rate falls as blocks are added, so it bisects.
+// blocksForRate returns the smallest number of blocks, or up to 0.1% more, with which the rate of nearly every filter is
+// at most 1% above the chosen rate; see firmBlocks. It bisects, since the predicted rate falls as blocks are added.
 func (c Config) blocksForRate(x *formula, n uint64) (uint64, error) {
 	p := cmp.Or(c.Size.FPR, probe.DefaultFPR)
 	size := float64(c.Layout.BlockBits())
 	kept := func(blocks uint64) bool {
-		return leastFPR(n, float64(blocks)*size) <= p && x.fpr(n, blocks, c.probes(x, n, blocks), c.Layout) <= p
+		return leastFPR(n, float64(blocks)*size) <= p && x.predictFPR(n, blocks, c.probes(x, n, blocks), c.Layout) <= p
 	}
 
-	// The size of a standard filter is a lower bound. Beyond 4096 bits per key the rate hardly falls any more.
+	// Half of the size of a standard filter is a lower bound. Beyond 4096 bits per key the rate hardly falls any more.
 	lo := uint64(max(1, 1.44*math.Log2(1/p)*float64(n)/size*0.5))
 	hi := lo
 	for !kept(hi) {
@@ -153,7 +152,7 @@ func New(c Config) (*Filter, error) {
 	return f, nil
 }
 
-// Builder fills a filter from many goroutines at once; see package fill.
+// Builder fills a filter from many goroutines at once; see parallel.Filler.
 type Builder struct{ *parallel.Filler[*Filter] }
 
 // NewBuilder returns a builder of the filter that New would return.
@@ -183,17 +182,17 @@ func (f *Filter) addMany(hs []filter.Hash) {
 		group := hs[:min(probe.BatchSize, len(hs))]
 		hs = hs[len(group):]
 		for i, h := range group {
-			at[i&(probe.BatchSize-1)] = f.block(h)
+			at[i&(probe.BatchSize-1)] = f.firstWord(h) // for the compiler: no bounds check
 		}
 		if len(f.words) > parallel.SmallFilter {
 			bitvec.Prefetch(f.words, at[:len(group)])
 		}
-		f.put(at[:len(group)], group)
+		f.setGroup(at[:len(group)], group)
 	}
 }
 
-// put sets the bits of keys whose blocks begin at these words.
-func (f *Filter) put(at []uint64, group []filter.Hash) {
+// setGroup sets the bits of keys whose blocks begin at these words.
+func (f *Filter) setGroup(at []uint64, group []filter.Hash) {
 	at = at[:len(group)]
 	switch {
 	case f.split:
@@ -212,9 +211,9 @@ func (f *Filter) put(at []uint64, group []filter.Hash) {
 }
 
 // regions divides the blocks of a filter into 64 regions, each with a lock, so that many goroutines can add keys with
-// plain writes. A call of addMany sorts its keys by region and adds the keys of a region together: it touches a part of
-// the filter that a second-level cache holds. Building from a file on two cores takes half the time that it takes with
-// atomic writes.
+// plain writes. A call of addMany sorts its keys by region and adds the keys of each region together, which touches a
+// part of the filter that fits a second-level cache. Building from a file on two cores takes half as long as with atomic
+// writes.
 type regions struct {
 	f     *Filter
 	shift int // a block is in region block >> shift
@@ -248,12 +247,12 @@ func (r *regions) addMany(hs []filter.Hash) {
 	s := r.sorts.Get().(*sorted)
 	defer r.sorts.Put(s)
 	for part := range slices.Chunk(hs, len(s.keys)) {
-		r.add(s, part)
+		r.addSorted(s, part)
 	}
 }
 
-// add sorts keys by counting and adds them region by region. s must have room for them.
-func (r *regions) add(s *sorted, hs []filter.Hash) {
+// addSorted sorts keys by counting and adds them region by region. s must have room for them.
+func (r *regions) addSorted(s *sorted, hs []filter.Hash) {
 	blocks, shift := r.f.blocks, r.shift&63
 	var next [regionCount + 1]int
 	for _, h := range hs {
@@ -326,5 +325,5 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return blocks * c.Layout.BlockBits(), x.fpr(keys, blocks, k, c.Layout), nil
+	return blocks * c.Layout.BlockBits(), x.predictFPR(keys, blocks, k, c.Layout), nil
 }

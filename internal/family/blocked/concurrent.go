@@ -27,10 +27,10 @@ func (f *Filter) Concurrent() family.Concurrent {
 
 // Has reports whether the key may be in the set.
 func (c *Concurrent) Has(h filter.Hash) bool {
-	m := c.f.mask(h.Lo)
-	w := c.f.words[c.f.block(h):][:c.f.blockWords()]
+	m := c.f.blockMask(h.Lo)
+	w := c.f.words[c.f.firstWord(h):][:c.f.blockWords()]
 	for i := range w {
-		if m[i] != 0 && atomic.LoadUint64(&w[i])&m[i] != m[i] {
+		if m[i] != 0 && atomic.LoadUint64(&w[i])&m[i] != m[i] { // m[i] is 0 for most words: spare the atomic load
 			return false
 		}
 	}
@@ -44,7 +44,7 @@ func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
 
 // Add adds a key. The error is always nil.
 func (c *Concurrent) Add(h filter.Hash) error {
-	c.set(h)
+	c.setBits(h)
 	c.stripes.Of(h).Added()
 	return nil
 }
@@ -52,14 +52,14 @@ func (c *Concurrent) Add(h filter.Hash) error {
 // TestAndAdd adds a key unless Has is true for it, and returns the answer of Has. If the answer is true, neither the
 // bits nor the number of keys change. The error is always nil.
 func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
-	return c.Has(h) || !c.stripes.Once(h, c.set), nil
+	return c.Has(h) || !c.stripes.Once(h, c.setBits), nil
 }
 
-// set sets the bits of a key and reports whether it found one of them unset. It writes only to words that lack a bit:
-// cache lines that need no change stay shared.
-func (c *Concurrent) set(h filter.Hash) (unset bool) {
-	m := c.f.mask(h.Lo)
-	w := c.f.words[c.f.block(h):][:c.f.blockWords()]
+// setBits sets the bits of a key and reports whether it found one of them unset. It writes only to words that lack a
+// bit: cache lines that need no change stay shared.
+func (c *Concurrent) setBits(h filter.Hash) (unset bool) {
+	m := c.f.blockMask(h.Lo)
+	w := c.f.words[c.f.firstWord(h):][:c.f.blockWords()]
 	for i := range w {
 		if m[i] != 0 && atomic.LoadUint64(&w[i])&m[i] != m[i] {
 			atomic.OrUint64(&w[i], m[i])
@@ -73,15 +73,15 @@ func (c *Concurrent) set(h filter.Hash) (unset bool) {
 func (c *Concurrent) Keys() uint64 { return c.stripes.Keys() }
 
 // Spec returns Info().Spec in constant time.
-func (c *Concurrent) Spec() filter.Spec { return c.f.spec() }
+func (c *Concurrent) Spec() filter.Spec { return c.f.builtSpec() }
 
 // Info counts the set bits of every block, which reads the whole filter. While others write, keys that are being added
 // may be missing.
-func (c *Concurrent) Info() filter.Info { return c.f.info(c.Keys()) }
+func (c *Concurrent) Info() filter.Info { return c.f.infoFor(c.Keys()) }
 
-// Snapshot returns a copy, a *Filter; see bitvec.CopyShared. It has every key that its Keys method counts.
+// Snapshot returns a copy, a *Filter; see bitvec.CopyShared. The copy contains every key that its Info counts.
 func (c *Concurrent) Snapshot() (family.Filter, error) {
-	keys := c.Keys() // first: the bits of a key are set before it is counted
+	keys := c.Keys() // before the bits: a key is counted after its bits are set, so that no counted key is missing
 	words, err := bitvec.CopyShared(c.f.words)
 	if err != nil {
 		return nil, err

@@ -73,8 +73,8 @@ func (f *Filter) setWords(words []uint64) {
 	}
 }
 
-// block returns the index of the first word of a key's block.
-func (f *Filter) block(h filter.Hash) uint64 {
+// firstWord returns the index of the first word of a key's block.
+func (f *Filter) firstWord(h filter.Hash) uint64 {
 	b, _ := bits.Mul64(h.Hi, f.blocks)
 	return b * uint64(f.blockWords())
 }
@@ -85,14 +85,14 @@ func (f *Filter) Has(h filter.Hash) bool { return f.query.Has(h.Hi, h.Lo) }
 // Probe is kernel.Prober.
 func (f *Filter) Probe() kernel.Probe { return f.query.Probe() }
 
-// mask returns the bits of a key within its block.
-func (f *Filter) mask(lo uint64) (m [8]uint64) {
-	f.set(m[:f.blockWords()], lo)
+// blockMask returns the bits of a key within its block.
+func (f *Filter) blockMask(lo uint64) (m [8]uint64) {
+	f.setKey(m[:f.blockWords()], lo)
 	return m
 }
 
-// set sets the bits of a key in the words of its block.
-func (f *Filter) set(w []uint64, lo uint64) {
+// setKey sets the bits of a key in the words of its block.
+func (f *Filter) setKey(w []uint64, lo uint64) {
 	if f.split {
 		setSplit((*[4]uint64)(w), lo)
 	} else {
@@ -103,6 +103,7 @@ func (f *Filter) set(w []uint64, lo uint64) {
 // setLine sets the k bits of a key in its line.
 func setLine(line *[8]uint64, lo uint64, k int) {
 	x := lo
+	// A probe takes nine bits, so the 64 bits of x yield seven; then x is mixed anew.
 	for round := uint64(1); k > kernel.LineProbes; round++ {
 		setProbes(line, x, kernel.LineProbes)
 		x = probe.Remix(lo, round)
@@ -129,18 +130,17 @@ func setSplit(w *[4]uint64, lo uint64) {
 
 // Add adds a key. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
-	f.set(f.words[f.block(h):][:f.blockWords()], h.Lo)
+	f.setKey(f.words[f.firstWord(h):][:f.blockWords()], h.Lo)
 	f.keys++
 	return nil
 }
 
-// Merge makes f hold the keys of both filters; see bitvec.Merge. The filters must have the same blocks,
-// k and layout.
+// Merge adds the keys of other to f; see bitvec.Merge. The filters must have the same blocks, k and layout.
 func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
 	return bitvec.Merge(f, &f.keys, other, passed)
 }
 
-// Intersect makes f hold at least the keys that are in both filters; see bitvec.Intersect.
+// Intersect reduces f to the keys that are in both filters, and some others; see bitvec.Intersect.
 func (f *Filter) Intersect(other family.Filter, passed func([]uint64)) error {
 	return bitvec.Intersect(f, &f.keys, other, passed)
 }
@@ -160,29 +160,29 @@ func (f *Filter) layout() Layout {
 }
 
 // Info counts the set bits of every block, which reads the whole filter.
-func (f *Filter) Info() filter.Info { return f.info(f.keys) }
+func (f *Filter) Info() filter.Info { return f.infoFor(f.keys) }
 
-func (f *Filter) spec() filter.Spec {
+func (f *Filter) builtSpec() filter.Spec {
 	return family.NewSpec(Family, "blocks", f.blocks, "k", f.k, "layout", string(f.layout()))
 }
 
 // Encode returns one section: the blocks in order, 8 words each in the line layout, 4 in the split one. In the split
 // layout the 32-bit word i of a block is the low (i even) or high (i odd) half of its 64-bit word i/2.
 func (f *Filter) Encode() family.Encoded {
-	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
+	return family.Encoded{Spec: f.builtSpec(), Keys: f.keys, Sections: [][]uint64{f.words}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
 // filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
 func SectionWords(s filter.Spec) ([]uint64, error) {
-	f, err := geometry(s)
+	f, err := builtGeometry(s)
 	return []uint64{f.blocks * uint64(f.blockWords())}, err
 }
 
 // Decode makes a filter from its stored form, as Encode returns it. The filter shares the words. Decode returns an
 // error if the sections do not have the sizes of SectionWords.
 func Decode(e family.Encoded) (*Filter, error) {
-	f, err := geometry(e.Spec)
+	f, err := builtGeometry(e.Spec)
 	if err := e.CheckSections([]uint64{f.blocks * uint64(f.blockWords())}, err); err != nil {
 		return nil, err
 	}
@@ -191,8 +191,8 @@ func Decode(e family.Encoded) (*Filter, error) {
 	return &f, nil
 }
 
-// geometry reads the Spec of a built filter, blocked(blocks=,k=,layout=). It returns an error for any other Spec.
-func geometry(s filter.Spec) (f Filter, err error) {
+// builtGeometry reads the Spec of a built filter, blocked(blocks=,k=,layout=). It returns an error for any other Spec.
+func builtGeometry(s filter.Spec) (f Filter, err error) {
 	c, err := ConfigFromSpec(s, 0)
 	if err == nil && (c.Blocks == 0 || c.K == 0 || !c.Size.IsZero() || !family.Given(s, "layout") ||
 		family.Given(s, "capacity")) {
@@ -200,7 +200,7 @@ func geometry(s filter.Spec) (f Filter, err error) {
 	}
 	if err == nil {
 		f.split, f.blocks, f.k = c.Layout == Split, c.Blocks, c.K
-		err = cmp.Or(c.check(), checkBlocks(c.Blocks))
+		err = cmp.Or(c.validate(), checkBlocks(c.Blocks))
 	}
 	return f, err
 }
@@ -215,7 +215,7 @@ type View struct {
 
 // ViewOf returns the View of a filter with the Spec of a built filter. It returns the errors of SectionWords.
 func ViewOf(s filter.Spec) (View, error) {
-	f, err := geometry(s)
+	f, err := builtGeometry(s)
 	if err != nil {
 		return View{}, err
 	}
@@ -238,7 +238,7 @@ func NewView(layout Layout, k int) (View, bool) {
 	return View{}, false
 }
 
-// Resize returns the View of a filter with as many blocks of the same layout as section has.
+// Resize returns the View of a filter of the same layout whose blocks fill section.
 func (v View) Resize(section []byte) View {
 	v.blocks = uint64(len(section)) >> v.shift
 	return v
@@ -260,5 +260,5 @@ func (v View) Has(section []byte, h filter.Hash) bool {
 	return v.HasBlock(section[offset:][:length], h)
 }
 
-// HasBlock reports whether the key may be in the set. block has the bytes at Block(h). It panics if block is shorter.
+// HasBlock reports whether the key may be in the set. block is the bytes at Block(h). It panics if block is too short.
 func (v View) HasBlock(block []byte, h filter.Hash) bool { return v.query.HasIn(block, h.Lo) }

@@ -239,7 +239,7 @@ func TestDocumented(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		want := []string{"`" + f.spec().String() + "`", filtertest.DocumentedWords(f.words)}
+		want := []string{"`" + f.builtSpec().String() + "`", filtertest.DocumentedWords(f.words)}
 		for _, key := range []string{"key-7", "key-40"} {
 			h := c.hasher.SumString(key)
 			b, _ := bits.Mul64(h.Hi, f.blocks)
@@ -251,7 +251,7 @@ func TestDocumented(t *testing.T) {
 			set := func(p uint64) bool { return f.words[p/64]>>(p%64)&1 == 1 }
 			has := !slices.ContainsFunc(at, func(p uint64) bool { return !set(p) })
 			if has != f.Has(h) {
-				t.Errorf("%s: key %s is present: %v", f.spec(), key, f.Has(h))
+				t.Errorf("%s: key %s is present: %v", f.builtSpec(), key, f.Has(h))
 			}
 			want = append(want, fmt.Sprintf("\n| `%s` | %016x | %016x | %d | %s | %s |\n", key, h.Hi, h.Lo, b,
 				filtertest.DocumentedList(at), map[bool]string{false: "no", true: "yes"}[has]))

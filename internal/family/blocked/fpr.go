@@ -13,18 +13,18 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// FPR returns p_b, the predicted false-positive probability, in [0, 1], of a filter of that many blocks after n
-// distinct keys were added with k probes each. In the split layout k is ignored: it is 8. An empty layout is Line, as
-// in Config. blocks must not be 0.
+// FPR returns p_b, the predicted false-positive probability, in [0, 1], of a filter of blocks blocks after n distinct
+// keys were added with k probes each. The split layout ignores k and has 8 probes. An empty layout is Line, as in
+// Config. blocks must not be 0.
 //
-// It averages the rate of one block over the number of keys in it, which is binomial; Putze, Sanders and Singler,
-// equation 3, take its Poisson limit. The rate of a line block of B bits with j keys is exact: E[(X/B)^k], where X is
-// the number of bits that j·k throws occupy, from the Markov chain of X. The usual (1-(1-1/B)^(jk))^k is the k-th power
-// of the mean instead of the mean of the k-th power: a tenth too low at 16 bits per key.
+// FPR averages the rate of one block over the number of keys in the block, which is binomial; Putze, Sanders and
+// Singler, equation 3, use its Poisson limit. The rate of a line block of B bits with j keys is exact: E[(X/B)^k], where
+// X is the number of bits that j·k throws occupy, from the Markov chain of X. The usual (1-(1-1/B)^(jk))^k is the k-th
+// power of the mean instead of the mean of the k-th power: a tenth too low at 16 bits per key.
 func FPR(n, blocks uint64, k int, layout Layout) float64 {
 	x := newFormula()
 	defer x.remember()
-	return x.fpr(n, blocks, k, layout)
+	return x.predictFPR(n, blocks, k, layout)
 }
 
 // formula computes FPR for many sizes and numbers of probes, and keeps intermediate results.
@@ -32,7 +32,7 @@ type formula struct {
 	values
 	bins    *stat.Bins            // the Markov chain of X, made on first use
 	powers  [2*MaxK + 1][]float64 // stat.Powers, made on first use
-	counted [MaxK + 1]uint64      // fpr has used the rates of loads below it
+	counted [MaxK + 1]uint64      // for each k: predictFPR has used the rates of blocks with fewer keys
 
 	n, blocks uint64 // of means
 	means     [MaxK + 1]struct {
@@ -41,8 +41,8 @@ type formula struct {
 	}
 }
 
-// fpr is FPR.
-func (c *formula) fpr(n, blocks uint64, k int, layout Layout) float64 {
+// predictFPR is FPR, and remembers the last rate for each k.
+func (c *formula) predictFPR(n, blocks uint64, k int, layout Layout) float64 {
 	if layout == Split {
 		return stat.BinomialMean(n, 1/float64(blocks), c.splitRate)
 	}
@@ -62,6 +62,7 @@ func (c *formula) fpr(n, blocks uint64, k int, layout Layout) float64 {
 // lineFPR is FPR in the line layout.
 func (c *formula) lineFPR(n, blocks uint64, k int) float64 {
 	load := float64(n) / float64(blocks)
+	// The chain would take too long for the fullest blocks that BinomialMean asks for.
 	if (load+12*math.Sqrt(load)+61)*float64(k) > stat.MostThrows {
 		return stat.BinomialMean(n, 1/float64(blocks), stat.Occupancy(lineBits, k))
 	}
@@ -86,25 +87,25 @@ func splitRate(j uint64) float64 {
 // splitAlike is the probability that two keys of a split block have the same bits of the hash.
 const splitAlike = 1. / (1 << 32)
 
-// leastFPR returns a lower bound of the rate with that many bits and any number of probes: the best rate of a standard
-// filter. FPR is larger because it is a mean of powers of the fill, and the rate of a standard filter is the power of
-// the mean.
+// leastFPR returns a lower bound of the rate of a filter of bits bits with any number of probes: the best rate of a
+// standard filter. FPR is larger because it is a mean of powers of the fill, and the rate of a standard filter is the
+// power of the mean.
 func leastFPR(n uint64, bits float64) float64 {
 	least, empty := 1.0, float64(n)*math.Log1p(-1/bits)
 	for k := 1; k <= MaxK; k++ {
 		least = min(least, math.Pow(-math.Expm1(float64(k)*empty), float64(k)))
 	}
-	return least * (1 - 1e-9)
+	return least * (1 - 1e-9) // less than the rounding errors of both formulas
 }
 
 // optimalK returns the number of probes, 1 to MaxK, that minimizes FPR(n, blocks, k, Line).
 func (c *formula) optimalK(n, blocks uint64) int {
 	load := float64(n) / float64(blocks)
 	k := max(1, min(MaxK, int(0.5*lineBits/max(load, 1))))
-	best := c.fpr(n, blocks, k, Line)
+	best := c.predictFPR(n, blocks, k, Line)
 	for _, step := range []int{1, -1} {
 		for k+step >= 1 && k+step <= MaxK {
-			r := c.fpr(n, blocks, k+step, Line)
+			r := c.predictFPR(n, blocks, k+step, Line)
 			if r >= best {
 				break
 			}
@@ -114,9 +115,9 @@ func (c *formula) optimalK(n, blocks uint64) int {
 	return k
 }
 
-// info describes a filter with that many keys. It counts the set bits of every block, which reads the whole filter.
-// Other goroutines may add keys at the same time.
-func (f *Filter) info(keys uint64) filter.Info {
+// infoFor describes a filter of keys keys. It counts the set bits of every block, which reads the whole filter. Other
+// goroutines may add keys at the same time.
+func (f *Filter) infoFor(keys uint64) filter.Info {
 	rates := stat.Powers(lineBits, f.k) // of a line block with 0, 1, ... set bits
 	ones, sum, size := 0, 0.0, f.blockWords()
 	for i := 0; i < len(f.words); i += size {
@@ -143,7 +144,7 @@ func (f *Filter) info(keys uint64) filter.Info {
 
 	total := f.blocks * f.layout().BlockBits()
 	return filter.Info{
-		Spec: f.spec(), Keys: keys, Bits: total, Fill: float64(ones) / float64(total),
+		Spec: f.builtSpec(), Keys: keys, Bits: total, Fill: float64(ones) / float64(total),
 		FPRPrior: FPR(keys, f.blocks, f.k, f.layout()), FPRPosterior: posterior,
 	}
 }
@@ -181,7 +182,7 @@ func (f *Filter) Free(other family.Filter) (uint64, error) {
 	return bitvec.Free(f, other, uint64(len(f.words))*64)
 }
 
-// values has functions of the number of keys in a block, as lists of their values for 0, 1, ... keys.
+// values stores functions of the number of keys in a block, as lists of their values for 0, 1, ... keys.
 type values struct {
 	rates   [MaxK + 1][]float64 // of a line block, for each k
 	squares [MaxK + 1][]float64 // of their squares; see scatter
@@ -217,9 +218,9 @@ func (c *formula) moment(k, e int) func(j uint64) float64 {
 	}
 }
 
-// known has the longest lists that any formula has computed. A formula starts with these lists: they take most of the
-// time of sizing a filter, and programs that make many filters make similar ones. All lists together take at most 544
-// KiB. A list never changes; it is only replaced by a longer one.
+// known stores the longest lists that any formula has computed. A formula starts with these lists, because computing
+// them takes most of the time of sizing a filter, and programs that make many filters make similar ones. All lists
+// together take at most 544 KiB. A list never changes; it is only replaced by a longer one.
 var known struct {
 	sync.Mutex
 	values

@@ -6,21 +6,21 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// sure is the number of standard deviations by which the rate of a size for a chosen rate stays below it, and firm is
-// the factor by which a filter may exceed it.
+// A size for a chosen rate is firm if the predicted rate, plus sure standard deviations, is at most firm times the
+// chosen rate.
 const (
 	sure = 3
 	firm = 1.01
 )
 
-// scatter returns the standard deviation of the posterior rate of a filter with that geometry and n keys. The rate is
-// the mean of the rates of the blocks. Its variance is Var(r)/blocks for independent blocks; since the numbers of keys
-// j of all blocks add up to n, the part of r that is linear in j does not vary:
+// scatter returns the standard deviation of the posterior rate of a filter of n keys. The rate is the mean of the rates
+// r of the blocks. For independent blocks its variance would be Var(r)/blocks. But the numbers of keys j of all blocks
+// add up to n, so the part of r that is linear in j does not vary:
 //
 //	(Var(r) - Cov(r, j)² / Var(j)) / blocks
 //
-// It is large at low rates, where few blocks with far more keys than others have most of the false positives. Loads
-// that need more than stat.MostThrows have high rates; scatter returns 0 for them.
+// The deviation is large at low rates, where a few blocks with far more keys than others cause most of the false
+// positives. scatter returns 0 for loads that need more than stat.MostThrows, which have high rates.
 func (c *formula) scatter(n, blocks uint64, k int, layout Layout) float64 {
 	load := float64(n) / float64(blocks)
 	rate, square := c.splitRate, func(j uint64) float64 { return valueAt(&c.splitSquares, j, splitSquare) }
@@ -28,11 +28,11 @@ func (c *formula) scatter(n, blocks uint64, k int, layout Layout) float64 {
 		if (load+12*math.Sqrt(load)+61)*float64(k) > stat.MostThrows {
 			return 0
 		}
-		mean := c.fpr(n, blocks, k, layout) // counts rates
+		mean := c.predictFPR(n, blocks, k, layout) // sets counted
 		first, second := c.moment(k, k), c.moment(k, 2*k)
 		rate = func(j uint64) float64 {
 			if j >= c.counted[k] {
-				return mean // beyond what fpr counts
+				return mean // predictFPR has not used these rates, which do not matter
 			}
 			return valueAt(&c.rates[k], j, first)
 		}
@@ -64,7 +64,7 @@ func splitSquare(j uint64) float64 {
 func (c Config) firmBlocks(x *formula, n, least uint64, p float64) uint64 {
 	kept := func(blocks uint64) bool {
 		k := c.probes(x, n, blocks)
-		return x.fpr(n, blocks, k, c.Layout)+sure*x.scatter(n, blocks, k, c.Layout) <= firm*p
+		return x.predictFPR(n, blocks, k, c.Layout)+sure*x.scatter(n, blocks, k, c.Layout) <= firm*p
 	}
 
 	most := least + least/4 + 1
@@ -74,8 +74,8 @@ func (c Config) firmBlocks(x *formula, n, least uint64, p float64) uint64 {
 	return leastKept(least, most, kept)
 }
 
-// leastKept returns a number from lo to hi with which kept is true, at most 0.1% above the smallest one. kept is false
-// with lo, true with hi and changes once in between.
+// leastKept returns a number from lo to hi for which kept is true, at most 0.1% above the smallest one. kept must be false
+// for lo and true for hi, and change once in between.
 func leastKept(lo, hi uint64, kept func(blocks uint64) bool) uint64 {
 	for hi-lo > 1+hi/1000 {
 		if mid := lo + (hi-lo)/2; kept(mid) {

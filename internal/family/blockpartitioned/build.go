@@ -16,7 +16,7 @@ type Config struct {
 	Size  family.Sizing // default: BitsPerKey = defaultBitsPerKey, for distinct keys; rounded to whole blocks
 	Block uint64        // bits of a block: 512 (default) or 1024, which takes two cache lines and has a lower rate
 	// Later is the number of keys to be added after the build, at most 1000 times the keys of the build. Size includes
-	// them, and a rate holds after all of them are added.
+	// room for them, and a chosen rate holds after all of them are added.
 	Later uint64
 	// K is the number of slots of a key, 1 to 64. Default: the number with the lowest rate. With fewer slots, a filter
 	// of the same rate is larger, but adding or removing a key changes fewer bits: see filter.Keep.
@@ -24,9 +24,9 @@ type Config struct {
 	Effort  filter.Effort // default: filter.Default, about 2 µs per key on one core
 	Workers int           // stretches of blocks that are searched at once; default: GOMAXPROCS
 	Table   uint64        // version of the table that the block geometry comes from; default: the newest
-	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts, or with the
-	// effort filter.Keep leaves them as they are. Size, Block and K are not used. All keys are needed again; they may
-	// have changed.
+	// From is an earlier filter. The new filter has the same geometry, and the search starts from the shifts of From;
+	// with the effort filter.Keep it leaves the shifts as they are. Size, Block and K are not used. All keys are needed
+	// again; they may have changed.
 	From *Filter
 }
 
@@ -59,7 +59,7 @@ func (c *Config) Check() error {
 	return nil
 }
 
-// common returns the part of the Config that all families with a search have.
+// common returns the parameters that all families with a search share.
 func (c Config) common() anneal.Common {
 	return anneal.Common{
 		Keys: c.Keys, Size: c.Size, Later: c.Later, K: c.K, Effort: c.Effort, Workers: c.Workers, Table: c.Table,
@@ -73,8 +73,8 @@ func (c Config) common() anneal.Common {
 // size and the effort, not on the order of the keys, on duplicates or on the number of workers. A search by time also
 // depends on the machine. Errors wrap filter.ErrConfig if no size keeps the rate, or filter.ErrTooLarge.
 //
-// If ctx ends with the cause filter.ErrEnough, the blocks that are left get the shortest search, and Build returns the
-// filter.
+// If ctx ends with the cause filter.ErrEnough, Build makes the shortest search of the blocks that are left, and returns
+// the filter.
 type Builder = anneal.Builder[geometry, *Filter]
 
 // NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
@@ -88,7 +88,7 @@ func NewBuilder(c Config) (*Builder, error) {
 // job is one build. See anneal.Job.
 type job struct {
 	Config
-	most uint64 // blocks that a filter may get
+	most uint64 // the largest number of blocks that Larger may reach
 }
 
 // stretch is the number of blocks that a worker takes at once.
@@ -97,18 +97,18 @@ const stretch = 512
 // Geometry returns the geometry for n distinct keys.
 func (j *job) Geometry(n uint64) (geometry, filter.Effort, error) {
 	g, err := j.Config.geometry(n)
-	j.most = 4*g.blocks + 16
+	j.most = 4*g.blocks + 16 // a rate that needs more is out of reach
 	return g, j.Effort, err
 }
 
 // New returns a filter for n keys with no bit set.
 func (j *job) New(g geometry, n uint64) (*Filter, error) {
-	words, err := bitvec.Alloc(g.words())
+	words, err := bitvec.Alloc(g.wordCount())
 	if err != nil {
 		return nil, err
 	}
 	f := newFilter(g, words, n)
-	if j.Effort.Level == filter.Keep { // also the shifts of blocks without keys
+	if j.Effort.Level == filter.Keep { // the search skips blocks without keys, whose shifts stay
 		f.copyHeads(j.From)
 	}
 	return f, nil
@@ -125,13 +125,13 @@ func (j *job) Parts(g geometry) (uint64, func(filter.Hash) uint64) {
 // Worker searches stretches.
 func (j *job) Worker(f *Filter, pace *anneal.Pace) func(uint64, []filter.Hash) error {
 	s := searcher{f: f, from: j.From, pace: pace, sizes: make([]uint32, f.groups)}
-	return func(_ uint64, keys []filter.Hash) error { return s.stretch(keys) }
+	return func(_ uint64, keys []filter.Hash) error { return s.searchStretch(keys) }
 }
 
 // Rate records the number of bits set by the search and returns the rate after the later keys.
 func (j *job) Rate(f *Filter) float64 {
 	f.searched, _ = f.census()
-	return f.after(float64(j.Later))
+	return f.rateAfter(float64(j.Later))
 }
 
 // Longer returns the Effort of a longer search.

@@ -11,7 +11,7 @@ import (
 // Encode returns two sections that share the memory of the filter: the blocks one after the other, and two words that
 // no query needs, the number of keys added after the search and of bits set at its end.
 func (f *Filter) Encode() family.Encoded {
-	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words, {f.late, f.searched}}}
+	return family.Encoded{Spec: f.builtSpec(), Keys: f.keys, Sections: [][]uint64{f.words, {f.late, f.searched}}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
@@ -25,7 +25,7 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 }
 
 // sections returns the number of words of each section.
-func (g geometry) sections() []uint64 { return []uint64{g.words(), 2} }
+func (g geometry) sections() []uint64 { return []uint64{g.wordCount(), 2} }
 
 // Decode makes a filter from the result of Encode and keeps its words. It returns an error if the sections do not have
 // the sizes of SectionWords, bits between head and payload are set, or the counts contradict each other.
@@ -37,19 +37,19 @@ func Decode(e family.Encoded) (*Filter, error) {
 
 	f := newFilter(g, e.Sections[0], e.Keys)
 	f.late, f.searched = e.Sections[1][0], e.Sections[1][1]
-	if f.keys >= maxKeys*(1+maxLater) || f.late > f.keys || f.searched > g.blocks*g.payload() {
+	if f.keys >= maxKeys*(1+maxLater) || f.late > f.keys || f.searched > g.blocks*g.payloadBits() {
 		return nil, fmt.Errorf("%d keys of %d added late, %d bits of %d set by the search",
-			f.late, f.keys, f.searched, g.blocks*g.payload())
+			f.late, f.keys, f.searched, g.blocks*g.payloadBits())
 	}
 
-	if b, ok := f.stray(); ok {
+	if b, ok := f.strayBlock(); ok {
 		return nil, fmt.Errorf("bits between head and payload of block %d are set", b)
 	}
 	return f, nil
 }
 
-// stray returns the number of a block with a set bit between head and payload, if there is one.
-func (f *Filter) stray() (block uint64, ok bool) {
+// strayBlock returns the number of the first block with a set bit between head and payload; ok is false without one.
+func (f *Filter) strayBlock() (block uint64, ok bool) {
 	head := f.groups * uint64(f.k*f.width)
 	unused := f.first - head
 	if unused == 0 {
@@ -63,7 +63,7 @@ func (f *Filter) stray() (block uint64, ok bool) {
 	return 0, false
 }
 
-func (g geometry) words() uint64 { return g.blocks * (g.block / 64) }
+func (g geometry) wordCount() uint64 { return g.blocks * (g.block / 64) }
 
 // geometryFromSpec reads the Spec of a built filter. It returns an error for any other Spec.
 func geometryFromSpec(s filter.Spec) (geometry, error) {
@@ -74,7 +74,7 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 	}
 
 	g := geometry{blockGeometry{block, groups, int(min(k, maxK+1)), int(min(width, maxWidth+1))}, blocks}
-	if !g.valid() || blocks < 1 {
+	if !g.isValid() || blocks < 1 {
 		return geometry{}, family.Invalid("spec", s, "want blockpartitioned(block=512|1024,blocks=,groups=,k=,width=)")
 	}
 

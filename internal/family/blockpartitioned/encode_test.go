@@ -19,7 +19,7 @@ func TestDecodeUnused(t *testing.T) {
 		0: {block: 512, groups: 4, k: 8, width: 5},
 	} {
 		g := geometry{s, 4}
-		f := newFilter(g, make([]uint64, g.words()), 0)
+		f := newFilter(g, make([]uint64, g.wordCount()), 0)
 		for _, h := range hs {
 			_ = f.Add(h)
 		}

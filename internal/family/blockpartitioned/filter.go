@@ -1,5 +1,5 @@
 // Package blockpartitioned is partitioned hashing in cache lines: a blocked Bloom filter in which a search has fitted
-// the hash functions of each block to its keys. A query reads one line, which also holds the hash functions.
+// the hash functions of each block to its keys. A query reads one line, which also contains the hash functions.
 //
 //	Hash  Hi -> block ⌊Hi·blocks / 2^64⌋; from the low half of the product, in the same way, a group of the block
 //	      Lo -> base positions, eight from its low half x: u_l = ⌊⌊x·salt_l mod 2^32 / 2^16⌋·bits / 2^16⌋,
@@ -49,8 +49,8 @@ type Filter struct {
 
 func newFilter(g geometry, words []uint64, keys uint64) *Filter {
 	return &Filter{
-		geometry: g, words: words, keys: keys, bits: g.payload(), first: g.block - g.payload(),
-		query: kernel.NewSlots(words, g.block, g.groups, g.payload(), g.k, g.width),
+		geometry: g, words: words, keys: keys, bits: g.payloadBits(), first: g.block - g.payloadBits(),
+		query: kernel.NewSlots(words, g.block, g.groups, g.payloadBits(), g.k, g.width),
 	}
 }
 
@@ -60,8 +60,8 @@ func (f *Filter) Has(h filter.Hash) bool { return f.query.Has(h.Hi, h.Lo) }
 // Probe is kernel.Prober.
 func (f *Filter) Probe() kernel.Probe { return f.query.Probe() }
 
-// shift returns the shift of slot l of a group of a block.
-func (f *Filter) shift(block, group uint64, l int) uint64 {
+// shiftOf returns the shift of slot l of a group of a block.
+func (f *Filter) shiftOf(block, group uint64, l int) uint64 {
 	at := block*f.block + (group*uint64(f.k)+uint64(l))*uint64(f.width)
 	return bitvec.Load57(f.words, at) & (1<<f.width - 1)
 }
@@ -81,7 +81,7 @@ func (f *Filter) Add(h filter.Hash) error {
 	start := block*f.block + f.first
 	for l := range f.k {
 		u := f.query.Position(h.Lo, l)
-		b := start + uint64(u&^31) + (uint64(u)+f.shift(block, group, l))&31
+		b := start + uint64(u&^31) + (uint64(u)+f.shiftOf(block, group, l))&31 // the shift wraps around in its word
 		f.words[b/64] |= 1 << (b % 64)
 	}
 	f.keys++
@@ -94,25 +94,25 @@ func (f *Filter) Info() filter.Info {
 	ones, rate := f.census()
 	bits := float64(f.blocks * f.bits)
 	return filter.Info{
-		Spec: f.spec(), Keys: f.keys, Late: f.late, Bits: f.blocks * f.block,
+		Spec: f.builtSpec(), Keys: f.keys, Late: f.late, Bits: f.blocks * f.block,
 		Fill:         float64(ones) / bits,
 		FillSearched: float64(f.searched) / bits,
-		FPRPrior:     f.prior(f.keys),
+		FPRPrior:     f.priorRate(f.keys),
 		FPRPosterior: rate,
 	}
 }
 
-func (f *Filter) spec() filter.Spec {
+func (f *Filter) builtSpec() filter.Spec {
 	return family.NewSpec(Family, "block", f.block, "blocks", f.blocks, "groups", f.groups, "k", f.k, "width", f.width)
 }
 
-// geometry holds the sizes of a filter.
+// geometry describes the sizes of a filter.
 type geometry struct {
 	blockGeometry
 	blocks uint64
 }
 
-// blockGeometry holds the sizes of one block.
+// blockGeometry describes the sizes of one block.
 type blockGeometry struct {
 	block  uint64 // bits in all: 512 or 1024
 	groups uint64
@@ -127,8 +127,8 @@ const (
 	maxWidth = anneal.MaxWidth
 )
 
-// payload returns the number of bits that keys set: the bits of all whole words of 32 bits behind the head.
-func (s blockGeometry) payload() uint64 {
+// payloadBits returns the number of bits that keys set: the bits of all whole words of 32 bits behind the head.
+func (s blockGeometry) payloadBits() uint64 {
 	head := s.groups * uint64(s.k*s.width)
 	if head > s.block {
 		return 0
@@ -136,11 +136,12 @@ func (s blockGeometry) payload() uint64 {
 	return (s.block - head) / 32 * 32
 }
 
-// valid reports whether a filter may have this block geometry.
-func (s blockGeometry) valid() bool {
+// isValid reports whether a filter may have this block geometry.
+func (s blockGeometry) isValid() bool {
+	// With a payload of 64 bits, the 64 bits from any shift on are in the block.
 	return (s.block == lineBits || s.block == 2*lineBits) &&
 		s.groups >= 1 && s.groups <= s.block && s.k >= 1 && s.k <= maxK &&
-		s.width >= minWidth && s.width <= maxWidth && s.payload() >= 64 // and so 64 bits from any shift on lie in the block
+		s.width >= minWidth && s.width <= maxWidth && s.payloadBits() >= 64
 }
 
 // blockAndGroup returns the block of a key and its group there.
@@ -205,18 +206,18 @@ func ViewOf(s filter.Spec) (View, error) {
 	return View{newLayout(g.blockGeometry), g.blocks}, nil
 }
 
-// NewView returns the View of a filter without blocks; Resize sets their number. It returns false if no filter has this
-// geometry: blocks of block bits, 512 or 1024, that start with groups of k shifts of width bits.
+// NewView returns the View of a filter without blocks; Resize sets the number of blocks. Each block has block bits, 512
+// or 1024, and starts with groups of k shifts of width bits. NewView returns false if no filter has this geometry.
 func NewView(block, groups uint64, k, width int) (View, bool) {
 	s := blockGeometry{block: block, groups: groups, k: k, width: width}
-	if !s.valid() {
+	if !s.isValid() {
 		return View{}, false
 	}
 	return View{newLayout(s), 0}, true
 }
 
 func newLayout(s blockGeometry) *layout {
-	return &layout{s, kernel.NewSlots(nil, s.block, s.groups, s.payload(), s.k, s.width)}
+	return &layout{s, kernel.NewSlots(nil, s.block, s.groups, s.payloadBits(), s.k, s.width)}
 }
 
 // Resize returns the View of a filter with blocks of the same geometry, as many as section has.

@@ -227,7 +227,7 @@ func TestForecast(t *testing.T) {
 					}
 					load := float64(block) / per / (1 + later)
 					p := problem{block, 300, 0, load, later * load, passes, anneal.Words(passes)}
-					f := p.forecastOf(p.best()[0])
+					f := p.forecastOf(p.bestGeometries()[0])
 					want := simulate(f.blockGeometry, p, 300, 1)
 					// The error, as a share of the size: how many more bits would make up for it.
 					if off := math.Log2(f.rate/want) / 0.85 / per; math.Abs(off) > 0.01 && math.Abs(f.rate/want-1) > 0.05 {
@@ -263,7 +263,7 @@ func simulate(s blockGeometry, q problem, blocks int, seed uint64) float64 {
 			keys[i] = filter.Hash{Hi: lo + r.Uint64N(math.MaxUint64/uint64(blocks)), Lo: r.Uint64()}
 		}
 		slices.SortFunc(keys, func(x, y filter.Hash) int { return cmp.Compare(x.Hi, y.Hi) })
-		search.block(b, keys, part)
+		search.searchBlock(b, keys, part)
 	}
-	return f.after(q.later * float64(blocks))
+	return f.rateAfter(q.later * float64(blocks))
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// problem has the requirements for which a block geometry is chosen.
+// problem describes the requirements for which a block geometry is chosen.
 type problem struct {
 	block  uint64
 	blocks float64
 	k      int     // 0 for any
 	load   float64 // keys per block, on average
-	later  float64 // keys per block that come after the search, on average
+	later  float64 // keys per block that are added after the search, on average
 	passes int
-	search *anneal.Forecast // of that many passes
+	search *anneal.Forecast // of a search of these passes
 }
 
 func (c Config) problem(n uint64, blocks float64) problem {
@@ -35,16 +35,17 @@ type forecast struct {
 // kept is the number of geometries that best returns.
 const kept = 8
 
-// best returns the geometries with the lowest forecasts, the lowest first. It tries all plausible numbers of slots and
-// of payload words, each with as many groups as fit into the rest of the block. It rates all of them for three numbers
-// of keys per block, and the best of them for all numbers.
-func (p problem) best() []blockGeometry {
+// bestGeometries returns the geometries with the lowest forecasts, the lowest first. It tries all plausible numbers of
+// slots and of payload words, each with as many groups as fit into the rest of the block. It forecasts all of them for
+// three numbers of keys per block, and the best ones for all numbers.
+func (p problem) bestGeometries() []blockGeometry {
 	mean, deviation := p.load, math.Sqrt(3*p.load)
 	var tried []forecast
+	// Points at 0 and ±√3 standard deviations with the weights 1, 4, 1 are the rule of Gauss and Hermite for a mean.
 	for _, s := range p.candidates() {
-		rate, later := 0.0, p.lots(s)
+		rate, later := 0.0, p.laterLots(s)
 		for i, j := range []float64{max(mean-deviation, mean/4), mean, mean + deviation} {
-			rate += [...]float64{1, 4, 1}[i] * p.rate(s, p.fill(s, j, p.yield(s, j)), later[len(later)/2:][:1])
+			rate += [...]float64{1, 4, 1}[i] * p.blockRate(s, p.fillAfter(s, j, p.yieldOf(s, j)), later[len(later)/2:][:1])
 		}
 		tried = append(tried, forecast{s, rate, 0})
 	}
@@ -76,7 +77,7 @@ func (p problem) candidates() (all []blockGeometry) {
 		for width := anneal.MinWords; width <= maxWidth; width++ {
 			for words := p.block / 32 / 2; words < p.block/32; words++ {
 				s := blockGeometry{block: p.block, groups: (p.block - 32*words) / uint64(k*width), k: k, width: width}
-				if s.payload() == 32*words && s.valid() && p.load <= anneal.MaxSize*float64(s.groups) {
+				if s.payloadBits() == 32*words && s.isValid() && p.load <= anneal.MaxSize*float64(s.groups) {
 					all = append(all, s)
 				}
 			}
@@ -85,28 +86,28 @@ func (p problem) candidates() (all []blockGeometry) {
 	return all
 }
 
-// fill returns the share of set bits of a block of j keys after a search with that yield.
-func (p problem) fill(s blockGeometry, j, yield float64) float64 {
-	bits := float64(s.payload())
+// fillAfter returns the share of set bits of a block of j keys after a search with the given yield.
+func (p problem) fillAfter(s blockGeometry, j, yield float64) float64 {
+	bits := float64(s.payloadBits())
 	return min(1, anneal.Fill(yield, j*float64(s.k)/bits)*(1+smaller*(1/bits-1./anneal.WordsBits)))
 }
 
 // smaller/bits is the share by which a small block is fuller than a large one, measured with blocks of 288 to 960 bits.
 const smaller = 5
 
-// yield returns the yield of a search of a block of j keys.
-func (p problem) yield(s blockGeometry, j float64) float64 {
-	return p.search.Yield(s.width, float64(s.groups), j/float64(s.groups), j*float64(s.k)/float64(s.payload()))
+// yieldOf returns the yield of a search of a block of j keys.
+func (p problem) yieldOf(s blockGeometry, j float64) float64 {
+	return p.search.Yield(s.width, float64(s.groups), j/float64(s.groups), j*float64(s.k)/float64(s.payloadBits()))
 }
 
-// lot is a number of later keys of a block: its probability, the share of empty bits that the keys leave empty, and
-// their throws per bit.
+// lot describes a number of later keys of a block: the probability of this number, the share of empty bits that the keys
+// leave empty, and their throws per bit.
 type lot struct{ weight, stay, throws float64 }
 
-// lots returns numbers of later keys. The number is Poisson: quantiles of the normal distribution (Gauss and Hermite),
-// with the skew of Poisson (Cornish and Fisher).
-func (p problem) lots(s blockGeometry) (all [len(normal)]lot) {
-	bits := float64(s.payload())
+// laterLots returns representative numbers of later keys of a block. The number is Poisson distributed: the lots are
+// points of the normal distribution (Gauss and Hermite), corrected for the skew of Poisson (Cornish and Fisher).
+func (p problem) laterLots(s blockGeometry) (all [len(normal)]lot) {
+	bits := float64(s.payloadBits())
 	for i, x := range normal {
 		keys := max(0, p.later+math.Sqrt(p.later)*x.at+(x.at*x.at-1)/6)
 		throws := keys * float64(s.k)
@@ -115,10 +116,10 @@ func (p problem) lots(s blockGeometry) (all [len(normal)]lot) {
 	return all
 }
 
-// rate returns the rate of a block with that fill after the search, once the later keys are in it. The number of bits
-// that they set has the mean and the variance of throws among the empty bits.
-func (p problem) rate(s blockGeometry, fill float64, later []lot) (sum float64) {
-	bits, k := float64(s.payload()), float64(s.k)
+// blockRate returns the rate of a block once the later keys are in it; fill is the share of set bits after the search.
+// The number of bits that the later keys set has the mean and the variance of throws among the empty bits.
+func (p problem) blockRate(s blockGeometry, fill float64, later []lot) (sum float64) {
+	bits, k := float64(s.payloadBits()), float64(s.k)
 	variance := anneal.Spread * fill * (1 - fill) / bits
 	if p.later == 0 {
 		return moment(fill, variance, k)
@@ -136,7 +137,7 @@ var normal = [...]struct{ at, weight float64 }{
 	{1.355626179974266, 0.22207592200561266}, {2.856970013872806, 0.011257411327720691},
 }
 
-// moment returns E[f^k] for a share f of set bits with that mean and variance, if its logarithm is normal.
+// moment returns E[f^k] for a share f of set bits with the given mean and variance, if its logarithm is normal.
 func moment(mean, variance, k float64) float64 {
 	if mean == 0 {
 		return 0
@@ -148,13 +149,13 @@ func moment(mean, variance, k float64) float64 {
 func (p problem) forecastOf(s blockGeometry) forecast {
 	deviation := math.Sqrt(p.load)
 	from, to := math.Floor(max(0, p.load-5*deviation-2)), math.Ceil(p.load+7*deviation+4)
-	stride := math.Ceil((to - from) / 20)
-	yields, later := p.yields(s, max(1, from), to), p.lots(s)
+	stride := math.Ceil((to - from) / 20) // about 20 numbers of keys suffice, since rates change smoothly with them
+	yields, later := p.yields(s, max(1, from), to), p.laterLots(s)
 	var sum, squares, all float64
 	for j := from; j <= to; j += stride {
 		gamma, _ := math.Lgamma(j + 1)
 		weight := math.Exp(float64(j*math.Log(p.load)) - p.load - gamma)
-		rate := p.rate(s, p.fill(s, j, yields(j)), later[:])
+		rate := p.blockRate(s, p.fillAfter(s, j, yields(j)), later[:])
 		sum, squares, all = sum+float64(weight*rate), squares+float64(weight*rate*rate), all+weight
 	}
 
@@ -168,7 +169,7 @@ func (p problem) yields(s blockGeometry, first, last float64) func(j float64) fl
 	var at, yields [points]float64
 	for i := range points {
 		j := first * math.Pow(last/first, float64(i)/(points-1))
-		at[i], yields[i] = math.Log(j), p.yield(s, j)
+		at[i], yields[i] = math.Log(j), p.yieldOf(s, j)
 	}
 
 	return func(j float64) float64 {
@@ -180,11 +181,11 @@ func (p problem) yields(s blockGeometry, first, last float64) func(j float64) fl
 	}
 }
 
-// prior returns p_b, the rate before the search: the rate of n keys with random shifts. It is the mean rate of a block
-// over the number of its keys, which is binomial; see family blocked. Late keys move the rate towards p_b.
+// priorRate returns p_b, the rate before the search: the rate of n keys with random shifts. It is the mean rate of a
+// block over the number of its keys, which is binomial; see family blocked. Late keys move the rate towards p_b.
 // Config.Forecast predicts the rate after a search.
-func (g geometry) prior(n uint64) float64 {
-	return stat.BinomialMean(n, 1/float64(g.blocks), stat.Occupancy(int(g.payload()), g.k))
+func (g geometry) priorRate(n uint64) float64 {
+	return stat.BinomialMean(n, 1/float64(g.blocks), stat.Occupancy(int(g.payloadBits()), g.k))
 }
 
 // census returns the number of set bits and p_a. An absent key has a random block and random base positions, from which
@@ -193,16 +194,16 @@ func (f *Filter) census() (ones uint64, rate float64) {
 	pow := stat.Powers(int(f.bits), f.k)
 	var sum float64
 	for b := range f.blocks {
-		n := f.ones(b)
+		n := f.setBits(b)
 		ones += n
 		sum += pow[n]
 	}
 	return ones, sum / float64(f.blocks)
 }
 
-// after returns the posterior rate to expect after that many more keys with the present shifts. The number of late keys
-// in a block is Poisson, and each leaves an empty bit empty with probability (1-1/bits)^k.
-func (f *Filter) after(keys float64) float64 {
+// rateAfter returns the expected posterior rate after further keys are added with the present shifts. The number of late
+// keys in a block is Poisson, and each leaves an empty bit empty with probability (1-1/bits)^k.
+func (f *Filter) rateAfter(keys float64) float64 {
 	perBlock := keys / float64(f.blocks)
 	if perBlock == 0 {
 		_, p := f.census()
@@ -228,12 +229,12 @@ func (f *Filter) after(keys float64) float64 {
 
 	var sum float64
 	for b := range f.blocks {
-		sum += rates[f.ones(b)]
+		sum += rates[f.setBits(b)]
 	}
 	return min(1, sum/float64(f.blocks))
 }
 
-// ones returns the number of set bits of a block's payload.
-func (f *Filter) ones(block uint64) uint64 {
+// setBits returns the number of set bits of a block's payload.
+func (f *Filter) setBits(block uint64) uint64 {
 	return bitvec.OnesIn(f.words, block*f.block+f.first, (block+1)*f.block)
 }

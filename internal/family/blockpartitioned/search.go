@@ -14,11 +14,12 @@ type searcher struct {
 	state anneal.State
 }
 
-// stretch searches the blocks of some keys, which are in the order of their blocks.
-func (s *searcher) stretch(keys []filter.Hash) error {
+// searchStretch searches the blocks of some keys, which are in the order of their blocks.
+func (s *searcher) searchStretch(keys []filter.Hash) error {
 	part := s.pace.Take(uint64(len(keys)))
 	for done := 0; done < len(keys); {
 		block, _ := s.f.blockAndGroup(keys[done])
+
 		end := done + 1
 		for end < len(keys) {
 			if next, _ := s.f.blockAndGroup(keys[end]); next != block {
@@ -29,7 +30,8 @@ func (s *searcher) stretch(keys []filter.Hash) error {
 		if stopped, keep := s.pace.Stopped(); stopped && !keep {
 			return nil // the filter is not kept
 		}
-		s.block(block, keys[done:end], part)
+
+		s.searchBlock(block, keys[done:end], part)
 		if err := anneal.Verify(s.f, keys[done:end]); err != nil {
 			return err
 		}
@@ -67,17 +69,17 @@ func (s *searcher) layOut(keys []filter.Hash) {
 // finds all bits of such a block set.
 const crowded = 8
 
-// block searches one block and writes its bits and shifts to the filter.
-func (s *searcher) block(block uint64, keys []filter.Hash, part *anneal.Part) {
+// searchBlock searches one block and writes its bits and shifts to the filter.
+func (s *searcher) searchBlock(block uint64, keys []filter.Hash, part *anneal.Part) {
 	f := s.f
 	s.layOut(keys)
 	if uint64(len(keys)*f.k) > crowded*f.bits && !s.pace.Keeps() {
 		s.state.Fill()
 	} else {
-		rnd := anneal.Random(block * 0x9E3779B97F4A7C15)
+		rnd := anneal.Random(block * 0x9E3779B97F4A7C15) // by block, so that the number of workers does not matter
 		if s.from != nil {
 			for i := range s.state.Shifts {
-				s.state.Shifts[i] = uint8(s.from.shift(block, 0, i))
+				s.state.Shifts[i] = uint8(s.from.shiftOf(block, 0, i))
 			}
 		}
 		part.RunSmall(&s.state, &rnd, len(keys), s.from != nil)

@@ -60,19 +60,20 @@ func (c Config) geometry(n uint64) (geometry, error) {
 		return geometry{}, family.Invalid("bytes", size.Bytes,
 			"too few for %d keys; give at least %d", n+c.Later, (n+c.Later)/8*minBitsPerKey+c.Block/8)
 	}
-	return c.tuned(c.problem(n, float64(blocks)), blocks)
+	return c.bestGeometry(c.problem(n, float64(blocks)), blocks)
 }
 
-// geometryForRate returns the smallest geometry whose forecast keeps the rate, with a margin for the luck of the keys.
+// geometryForRate returns the smallest geometry whose forecast keeps the rate, with a margin because the rate of a filter
+// varies with its keys.
 func (c Config) geometryForRate(n uint64) (geometry, error) {
 	all := float64(n) + float64(c.Later)
 	at := func(per float64) problem { return c.problem(n, per*all/float64(c.Block)) }
-	// Start with the best geometries of a guessed size, then take the best ones of the size that these need, until the
-	// geometries stay the same.
+	// Start with the best geometries of a guessed size, then try the best geometries of the size that these need, until
+	// the size changes by less than 3%.
 	per := min(maxBitsPerKey, max(minBitsPerKey, -math.Log2(c.Size.FPR)/0.85))
 	for range 4 {
 		was, nearest := per, 0.0
-		geometries := at(per).best()
+		geometries := at(per).bestGeometries()
 		if len(geometries) == 0 {
 			return geometry{}, c.noShape()
 		}
@@ -87,7 +88,7 @@ func (c Config) geometryForRate(n uint64) (geometry, error) {
 			return f.rate * anneal.Margin(f.luck, f.k)
 		})
 		if math.IsInf(per, 1) && was < maxBitsPerKey {
-			per = maxBitsPerKey
+			per = maxBitsPerKey // the geometries of a smaller size may be why the rate is out of reach
 			continue
 		}
 		if math.IsInf(per, 1) {
@@ -103,19 +104,19 @@ func (c Config) geometryForRate(n uint64) (geometry, error) {
 	if !(blocks < maxBlocks) {
 		return geometry{}, fmt.Errorf("%g blocks: %w", blocks, filter.ErrTooLarge)
 	}
-	return c.tuned(at(per), uint64(blocks))
+	return c.bestGeometry(at(per), uint64(blocks))
 }
 
-// tuned returns the geometry with the best block geometry for a problem.
-func (c Config) tuned(p problem, blocks uint64) (geometry, error) {
-	geometries := p.best()
+// bestGeometry returns the geometry with the best block geometry for a problem.
+func (c Config) bestGeometry(p problem, blocks uint64) (geometry, error) {
+	geometries := p.bestGeometries()
 	if len(geometries) == 0 {
 		return geometry{}, c.noShape()
 	}
 	return geometry{geometries[0], blocks}, nil
 }
 
-// noShape is the error for a K that no block has room for.
+// noShape returns the error for a K whose shifts fit no block.
 func (c Config) noShape() error {
 	return family.Invalid("k", c.K,
 		"blocks of this size have no room for the shifts of so many; give fewer, or more bits")

@@ -43,7 +43,7 @@ func New(c Config) (*Filter, error) {
 }
 
 // Builder fills a filter from many goroutines at once; see parallel.Filler. The filter does not depend on the order of
-// the keys: additions commute, even those to stuck counters. A key that is added twice counts twice.
+// the keys, because additions commute, even additions to stuck counters. A key that is added twice counts twice.
 type Builder struct{ *parallel.Filler[*Filter] }
 
 // NewBuilder returns a builder of the filter that New would return.
@@ -76,8 +76,8 @@ func (f *Filter) addMany(hs []filter.Hash, shared bool) {
 			for _, bit := range at {
 				w := &f.words[bit/64]
 				if shared {
-					change(w, bit%64, 1)
-				} else if *w>>(bit%64)&stuck != stuck {
+					changeCounter(w, bit%64, 1)
+				} else if *w>>(bit%64)&stuck != stuck { // an addition to a stuck counter would carry into the next one
 					*w += 1 << (bit % 64)
 				}
 			}

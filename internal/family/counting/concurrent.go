@@ -66,14 +66,14 @@ func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
 // number of its additions that had returned, less the number of its removals that had begun.
 func (c *Concurrent) Count(h filter.Hash) (n uint64, saturated bool) {
 	var room [MaxK]uint64
-	return counted(c.f.count(c.f.probes(&room, h)))
+	return counted(c.f.countAt(c.f.probesOf(&room, h)))
 }
 
 // Add adds a key once more. The error is always nil.
 func (c *Concurrent) Add(h filter.Hash) error {
 	s := c.stripes.Of(h)
 	s.Lock()
-	c.add(h)
+	c.addHash(h)
 	s.Added()
 	s.Unlock()
 	return nil
@@ -89,19 +89,19 @@ func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
 	s := c.stripes.Of(h)
 	s.Lock()
 	defer s.Unlock()
-	if present = c.Has(h); !present { // another goroutine may have added it
-		c.add(h)
+	if present = c.Has(h); !present { // again, under the lock: another goroutine may have added it meanwhile
+		c.addHash(h)
 		s.Added()
 	}
 	return present, nil
 }
 
-// add increments the counters of a key, whose lock is held.
-func (c *Concurrent) add(h filter.Hash) {
+// addHash increments the counters of a key, whose lock is held.
+func (c *Concurrent) addHash(h filter.Hash) {
 	x, by := h.Lo, h.Hi
 	for range c.f.k {
 		at := probe.Position(x, c.f.m)
-		change(&c.f.words[at/inWord], at%inWord*width, 1)
+		changeCounter(&c.f.words[at/inWord], at%inWord*width, 1)
 		x = probe.Next(x, by)
 	}
 }
@@ -109,7 +109,7 @@ func (c *Concurrent) add(h filter.Hash) {
 // Remove undoes one addition of h. Filter.Remove describes its errors and its risk.
 func (c *Concurrent) Remove(h filter.Hash) error {
 	var room [MaxK]uint64
-	at := c.f.probes(&room, h)
+	at := c.f.probesOf(&room, h)
 	var locks parallel.StripeSet
 	locks.Add(parallel.StripeOf(h))
 	for _, i := range at {
@@ -118,14 +118,14 @@ func (c *Concurrent) Remove(h filter.Hash) error {
 
 	c.stripes.Lock(&locks)
 	defer c.stripes.Unlock(&locks)
-	// If all counters of the key are stuck, they no longer show whether a key is left. If one of them is not stuck, at
-	// least one key is left.
-	if n := c.f.count(at); n == 0 || n > stuck && c.stripes.Keys() == 0 {
+	// If all counters of the key are stuck, they no longer show whether any key is left, so the number of keys decides. A
+	// counter that is not stuck and not 0 shows that at least one key is left.
+	if n := c.f.countAt(at); n == 0 || n > stuck && c.stripes.Keys() == 0 {
 		return errNotFound
 	}
 
 	for _, i := range at {
-		change(&c.f.words[i/inWord], i%inWord*width, math.MaxUint64)
+		changeCounter(&c.f.words[i/inWord], i%inWord*width, math.MaxUint64)
 	}
 
 	c.stripes.Of(h).Removed()
@@ -136,11 +136,11 @@ func (c *Concurrent) Remove(h filter.Hash) error {
 func (c *Concurrent) Keys() uint64 { return c.stripes.Keys() }
 
 // Spec returns Info().Spec in constant time.
-func (c *Concurrent) Spec() filter.Spec { return c.f.spec() }
+func (c *Concurrent) Spec() filter.Spec { return c.f.builtSpec() }
 
 // Info counts the counters that are not 0, which reads the whole filter. While others write, it may combine counters of
 // different moments.
-func (c *Concurrent) Info() filter.Info { return c.f.info(c.Keys(), c.f.used()) }
+func (c *Concurrent) Info() filter.Info { return c.f.infoFor(c.Keys(), c.f.nonzeroCounters()) }
 
 // EstimateLoss is Filter.EstimateLoss.
 func (c *Concurrent) EstimateLoss(keep float64) float64 { return c.f.EstimateLoss(keep) }
@@ -158,9 +158,9 @@ func (c *Concurrent) Snapshot() (family.Filter, error) {
 	return &Filter{words: words, m: c.f.m, k: c.f.k, keys: c.stripes.Keys()}, nil
 }
 
-// change adds by, 1 or -1, to the counter at bit shift of a word, unless it is stuck. Others may change the word at the
-// same time. A counter of 0 must not become less.
-func change(word *uint64, shift, by uint64) {
+// changeCounter adds by, 1 or -1, to the counter at bit shift of a word, unless it is stuck. Others may change the word
+// at the same time. A counter of 0 must not become less.
+func changeCounter(word *uint64, shift, by uint64) {
 	for {
 		w := atomic.LoadUint64(word)
 		if w>>shift&stuck == stuck || atomic.CompareAndSwapUint64(word, w, w+by<<shift) {

@@ -10,12 +10,12 @@
 //
 // # Saturation
 //
-// A counter that reaches 15 is stuck: it stays at 15, because the number of keys that it stands for is no longer known.
-// So an overflow never makes a key absent. The price: a key whose counters are all stuck stays present after it was
-// removed, such as a key that was added 16 times and removed 16 times. Stuck returns the number of stuck counters. A
-// filter of distinct keys with the size that New chooses has none: a counter gets stuck with probability 1.6e-15
-// (Poisson with mean ln 2; the paper bounds the probability of 16 or more by 1.37e-15). Counters get stuck if keys are
-// added many times each, or if there are many more keys than the filter was sized for.
+// A counter that reaches 15 is stuck: it stays at 15, because the number of keys that it counts is no longer known. So
+// an overflow never makes a key absent. But a key whose counters are all stuck stays present after it was removed, such
+// as a key that was added 16 times and removed 16 times. Stuck returns the number of stuck counters. A filter of
+// distinct keys with the size that New chooses has none: a counter gets stuck with probability 1.6e-15 (Poisson with
+// mean ln 2; the paper bounds the probability of 16 or more by 1.37e-15). Counters get stuck if keys are added many
+// times each, or if the filter contains many more keys than it was sized for.
 //
 // # One counter probed twice
 //
@@ -89,13 +89,13 @@ func (f *Filter) Has(h filter.Hash) bool {
 	return all&(stuck+1) != 0
 }
 
-// present returns a number whose bit 4 is set if counter i is not 0.
+// present returns a number whose bit 4 is set if counter i is not 0: adding 15 to the counter carries into bit 4.
 func present(words []uint64, i uint64) uint64 {
 	return bitvec.Bit(words, i*width)&stuck + stuck
 }
 
-// first is the number of probes of every key that are prefetched at once. At half fill three probes leave an eighth of
-// the absent keys.
+// first is the number of probes of every key that are prefetched at once. If half of the counters are in use, an eighth
+// of the absent keys pass three probes.
 const first = 3
 
 // HasMany sets dst[i] to Has(hs[i]) for every i; see probe.HasMany. For a filter in the caches, one call fewer saves 4%
@@ -155,8 +155,8 @@ func (f *Filter) Add(h filter.Hash) error {
 // key that was never added but looks present succeeds and makes other keys absent: remove only what was added.
 func (f *Filter) Remove(h filter.Hash) error {
 	var room [MaxK]uint64
-	at := f.probes(&room, h)
-	if f.keys == 0 || f.count(at) == 0 {
+	at := f.probesOf(&room, h)
+	if f.keys == 0 || f.countAt(at) == 0 {
 		return errNotFound
 	}
 
@@ -175,7 +175,7 @@ func (f *Filter) Remove(h filter.Hash) error {
 // often the key was added.
 func (f *Filter) Count(h filter.Hash) (n uint64, saturated bool) {
 	var room [MaxK]uint64
-	return counted(f.count(f.probes(&room, h)))
+	return counted(f.countAt(f.probesOf(&room, h)))
 }
 
 // counted returns the results of Count for a result of least.
@@ -186,28 +186,28 @@ func counted(n uint64) (uint64, bool) {
 	return n, false
 }
 
-// probes returns the indices of the counters of a key. A counter that is probed twice is in it twice.
-func (f *Filter) probes(room *[MaxK]uint64, h filter.Hash) []uint64 {
+// probesOf returns the indices of the counters of a key. A counter that is probed twice is in it twice.
+func (f *Filter) probesOf(room *[MaxK]uint64, h filter.Hash) []uint64 {
 	at := room[:f.k]
 	probe.Positions(at, h.Lo, h.Hi, f.m)
 	return at
 }
 
-// count returns how many additions of a key with these probes the counters can hold. Other goroutines may change the
-// filter at the same time. It loads all of them before it compares the probes with each other, so that their cache
-// misses overlap.
-func (f *Filter) count(at []uint64) uint64 {
+// countAt returns the largest number of additions of a key with these probes that the counters allow. Other
+// goroutines may change the filter at the same time. It loads all counters before it compares the probes with each
+// other, so that the cache misses overlap.
+func (f *Filter) countAt(at []uint64) uint64 {
 	var room [MaxK]uint64
 	counters := room[:len(at)]
 	for j, i := range at {
 		counters[j] = f.counter(i)
 	}
-	return least(at, counters)
+	return leastCount(at, counters)
 }
 
-// least returns how many additions of a key the counters can hold, where counters[j] is the value of counter at[j]. It
-// is math.MaxUint64 if all of them are stuck.
-func least(at, counters []uint64) uint64 {
+// leastCount returns the largest number of additions of a key that the counters allow, where counters[j] is the
+// value of counter at[j]. The result is math.MaxUint64 if all of them are stuck.
+func leastCount(at, counters []uint64) uint64 {
 	n := uint64(math.MaxUint64)
 	for j, c := range counters {
 		if c == stuck {
@@ -227,9 +227,9 @@ func least(at, counters []uint64) uint64 {
 	return n
 }
 
-// Merge makes f hold the keys of both filters: counters add up, and those that reach 15 are stuck. The result is the
-// filter that all additions and removals of both would have given. The error wraps filter.ErrMismatch if other is not a
-// counting filter with the same m and k; f is then unchanged.
+// Merge adds the keys of other to f: counters add up, and counters that reach 15 are stuck. All additions and removals
+// of both filters in one would have given the same result. The error wraps filter.ErrMismatch if other is not a counting
+// filter with the same m and k; f is then unchanged.
 func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
 	o, err := bitvec.Same(f, other)
 	if err != nil {
@@ -262,8 +262,9 @@ func (f *Filter) Stuck() uint64 {
 	return n
 }
 
-// used returns the number of counters that are not 0. Other goroutines may change the filter at the same time.
-func (f *Filter) used() uint64 {
+// nonzeroCounters returns the number of counters that are not 0. Other goroutines may change the filter at the same
+// time.
+func (f *Filter) nonzeroCounters() uint64 {
 	var n uint64
 	for i := range f.words {
 		n += usedIn(atomic.LoadUint64(&f.words[i]))
@@ -277,16 +278,16 @@ func usedIn(w uint64) uint64 { return uint64(bits.OnesCount64((w | w>>1 | w>>2 |
 // EstimateLoss returns the mean number of keys that become absent for each absent key in a list of keys to remove, if
 // the share keep of the keys is not in the list. It reads the whole filter.
 func (f *Filter) EstimateLoss(keep float64) float64 {
-	return lossPerAbsent(float64(f.used())/float64(f.m), f.k, keep)
+	return lossPerAbsent(float64(f.nonzeroCounters())/float64(f.m), f.k, keep)
 }
 
 // Info counts the counters that are not 0, which reads the whole filter.
-func (f *Filter) Info() filter.Info { return f.info(f.keys, f.used()) }
+func (f *Filter) Info() filter.Info { return f.infoFor(f.keys, f.nonzeroCounters()) }
 
-// info describes a filter with that many keys and counters that are not 0. Stuck counters of keys that were removed
-// count in the posterior rate, not in the prior one.
-func (f *Filter) info(keys, used uint64) filter.Info {
-	return probe.Config{Keys: keys, M: f.m, K: f.k, Width: width}.Info(f.spec(), used)
+// infoFor describes a filter of keys keys with used counters that are not 0. Stuck counters of keys that were removed
+// raise the posterior rate, but not the prior one.
+func (f *Filter) infoFor(keys, used uint64) filter.Info {
+	return probe.Config{Keys: keys, M: f.m, K: f.k, Width: width}.Info(f.builtSpec(), used)
 }
 
 // lossSteps is the number of steps of the integral in lossPerAbsent. The result with 64 steps is within 0.1% of the
@@ -321,6 +322,7 @@ func (f *Filter) Free(other family.Filter) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	free := f.m
 	for i, w := range f.words {
 		free -= usedIn(w | o.words[i])
@@ -328,14 +330,14 @@ func (f *Filter) Free(other family.Filter) (uint64, error) {
 	return free, nil
 }
 
-func (f *Filter) spec() filter.Spec { return family.NewSpec(Family, "m", f.m, "k", f.k) }
+func (f *Filter) builtSpec() filter.Spec { return family.NewSpec(Family, "m", f.m, "k", f.k) }
 
 func wordsOf(m uint64) uint64 { return (m + inWord - 1) / inWord }
 
 // Encode returns one section of ⌈m/16⌉ words. Counter i is the 4 bits from bit 4·(i mod 16) of word ⌊i/16⌋ on. Counters
 // from m on are 0.
 func (f *Filter) Encode() family.Encoded {
-	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
+	return family.Encoded{Spec: f.builtSpec(), Keys: f.keys, Sections: [][]uint64{f.words}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
@@ -361,14 +363,14 @@ func Decode(e family.Encoded) (*Filter, error) {
 	}
 
 	over, want := bits.Mul64(e.Keys, uint64(k))
-	if sum := f.sum(); (over != 0 || sum != want) && f.Stuck() == 0 {
+	if sum := f.counterSum(); (over != 0 || sum != want) && f.Stuck() == 0 {
 		return nil, fmt.Errorf("the sum of the counters is %d, want %d keys times k=%d", sum, e.Keys, k)
 	}
 	return f, nil
 }
 
-// sum returns the sum of all counters.
-func (f *Filter) sum() uint64 {
+// counterSum returns the sum of all counters.
+func (f *Filter) counterSum() uint64 {
 	var n uint64
 	for _, w := range f.words {
 		pairs := w&evenOne + w>>width&evenOne // eight sums, 30 at most

@@ -159,7 +159,7 @@ func twice(t *testing.T, f *Filter) (double, single filter.Hash, counter uint64)
 	probed := func(h filter.Hash) map[uint64]int {
 		var room [MaxK]uint64
 		times := map[uint64]int{}
-		for _, at := range f.probes(&room, h) {
+		for _, at := range f.probesOf(&room, h) {
 			times[at]++
 		}
 		return times
@@ -197,7 +197,7 @@ func TestOneCounterTwice(t *testing.T) {
 		t.Fatalf("%v, counter %d", err, f.counter(at))
 	}
 	var room [MaxK]uint64
-	for _, i := range f.probes(&room, double) { // all other counters of the key are large enough
+	for _, i := range f.probesOf(&room, double) { // all other counters of the key are large enough
 		if i != at {
 			f.words[i/inWord] |= 2 << (i % inWord * width)
 		}
@@ -253,8 +253,8 @@ func TestCounts(t *testing.T) {
 		used += uint64(bits.Len64(c)+3) / 4
 		full += c / stuck
 	}
-	if f.sum() != sum || f.used() != used || f.Stuck() != full {
-		t.Errorf("sum %d, used %d, stuck %d; want %d, %d, %d", f.sum(), f.used(), f.Stuck(), sum, used, full)
+	if f.counterSum() != sum || f.nonzeroCounters() != used || f.Stuck() != full {
+		t.Errorf("sum %d, used %d, stuck %d; want %d, %d, %d", f.counterSum(), f.nonzeroCounters(), f.Stuck(), sum, used, full)
 	}
 }
 
@@ -408,12 +408,12 @@ func TestDocumented(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := []string{"`" + f.spec().String() + "`", filtertest.DocumentedWords(f.words),
-		fmt.Sprintf("The sum of all counters is %d.", f.sum())}
+	want := []string{"`" + f.builtSpec().String() + "`", filtertest.DocumentedWords(f.words),
+		fmt.Sprintf("The sum of all counters is %d.", f.counterSum())}
 	for _, key := range []string{"key-7", "key-41"} {
 		var room [MaxK]uint64
 		h := hasher.SumString(key)
-		at := f.probes(&room, h)
+		at := f.probesOf(&room, h)
 		var counters []uint64
 		for _, i := range at {
 			counters = append(counters, f.counter(i))
@@ -434,7 +434,7 @@ func TestDocumented(t *testing.T) {
 		{[]uint64{17, 93, 4, 60}, []uint64{15, 15, 15, 15}, ", saturated"},
 		{[]uint64{17, 93, 4, 60}, []uint64{15, 0, 15, 9}, ", the key is absent"},
 	} {
-		n, _ := counted(least(c.at, c.counters))
+		n, _ := counted(leastCount(c.at, c.counters))
 		want = append(want, fmt.Sprintf("\n| %s | %s | %d%s |\n", filtertest.DocumentedList(c.at),
 			filtertest.DocumentedList(c.counters), n, c.says))
 	}

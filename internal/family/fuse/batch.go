@@ -11,8 +11,7 @@ import (
 // batch is the number of keys that are queried together; see family standard.
 const batch = 16
 
-// inCache is the largest number of words (2 MiB) of a filter for which prefetching gains nothing, because the caches
-// hold it.
+// inCache is the number of words (2 MiB) below which a filter stays in the caches, so that prefetching gains nothing.
 const inCache = 1 << 18
 
 // HasMany sets dst[i] to Has(hs[i]). In filters larger than the caches it prefetches the slots of a batch of keys
@@ -38,17 +37,17 @@ func (f *Filter) hasCached(dst []bool, hs []filter.Hash) {
 	switch width {
 	case 8:
 		for i, h := range hs {
-			h0, h1, h2, print := l.slots(h.Lo)
+			h0, h1, h2, print := l.slotsAndPrint(h.Lo)
 			dst[i] = uint8(print)^bitvec.Byte(words, h0)^bitvec.Byte(words, h1)^bitvec.Byte(words, h2) == 0
 		}
 	case 16:
 		for i, h := range hs {
-			h0, h1, h2, print := l.slots(h.Lo)
+			h0, h1, h2, print := l.slotsAndPrint(h.Lo)
 			dst[i] = uint16(print)^bitvec.Word16(words, h0)^bitvec.Word16(words, h1)^bitvec.Word16(words, h2) == 0
 		}
 	default:
 		for i, h := range hs {
-			h0, h1, h2, print := l.slots(h.Lo)
+			h0, h1, h2, print := l.slotsAndPrint(h.Lo)
 			slots := bitvec.Load57(words, h0*width) ^ bitvec.Load57(words, h1*width) ^ bitvec.Load57(words, h2*width)
 			dst[i] = (print^slots)&low == 0
 		}
@@ -62,7 +61,7 @@ func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 	for start := 0; start < len(hs); start += batch {
 		group := hs[start:min(start+batch, len(hs))]
 		for i, h := range group {
-			h0, h1, h2, print := l.slots(h.Lo)
+			h0, h1, h2, print := l.slotsAndPrint(h.Lo)
 			bits[3*i], bits[3*i+1], bits[3*i+2], prints[i] = h0*width, h1*width, h2*width, print
 		}
 		bitvec.PrefetchBits(words, bits[:3*len(group)])
@@ -86,7 +85,7 @@ func (f *Filter) Prefetch(hs []filter.Hash) {
 	for ; len(hs) > 0; hs = hs[min(batch, len(hs)):] {
 		group := hs[:min(batch, len(hs))]
 		for i, h := range group {
-			h0, h1, h2, _ := f.slots(h.Lo)
+			h0, h1, h2, _ := f.slotsAndPrint(h.Lo)
 			bits[3*i], bits[3*i+1], bits[3*i+2] = h0*width, h1*width, h2*width
 		}
 		bitvec.PrefetchBits(f.words, bits[:3*len(group)])
@@ -105,8 +104,8 @@ type place struct {
 	locator
 }
 
-// Spread implements family.Spreader. It returns nil for widths other than 8 and 16, and on machines where bitvec has no
-// prefetch instruction.
+// Spread implements family.Spreader. It returns nil for widths other than 8 and 16, and on machines for which bitvec has
+// no prefetch instruction.
 func (f *Filter) Spread(filters int) family.Spread {
 	if !bitvec.Prefetches || f.width != 8 && f.width != 16 {
 		return nil
@@ -138,22 +137,22 @@ func (s *spread) HasManySpread(dst []bool, hs []filter.Hash, at []uint32) {
 	family.CheckBatch(dst, hs)
 	at = at[:len(hs)]
 	var both [2]asked // this batch and the next one
-	s.find(&both[0], hs[:min(batch, len(hs))], at)
+	s.findSlots(&both[0], hs[:min(batch, len(hs))], at)
 	for i := 0; len(hs) > 0; i++ {
 		n := min(batch, len(hs))
 		out := dst[:n]
 		dst, hs, at = dst[n:], hs[n:], at[n:]
-		s.find(&both[(i+1)%2], hs[:min(batch, len(hs))], at)
-		s.test(&both[i%2], out)
+		s.findSlots(&both[(i+1)%2], hs[:min(batch, len(hs))], at)
+		s.testBatch(&both[i%2], out)
 	}
 }
 
-// find finds and prefetches the slots of a batch of keys.
-func (s *spread) find(a *asked, hs []filter.Hash, at []uint32) {
+// findSlots finds and prefetches the slots of a batch of keys.
+func (s *spread) findSlots(a *asked, hs []filter.Hash, at []uint32) {
 	width := uint64(s.width)
 	for i, h := range hs {
 		p := &s.places[at[i]]
-		h0, h1, h2, print := p.slots(h.Lo)
+		h0, h1, h2, print := p.slotsAndPrint(h.Lo)
 		a.words[i], a.slots[i], a.prints[i] = p.words, [3]uint64{h0, h1, h2}, print
 		base := bitvec.BitAddress(unsafe.Pointer(unsafe.SliceData(p.words)))
 		a.ask[3*i], a.ask[3*i+1], a.ask[3*i+2] = base+h0*width, base+h1*width, base+h2*width
@@ -161,8 +160,8 @@ func (s *spread) find(a *asked, hs []filter.Hash, at []uint32) {
 	bitvec.PrefetchBitsAt(a.ask[:3*len(hs)])
 }
 
-// test sets out to the answers for the batch; see Filter.Has.
-func (s *spread) test(a *asked, out []bool) {
+// testBatch sets out to the answers for the batch; see Filter.Has.
+func (s *spread) testBatch(a *asked, out []bool) {
 	if s.width == 8 {
 		for i := range out {
 			words, h := a.words[i], &a.slots[i]

@@ -21,7 +21,8 @@ const MaxKeys = 3_000_000_000
 // maxSegment is the largest number of slots of a segment.
 const maxSegment = 1 << 18
 
-// smallKeys is the smallest number of keys for which BitsPerKey is computed, since a filter has at least twelve slots.
+// smallKeys is the smallest number of keys for which a size in BitsPerKey is computed: a filter of fewer keys has at
+// least twelve slots, so that it would exceed most sizes.
 const smallKeys = 32
 
 // Config has the parameters of a filter. Zero fields take the default noted beside them.
@@ -42,10 +43,10 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
-	return c, c.check()
+	return c, c.validate()
 }
 
-func (c Config) check() error {
+func (c Config) validate() error {
 	if err := c.Size.Check(); err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func tooMany(n uint64) error {
 // filter.ErrConfig if the size is too small, or filter.ErrTooLarge beyond MaxKeys.
 func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 	c.Keys = n
-	if err := c.check(); err != nil {
+	if err := c.validate(); err != nil {
 		return 0, 0, err
 	}
 
@@ -123,22 +124,22 @@ func segmentOf(n uint64) uint64 {
 }
 
 // Builder gathers keys and solves for the slots at the end, with about 32 bytes per key in memory: 8 for the key, 24 to
-// solve. A limit of memory (family.BuildOptions) holds only while keys are gathered.
+// solve. A memory limit (family.BuildOptions) applies only while keys are gathered.
 //
-// Without a limit, AddMany puts the keys into the list that is solved. Gathering whole hashes first would take 16 bytes
-// per key more, which raises the peak by half at two million keys.
+// Without a limit, AddMany appends the keys to the list that is solved. Gathering whole hashes first would take 16 more
+// bytes per key, which would raise the peak by half at two million keys.
 type Builder struct {
 	c     Config
 	mu    sync.Mutex
 	keys  list           // without a limit: Lo of all keys, in any order
-	spill *hashes.Sorted // with a limit: Lo of all keys, also as Hi, so that it sorts them; else nil
-	built bool           // or closed
+	spill *hashes.Sorted // with a limit: Lo of all keys, also as Hi, by which Sorted sorts; else nil
+	built bool           // Build or Close was called
 }
 
 // NewBuilder returns an empty builder. If a size in bytes is too small for the keys, Build returns the error, since
 // only Build knows the number of distinct keys. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func NewBuilder(c Config) (*Builder, error) {
-	if err := c.check(); err != nil {
+	if err := c.validate(); err != nil {
 		return nil, err
 	}
 	if _, _, err := c.Geometry(c.Keys); c.Keys > 0 && c.Size.Bytes == 0 && err != nil {
@@ -167,8 +168,8 @@ func (b *Builder) SetOptions(o family.BuildOptions) {
 
 var errBuilt = errors.New("fuse: the Builder was built or closed, and takes no more keys")
 
-// AddMany takes keys and keeps no reference to hs. It may be called from several goroutines at once. Without a limit of
-// memory the error wraps filter.ErrTooLarge beyond MaxKeys keys, duplicates included; with a limit it reports that the
+// AddMany adds keys and keeps no reference to hs. It may be called from several goroutines at once. Without a memory
+// limit the error wraps filter.ErrTooLarge beyond MaxKeys keys, duplicates included; with a limit it reports that the
 // temporary file cannot be written. After Build or Close it returns an error.
 func (b *Builder) AddMany(hs []filter.Hash) error {
 	if b.spill != nil {
@@ -216,7 +217,7 @@ func (b *Builder) Close() error {
 // keys, not on their order or on duplicates. Errors wrap filter.ErrConfig if the size does not suit the number of keys,
 // or filter.ErrTooLarge with more than MaxKeys distinct keys.
 func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
-	keys, err := b.all(ctx)
+	keys, err := b.takeKeys(ctx)
 	defer keys.Free()
 	if err = errors.Join(err, b.Close()); err != nil {
 		return nil, err
@@ -226,12 +227,11 @@ func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
 		_, width, err := b.c.Geometry(0)
 		return newEmpty(width), err
 	}
-
-	return family.As[family.Filter](solve(ctx, &keys, b.c.Geometry))
+	return family.As[family.Filter](solveKeys(ctx, &keys, b.c.Geometry))
 }
 
-// all takes the keys out of the builder.
-func (b *Builder) all(ctx context.Context) (keys list, err error) {
+// takeKeys returns the keys, and leaves the builder without keys.
+func (b *Builder) takeKeys(ctx context.Context) (keys list, err error) {
 	keys = newList()
 	if b.spill == nil {
 		if b.built {
@@ -246,7 +246,7 @@ func (b *Builder) all(ctx context.Context) (keys list, err error) {
 		return keys, err
 	}
 
-	if _, _, err = b.c.Geometry(n); err != nil {
+	if _, _, err = b.c.Geometry(n); err != nil { // before all keys are read into memory
 		return keys, err
 	}
 

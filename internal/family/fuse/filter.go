@@ -45,25 +45,25 @@ type locator struct {
 	segment uint64 // slots per segment, a power of two
 }
 
-// slots returns the three positions of a key and, in the low bits, its fingerprint:
-// Murmur3's finaliser mixes the key with the seed; the high bits of the result give the first position, and the others
-// lie in the next two segments.
-func (l locator) slots(key uint64) (h0, h1, h2, print uint64) {
+// slotsAndPrint returns the three positions of a key and, in the low bits of print, its fingerprint. Murmur3's finaliser
+// mixes the key with the seed; the high bits of the result give the first position, and the other two positions are in
+// the next two segments.
+func (l locator) slotsAndPrint(key uint64) (h0, h1, h2, print uint64) {
 	x := key + l.seed
 	x = (x ^ x>>33) * 0xff51afd7ed558ccd
 	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
 	x ^= x >> 33
 	h0, _ = bits.Mul64(x, l.count)
-	mask := l.segment - 1
+	mask := l.segment - 1 // the XOR with fewer bits than a segment stays within the segment
 	return h0, (h0 + l.segment) ^ x>>18&mask, (h0 + 2*l.segment) ^ x&mask, x ^ x>>32
 }
 
 // Has reports whether the key may be in the set. Loads stay within the words: all positions are below slotCount, and 64
 // bits follow the last slot. Slots of 8 and 16 bits take a third fewer instructions than slots of other widths.
 func (f *Filter) Has(h filter.Hash) bool {
-	h0, h1, h2, print := f.slots(h.Lo)
+	h0, h1, h2, print := f.slotsAndPrint(h.Lo)
 	width := uint64(f.width)
-	if width&7 == 0 {
+	if width&7 == 0 { // one branch for all other widths
 		switch width {
 		case 8:
 			return uint8(print)^bitvec.Byte(f.words, h0)^bitvec.Byte(f.words, h1)^bitvec.Byte(f.words, h2) == 0
@@ -93,7 +93,7 @@ func (f *Filter) slotCount() uint64 { return f.count + 2*f.segment }
 func (f *Filter) Info() filter.Info {
 	rate := FPR(f.width)
 	return filter.Info{
-		Spec:         f.spec(),
+		Spec:         f.builtSpec(),
 		Keys:         f.keys,
 		Bits:         f.slotCount() * uint64(f.width),
 		Fill:         float64(f.keys) / float64(f.slotCount()),
@@ -102,12 +102,12 @@ func (f *Filter) Info() filter.Info {
 	}
 }
 
-// FPR returns the false-positive probability with fingerprints of width bits, 2^-width. It is both p_b and p_a, because
-// the slots look random for any keys.
+// FPR returns the false-positive probability with fingerprints of width bits, 2^-width. This is the prior and the
+// posterior rate, because the slots look random for any keys.
 func FPR(width uint) float64 { return math.Ldexp(1, -int(width)) }
 
-// empty is the filter of 0 keys, with segments=0 in its Spec. No query reads its slots: they would equal the
-// fingerprints of some keys. It is a separate type, so that queries of a Filter need no test for it.
+// empty is the filter of 0 keys, with segments=0 in its Spec. No query reads its slots, because they would equal the
+// fingerprints of some keys. It is a separate type so that queries of a Filter need not test for it.
 type empty struct {
 	family.Encoded
 	width uint
@@ -139,27 +139,27 @@ func (f *empty) Info() filter.Info {
 	return filter.Info{Spec: f.Spec, Bits: emptySlots * uint64(f.width), FPRPrior: FPR(f.width)}
 }
 
-func (f *Filter) spec() filter.Spec {
+func (f *Filter) builtSpec() filter.Spec {
 	return family.NewSpec(Family, "seed", f.seed, "segment", f.segment, "segments", f.segments, "width", f.width)
 }
 
 // Encode returns one section, which shares the memory of the filter: (segments+2)·segment slots of width bits, packed
 // from the lowest bit of the first word on, then at least 64 zero bits.
 func (f *Filter) Encode() family.Encoded {
-	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
+	return family.Encoded{Spec: f.builtSpec(), Keys: f.keys, Sections: [][]uint64{f.words}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
 // filter.ErrConfig or filter.ErrTooLarge if no built filter has this Spec.
 func SectionWords(s filter.Spec) ([]uint64, error) {
-	f, err := geometry(s)
+	f, err := builtGeometry(s)
 	return []uint64{bitvec.PackedWords(f.slotCount(), f.width)}, err
 }
 
 // Decode makes a filter from the result of Encode and keeps its words. It returns an error if the section does not have
 // the size of SectionWords, bits behind the last slot are set, or keys have no segments.
 func Decode(e family.Encoded) (family.Filter, error) {
-	f, err := geometry(e.Spec)
+	f, err := builtGeometry(e.Spec)
 	if err := e.CheckSections([]uint64{bitvec.PackedWords(f.slotCount(), f.width)}, err); err != nil {
 		return nil, err
 	}
@@ -178,8 +178,8 @@ func Decode(e family.Encoded) (family.Filter, error) {
 	return &empty{e, f.width}, nil
 }
 
-// geometry reads the Spec of a built filter, fuse(seed=,segment=,segments=,width=), and no other.
-func geometry(s filter.Spec) (f Filter, err error) {
+// builtGeometry reads the Spec of a built filter, fuse(seed=,segment=,segments=,width=), and no other.
+func builtGeometry(s filter.Spec) (f Filter, err error) {
 	r := family.Reader(s)
 	f = Filter{locator: locator{seed: r.Uint("seed"), segment: r.Uint("segment")}, segments: r.Uint("segments")}
 	f.width = uint(min(r.Uint("width"), MaxWidth+1))
@@ -214,7 +214,7 @@ type View struct {
 // ViewOf returns the View of a filter with the Spec of a built filter. It returns the errors of SectionWords. A filter
 // of 0 keys has no View.
 func ViewOf(s filter.Spec) (View, error) {
-	f, err := geometry(s)
+	f, err := builtGeometry(s)
 	if err == nil && f.segments == 0 {
 		err = family.Invalid("spec", s, "a filter of 0 keys has no view")
 	}
@@ -237,11 +237,11 @@ func (v *View) Bytes() uint64 { return ((v.Segments+2)*v.Segment*uint64(v.Width)
 // Bytes counts.
 func (v *View) Has(section []byte, h filter.Hash) bool {
 	l := locator{seed: v.Seed, count: v.Segments * v.Segment, segment: v.Segment}
-	h0, h1, h2, print := l.slots(h.Lo)
+	h0, h1, h2, print := l.slotsAndPrint(h.Lo)
 	width := uint64(v.Width)
-	slots := load(section, h0*width) ^ load(section, h1*width) ^ load(section, h2*width)
+	slots := load57(section, h0*width) ^ load57(section, h1*width) ^ load57(section, h2*width)
 	return (print^slots)&(1<<(width&63)-1) == 0
 }
 
-// load returns a word whose lowest 57 bits are bits [i, i+57).
-func load(b []byte, i uint64) uint64 { return binary.LittleEndian.Uint64(b[i/8:]) >> (i % 8) }
+// load57 returns a word whose lowest 57 bits are bits [i, i+57).
+func load57(b []byte, i uint64) uint64 { return binary.LittleEndian.Uint64(b[i/8:]) >> (i % 8) }

@@ -133,7 +133,7 @@ func TestConfigErrors(t *testing.T) {
 
 // plain is the specification of Has: it reads the bits of the slots one by one.
 func plain(f *Filter, h filter.Hash) bool {
-	h0, h1, h2, print := f.slots(h.Lo)
+	h0, h1, h2, print := f.slotsAndPrint(h.Lo)
 	for bit := range uint64(f.width) {
 		for _, slot := range []uint64{h0, h1, h2} {
 			i := slot*uint64(f.width) + bit
@@ -212,7 +212,7 @@ func TestDocumented(t *testing.T) {
 	for _, width := range []uint{4, 13} {
 		f := build(t, fmt.Sprintf("fuse(width=%d)", width), filtertest.DocumentedKeys(hasher))
 		slot := func(i uint64) uint64 { return bitvec.Field(f.words, i*uint64(width), width) }
-		want := []string{"`" + f.spec().String() + "`"}
+		want := []string{"`" + f.builtSpec().String() + "`"}
 		if width == 4 {
 			want = append(want, fmt.Sprintf("%x, the lowest 4 bits of word 0", slot(0)),
 				fmt.Sprintf("of word 1, is %x.", slot(17)))
@@ -222,7 +222,7 @@ func TestDocumented(t *testing.T) {
 		want = append(want, filtertest.DocumentedWords(f.words))
 		for _, key := range []string{"key-7", "key-40", "key-41"} {
 			h := hasher.SumString(key)
-			h0, h1, h2, print := f.slots(h.Lo)
+			h0, h1, h2, print := f.slotsAndPrint(h.Lo)
 			print &= f.low
 			xor := slot(h0) ^ slot(h1) ^ slot(h2)
 			if (xor == print) != f.Has(h) {
@@ -230,7 +230,7 @@ func TestDocumented(t *testing.T) {
 			}
 			start := fmt.Sprintf("| `%s` | ", key)
 			if width == 4 {
-				start += fmt.Sprintf("%016x | %016x | ", h.Lo, f.mix(h.Lo))
+				start += fmt.Sprintf("%016x | %016x | ", h.Lo, f.mixKey(h.Lo))
 			}
 			digits := int(width+3) / 4
 			const row = "\n%s%d, %d, %d, %0*x | %0*x, %0*x, %0*x | %0*x | %s |\n"

@@ -15,13 +15,13 @@ import (
 //
 //	fingerprint = slot[h0] ^ slot[h1] ^ slot[h2]
 //
-// It is solved by peeling. A slot that only one key uses can be set last, to the value that makes the equation of that
-// key hold. The key is then removed, which leaves other slots with one key, and so on. If all keys can be removed, the
-// slots are set in the opposite order. Otherwise the next seed is tried.
+// The equations are solved by peeling. A slot that only one key uses can be set last, to the value that satisfies the
+// equation of that key. The key is then removed, which leaves other slots with one key, and so on. If all keys can be
+// removed, the slots are set in the opposite order. Otherwise the next seed is tried.
 //
 // The result depends on the order of peeling. The order is the same as in FastFilter/xorfilter: the slot that was last
-// found to have one key comes first. So it depends on the set of keys and not on their order, and files are equal to
-// those that the library made (TestLibraryAgrees).
+// found to have one key comes first. So the result depends on the set of keys and not on their order, and files are
+// equal to the files of that library (TestLibraryAgrees).
 
 // maxAttempts is the number of seeds that are tried. A seed fails with a probability of a few percent, and far more
 // often for some numbers of keys below 100.
@@ -33,13 +33,13 @@ var errNoSeed = errors.New("fuse: no seed has a solution for these keys")
 type system struct {
 	locator
 	xors   []uint64 // for each slot, the XOR of the mixed keys that use it
-	uses   []uint8  // for each slot, 4 · their number + the XOR of the places 0, 1, 2 that it has in their equations
+	uses   []uint8  // for each slot, 4 · their number + the XOR of the slot's places 0, 1, 2 in their equations
 	mixed  []uint64 // mixed keys, about in the order of their first slots; then in the order of peeling
-	places []uint8  // the place in the equation of mixed[i] of the slot that is set by it
-	single []uint32 // a stack of slots that have one key, or had when they were pushed, and room for one more
+	places []uint8  // mixed[i] sets the slot at place places[i] of its equation
+	single []uint32 // a stack of slots that have one key, or had one when they were pushed; one element is spare
 }
 
-// systems holds unused systems with their tables of 24 bytes per key, for reuse.
+// systems keeps unused systems with their tables of 24 bytes per key, for reuse.
 var systems sync.Pool
 
 // mostKept is the largest number of keys of a system that is kept; its tables take 96 MiB.
@@ -55,21 +55,22 @@ func newSystem(n uint64) *system {
 	return s
 }
 
-// release ends the use of s.
+// release ends the use of s and keeps it for reuse, unless it is large.
 func (s *system) release() {
 	if len(s.mixed) <= mostKept {
 		systems.Put(s)
 	}
 }
 
-// oneUse is one key in uses.
+// oneUse is what one key adds to an element of uses, besides the place.
 const oneUse = 4
 
-// solve returns a filter of the keys, which are in any order and may repeat. If they seem to repeat, it empties the
+// solveKeys returns a filter of the keys, which are in any order and may repeat. If they seem to repeat, it empties the
 // list. geometry returns the number of slots and the width for a number of distinct keys.
-func solve(
+func solveKeys(
 	ctx context.Context, keys *list, geometry func(n uint64) (slots uint64, width uint, err error),
 ) (*Filter, error) {
+	// Assume at first that no key repeats, which saves sorting the keys.
 	if _, width, err := geometry(keys.Len()); err == nil {
 		f, err := solveDistinct(ctx, keys.Blocks, width, false)
 		if !errors.Is(err, errRepeated) {
@@ -102,12 +103,12 @@ func solveDistinct(ctx context.Context, keys [][]uint64, width uint, distinct bo
 	segments := Slots(n)/segment - 2
 	s := newSystem(n)
 	defer s.release()
-	state := uint64(1)
+	state := uint64(1) // the seed of the library, so that files are equal
 	for attempt := 1; attempt <= maxAttempts; attempt++ {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		// For some numbers of keys the segments are too long: each fourth attempt has more segments of half the length.
+		// For some numbers of keys the segments are too long: every fourth attempt uses more segments of half the length.
 		if n > 4 && n < 1_000_000 {
 			switch attempt % 4 {
 			case 2:
@@ -118,8 +119,8 @@ func solveDistinct(ctx context.Context, keys [][]uint64, width uint, distinct bo
 		}
 		state += 0x9e3779b97f4a7c15
 		s.locator = locator{splitMix(state), segments * segment, segment}
-		if s.peel(keys) {
-			return s.filter(segments, width)
+		if s.peelKeys(keys) {
+			return s.makeFilter(segments, width)
 		}
 		if !distinct {
 			return nil, errRepeated
@@ -135,18 +136,18 @@ func splitMix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// peel finds the order in which the keys are removed. It returns false if keys remain.
-func (s *system) peel(keys [][]uint64) bool {
+// peelKeys finds the order in which the keys are removed. It returns false if keys remain.
+func (s *system) peelKeys(keys [][]uint64) bool {
 	s.partition(keys)
-	if !s.add() {
+	if !s.addKeys() {
 		return false
 	}
 
 	xors, uses, stack, mixed, places := s.xors, s.uses, s.single, s.mixed, s.places
 	top := 0 // no branches on whether a slot has one key: a processor cannot predict them
 	for i, u := range uses {
-		stack[top] = uint32(i)
-		top += isOne(u)
+		stack[top] = uint32(i) // overwritten by the next slot unless this one has one key
+		top += hasOneKey(u)
 	}
 
 	k := s.kernel()
@@ -159,29 +160,29 @@ func (s *system) peel(keys [][]uint64) bool {
 		top--
 		slot := stack[top]
 		u := uses[slot]
-		if u/oneUse != 1 {
+		if u/oneUse != 1 { // its key was removed by another slot since it was pushed
 			continue
 		}
 		x, place := xors[slot], u%oneUse
 		mixed[n], places[n] = x, place
 		n++
-		i, j, atI, atJ := s.others(x, place)
+		i, j, atI, atJ := s.otherSlots(x, place)
 		u = uses[i] - oneUse
 		uses[i] = u ^ atI
 		xors[i] ^= x
 		stack[top] = uint32(i)
-		top += isOne(u)
+		top += hasOneKey(u)
 		u = uses[j] - oneUse
 		uses[j] = u ^ atJ
 		xors[j] ^= x
 		stack[top] = uint32(j)
-		top += isOne(u)
+		top += hasOneKey(u)
 	}
 	return n == len(mixed)
 }
 
-// isOne returns 1 if a slot has one key, else 0.
-func isOne(uses uint8) int {
+// hasOneKey returns 1 if a slot has one key, else 0.
+func hasOneKey(uses uint8) int {
 	if uses/oneUse == 1 {
 		return 1
 	}
@@ -195,8 +196,9 @@ func (l locator) slotsOf(x uint64) (h0, h1, h2 uint64) {
 	return h0, (h0 + l.segment) ^ x>>18&mask, (h0 + 2*l.segment) ^ x&mask
 }
 
-// others returns the slots of a mixed key at the two places after place, in the order 0, 1, 2, 0, 1, and these places.
-func (l locator) others(x uint64, place uint8) (i, j uint64, atI, atJ uint8) {
+// otherSlots returns the slots of a mixed key at the two places after place, in the order 0, 1, 2, 0, 1, and these
+// places.
+func (l locator) otherSlots(x uint64, place uint8) (i, j uint64, atI, atJ uint8) {
 	h0, h1, h2 := l.slotsOf(x)
 	i, j, atI, atJ = h1, h2, 1, 2
 	if place == 1 {
@@ -208,8 +210,8 @@ func (l locator) others(x uint64, place uint8) (i, j uint64, atI, atJ uint8) {
 	return i, j, atI, atJ
 }
 
-// mix returns the mixed key, from which the slots and the fingerprint follow.
-func (l locator) mix(key uint64) uint64 {
+// mixKey returns the mixed key, which determines the slots and the fingerprint; see slotsAndPrint.
+func (l locator) mixKey(key uint64) uint64 {
 	x := key + l.seed
 	x = (x ^ x>>33) * 0xff51afd7ed558ccd
 	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
@@ -234,7 +236,7 @@ func (s *system) partition(keys [][]uint64) {
 			continue
 		}
 		for _, k := range block {
-			starts[s.mix(k)>>shift]++
+			starts[s.mixKey(k)>>shift]++
 		}
 	}
 
@@ -248,7 +250,7 @@ func (s *system) partition(keys [][]uint64) {
 			continue
 		}
 		for _, k := range block {
-			x := s.mix(k)
+			x := s.mixKey(k)
 			at := &starts[x>>shift]
 			s.mixed[*at] = x
 			*at++
@@ -256,10 +258,11 @@ func (s *system) partition(keys [][]uint64) {
 	}
 }
 
-// add adds the mixed keys to the slots. It returns false if 64 of them use the same slot, more than uses can count.
-func (s *system) add() bool {
+// addKeys adds the mixed keys to the slots. It returns false if 64 keys use the same slot, more than uses can count.
+func (s *system) addKeys() bool {
 	slots := int(s.count + 2*s.segment)
-	s.xors, s.uses, s.single = bitvec.Resized(s.xors, slots), bitvec.Resized(s.uses, slots), bitvec.Resized(s.single, slots+1)
+	s.xors, s.uses = bitvec.Resized(s.xors, slots), bitvec.Resized(s.uses, slots)
+	s.single = bitvec.Resized(s.single, slots+1) // peelKeys writes one element beyond the last slot that it keeps
 	clear(s.xors)
 	clear(s.uses)
 	k := s.kernel()
@@ -272,7 +275,7 @@ func (s *system) add() bool {
 	for _, x := range s.mixed {
 		h0, h1, h2 := l.slotsOf(x)
 		u0, u1, u2 := uses[h0]+oneUse, uses[h1]+oneUse, uses[h2]+oneUse
-		least = min(least, u0, u1, u2)
+		least = min(least, u0, u1, u2) // a count that overflows wraps around to less than oneUse
 		uses[h0], uses[h1], uses[h2] = u0, u1^1, u2^2
 		xors[h0] ^= x
 		xors[h1] ^= x
@@ -281,8 +284,8 @@ func (s *system) add() bool {
 	return least == oneUse
 }
 
-// filter sets the slots.
-func (s *system) filter(segments uint64, width uint) (*Filter, error) {
+// makeFilter sets the slots in the opposite order of peeling, and returns the filter.
+func (s *system) makeFilter(segments uint64, width uint) (*Filter, error) {
 	f := &Filter{
 		locator: s.locator, segments: segments, width: width, low: 1<<width - 1, keys: uint64(len(s.mixed)),
 	}

@@ -69,7 +69,7 @@ func sameSlots[T xorfilter.Unsigned](t *testing.T, given, distinct []uint64, wid
 		t.Fatal(err)
 	}
 	if f.seed != lib.Seed || f.segment != uint64(lib.SegmentLength) || f.segments != uint64(lib.SegmentCount) {
-		t.Fatalf("%d keys: %v, the library has seed %d, %d segments of %d", len(distinct), f.spec(), lib.Seed,
+		t.Fatalf("%d keys: %v, the library has seed %d, %d segments of %d", len(distinct), f.builtSpec(), lib.Seed,
 			lib.SegmentCount, lib.SegmentLength)
 	}
 	for i := range f.slotCount() {
@@ -126,7 +126,7 @@ func TestCrowded(t *testing.T) {
 		return x - seed
 	}
 	first := build(t, "fuse(width=8)", []filter.Hash{{Lo: 1}}).seed
-	if l := (locator{seed: first}); unmix(l.mix(12345), first) != 12345 {
+	if l := (locator{seed: first}); unmix(l.mixKey(12345), first) != 12345 {
 		t.Fatal("unmix is not the inverse of mix")
 	}
 	for _, crowd := range []int{63, 64, 65, 66, 128, 129} {

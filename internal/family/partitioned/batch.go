@@ -14,6 +14,7 @@ import (
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	family.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below
+	// testFirst reads three shifts of five bits each; in the caches the passes cost more than they save.
 	if len(f.bitmap) < probe.InCache || f.width != maxWidth || f.k <= together {
 		for i, h := range hs {
 			dst[i] = f.Has(h)
@@ -28,8 +29,8 @@ func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 	for start := 0; start < len(hs); start += probe.BatchSize {
 		group := hs[start:min(start+probe.BatchSize, len(hs))]
 		out := dst[start:][:len(group)]
-		n := f.begin(&p, out, group)
-		f.finish(&p, out, group, n)
+		n := f.testFirst(&p, out, group)
+		f.testRest(&p, out, group, n)
 	}
 }
 
@@ -43,9 +44,9 @@ type pending struct {
 	rest  [maxK]uint64
 }
 
-// begin tests the first slots of a batch of keys. It lists those that may be present in p.maybe and returns their
+// testFirst tests the first slots of a batch of keys. It lists the keys that may be present in p.maybe and returns their
 // number.
-func (f *Filter) begin(p *pending, out []bool, group []filter.Hash) (n int) {
+func (f *Filter) testFirst(p *pending, out []bool, group []filter.Hash) (n int) {
 	for i, h := range group {
 		shard, rest := bits.Mul64(h.Hi, f.geometry.shards)
 		j, _ := bits.Mul64(rest, f.groups)
@@ -62,19 +63,19 @@ func (f *Filter) begin(p *pending, out []bool, group []filter.Hash) (n int) {
 	bitvec.PrefetchBits(f.shifts, p.side[:len(group)])
 	bitvec.PrefetchBits(f.bitmap, p.at[:len(group)*together])
 	for i := range group {
-		s := bitvec.Load57(f.shifts, p.side[i])
+		s := bitvec.Load57(f.shifts, p.side[i]) // three shifts have 15 bits
 		at := p.at[i*together:][:together]
 		hit := bitvec.Load32(f.bitmap, at[0], s&31) & bitvec.Load32(f.bitmap, at[1], s>>5&31) &
 			bitvec.Load32(f.bitmap, at[2], s>>10&31) & 1
 		out[i] = hit == 1
-		p.maybe[n] = i
+		p.maybe[n] = i // overwritten by the next key unless it is a hit: no branch, which would be mispredicted
 		n += int(hit)
 	}
 	return n
 }
 
-// finish prefetches the other slots of the n keys in p.maybe, then answers for them.
-func (f *Filter) finish(p *pending, out []bool, group []filter.Hash, n int) {
+// testRest prefetches the other slots of the n keys in p.maybe, then answers for them.
+func (f *Filter) testRest(p *pending, out []bool, group []filter.Hash, n int) {
 	for _, i := range p.maybe[:n] {
 		x, by := p.next[i], probe.Mixer(group[i])
 		rest := p.rest[:f.k-together]

@@ -18,8 +18,8 @@ type Config struct {
 	Keys uint64        // expected number of keys, to reserve memory; 0 if unknown
 	Size family.Sizing // default: BitsPerKey = defaultBitsPerKey, for distinct keys
 	// Later is the number of keys to be added after the build, at most 1000 times the keys of the build. Size includes
-	// them, a rate holds after all of them are added, and k is chosen for them, too. Without Later, each late key
-	// raises the rate several times as much.
+	// room for them, a chosen rate holds after all of them are added, and k is chosen for them, too. Without Later, each
+	// late key raises the rate several times as much.
 	Later uint64
 	// K is the number of slots of a key, 1 to 64. Default: the number with the lowest rate. With fewer slots, a filter
 	// of the same rate is larger, but adding or removing a key changes fewer bits: see filter.Keep.
@@ -29,9 +29,9 @@ type Config struct {
 	Effort  filter.Effort
 	Workers int    // shards that are searched at once; default: GOMAXPROCS
 	Table   uint64 // version of the table that the division comes from; default: the newest
-	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts, or with the
-	// effort filter.Keep leaves them as they are. Size and K are not used. All keys are needed again; they may have
-	// changed.
+	// From is an earlier filter. The new filter has the same geometry, and the search starts from the shifts of From;
+	// with the effort filter.Keep it leaves the shifts as they are. Size and K are not used. All keys are needed again;
+	// they may have changed.
 	From *Filter
 }
 
@@ -60,7 +60,7 @@ func (c Config) Check() error {
 	return nil
 }
 
-// common returns the part of the Config that all families with a search have.
+// common returns the parameters that all families with a search share.
 func (c Config) common() anneal.Common {
 	return anneal.Common{
 		Keys: c.Keys, Size: c.Size, Later: c.Later, K: c.K, Effort: c.Effort, Workers: c.Workers, Table: c.Table,
@@ -115,14 +115,14 @@ func (j *job) New(g geometry, n uint64) (*Filter, error) {
 		return nil, err
 	}
 
-	if j.Effort.Level == filter.Keep { // also the shifts of groups without keys
+	if j.Effort.Level == filter.Keep { // the shifts of groups without keys stay, too
 		copy(shifts, j.From.shifts)
 	}
 	return newFilter(g, bitmap, shifts, n), nil
 }
 
 // Parts returns the shards.
-func (j *job) Parts(g geometry) (uint64, func(filter.Hash) uint64) { return g.shards, g.shard }
+func (j *job) Parts(g geometry) (uint64, func(filter.Hash) uint64) { return g.shards, g.shardOf }
 
 // Worker searches shards.
 func (j *job) Worker(f *Filter, pace *anneal.Pace) func(uint64, []filter.Hash) error {
@@ -131,21 +131,22 @@ func (j *job) Worker(f *Filter, pace *anneal.Pace) func(uint64, []filter.Hash) e
 		part := pace.Take(uint64(len(keys)))
 		layOut(&s, f.geometry, shard, keys)
 		searchShard(&s, part, shard, j.From)
+
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		f.store(shard, &s)
-		return anneal.Verify(f, keys)
+		f.storeShard(shard, &s)
+		return anneal.Verify(f, keys) // under the lock: a neighbour may write a word of this shard
 	}
 }
 
 // Rate records the number of bits set by the search and returns the rate after the later keys.
 func (j *job) Rate(f *Filter) float64 {
-	f.searched = f.ones()
-	return f.after(float64(j.Later))
+	f.searched = f.setBits()
+	return f.rateAfter(float64(j.Later))
 }
 
-// Longer returns the Effort of a longer search. For a target, each search makes half as many passes again as the last
-// one.
+// Longer returns the Effort of a longer search. For a target, each search makes 1.5 times as many passes as the search
+// before it.
 func (j *job) Longer(g geometry, was filter.Effort, n uint64) (filter.Effort, bool) {
 	if j.Effort.Target == 0 {
 		return anneal.Longer(j.Effort, was, n)
@@ -156,13 +157,13 @@ func (j *job) Longer(g geometry, was filter.Effort, n uint64) (filter.Effort, bo
 	return filter.Effort{Passes: was.Passes*3/2 + 1}, true
 }
 
-// Larger returns the best geometry with that many bits more.
+// Larger returns the best geometry that is larger than g by the given number of bits.
 func (j *job) Larger(g geometry, n uint64, rate, bits float64) (geometry, error) {
 	if target := j.Effort.Target; target != 0 {
 		return geometry{}, unreached(target, g, n, rate)
 	}
-	larger, err := j.geometryOf(n, g.total()+8+uint64(bits))
-	if err == nil && larger.total() <= g.total() {
+	larger, err := j.geometryOf(n, g.totalBits()+8+uint64(bits)) // 8: at least a byte more
+	if err == nil && larger.totalBits() <= g.totalBits() {
 		err = outOfReach(j.Size.FPR, rate)
 	}
 	return larger, err
@@ -176,7 +177,7 @@ func outOfReach(fpr, nearest float64) error {
 
 // unreached returns the error for a target that a size does not reach with any effort.
 func unreached(target float64, g geometry, n uint64, rate float64) error {
-	per := float64(g.total()) / float64(max(n, 1))
+	per := float64(g.totalBits()) / float64(max(n, 1))
 	return family.Invalid("target", target, "%.2f bits a key reach about %.3g at best; give more", per, rate)
 }
 
@@ -187,11 +188,11 @@ func layOut(s *anneal.State, g geometry, shard uint64, keys []filter.Hash) {
 	sizes := make([]uint32, g.groups)
 	first := shard * g.groups
 	for _, h := range keys {
-		sizes[g.group(h)-first]++
+		sizes[g.groupOf(h)-first]++
 	}
 
 	s.Reset(anneal.Geometry{Bits: g.bits, K: g.k, Width: g.width}, sizes)
-	base := g.base()
+	base := g.basePositions()
 	for j := range sizes {
 		pos, size := s.Positions(j), s.Size(j)
 		for i, h := range keys[:size] {
@@ -209,15 +210,15 @@ func layOut(s *anneal.State, g geometry, shard uint64, keys []filter.Hash) {
 func searchShard(s *anneal.State, part *anneal.Part, shard uint64, from *Filter) {
 	if from != nil {
 		for i := range s.Shifts {
-			s.Shifts[i] = uint8(from.shift(shard*from.groups, i))
+			s.Shifts[i] = uint8(from.shiftOf(shard*from.groups, i))
 		}
 	}
-	rnd := anneal.Random(shard * 0x9E3779B97F4A7C15)
+	rnd := anneal.Random(shard * 0x9E3779B97F4A7C15) // by shard, so that the number of workers does not matter
 	part.Run(s, &rnd, from != nil)
 }
 
-// store writes the bits and shifts of a shard to the filter.
-func (f *Filter) store(shard uint64, s *anneal.State) {
+// storeShard writes the bits and shifts of a shard to the filter.
+func (f *Filter) storeShard(shard uint64, s *anneal.State) {
 	s.Store(f.bitmap, shard*f.bits)
 	s.StoreShifts(f.shifts, shard*f.groups*f.side)
 }

@@ -12,8 +12,8 @@ import (
 const (
 	maxK     = 64
 	maxWidth = 5
-	maxShard = 1 << 31 // bits or groups of a shard, whose positions have 32 bits
-	minShard = 1 << 12 // bits of one shard of several, so that the work for a shard is bounded by the size of a file
+	maxShard = 1 << 31 // bits or groups of a shard, because its positions have 32 bits
+	minShard = 1 << 12 // bits of a shard if the filter has several, so that a small file cannot have many shards
 )
 
 // Encode returns three sections that share the memory of the filter:
@@ -22,7 +22,8 @@ const (
 //  2. the shifts, width bits each, packed in the same way, then at least 64 zero bits;
 //  3. two words that no query needs: the number of keys added after the search, and of bits set at its end.
 func (f *Filter) Encode() family.Encoded {
-	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.bitmap, f.shifts, {f.late, f.searched}}}
+	sections := [][]uint64{f.bitmap, f.shifts, {f.late, f.searched}}
+	return family.Encoded{Spec: f.builtSpec(), Keys: f.keys, Sections: sections}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
@@ -74,7 +75,7 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 	}
 
 	g := geometry{shards: shards, groups: groups, bits: bits, k: int(min(k, maxK+1)), width: int(min(width, maxWidth+1))}
-	if !family.Given(s, "width") || !g.valid() {
+	if !family.Given(s, "width") || !g.isValid() {
 		return geometry{}, family.Invalid("spec", s, "want partitioned(bits=,groups=,k=,shards=,width=)")
 	}
 
@@ -84,8 +85,8 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 	return g, nil
 }
 
-// valid reports whether a filter may have this geometry, unless it is tooLarge.
-func (g geometry) valid() bool {
+// isValid reports whether a filter may have this geometry, unless it is tooLarge.
+func (g geometry) isValid() bool {
 	return g.bits >= 1 && g.bits <= maxShard && g.groups >= 1 && g.groups <= maxShard && g.k >= 1 && g.k <= maxK &&
 		g.shards >= 1 && g.shards <= maxShard && g.width >= 0 && g.width <= maxWidth && g.bits >= 1<<g.width &&
 		(g.shards == 1 || g.bits >= minShard) &&

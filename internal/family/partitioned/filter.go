@@ -1,9 +1,9 @@
 // Package partitioned is a Bloom filter whose hash functions are fitted to the keys (Hao, Kodialam and Lakshman,
 // "Building high accuracy Bloom filters using partitioned hashing", SIGMETRICS 2007). Keys are divided into groups.
-// Each group has its own hash functions, which a search picks so that all keys together set few bits. The picks are
-// stored and count towards the size of the filter.
+// A search chooses the hash functions of each group so that all keys together set few bits. The choices are stored and
+// count towards the size of the filter.
 //
-// In the paper each group picks k of H functions. Here each slot l of a group picks a shift:
+// In the paper each group uses k of H functions. Here each slot l of a group has a shift:
 //
 //	Hash (Hi, Lo)
 //	  Hi  -> group j = ⌊Hi·(shards·groups) / 2^64⌋, all groups of a shard in a row
@@ -48,7 +48,9 @@ type Filter struct {
 }
 
 func newFilter(g geometry, bitmap, shifts []uint64, keys uint64) *Filter {
-	return &Filter{geometry: g, bitmap: bitmap, shifts: shifts, keys: keys, side: uint64(g.k * g.width), reach: g.base()}
+	f := &Filter{geometry: g, bitmap: bitmap, shifts: shifts, keys: keys, reach: g.basePositions()}
+	f.side = uint64(g.k * g.width)
+	return f
 }
 
 // together is the number of slots that Has tests before it branches; see family standard.
@@ -68,7 +70,7 @@ func (f *Filter) Has(h filter.Hash) bool {
 
 	k := f.k
 	for ; k >= together; k -= together {
-		s := bitvec.Load57(shifts, side)
+		s := bitvec.Load57(shifts, side) // three shifts of five bits
 		side += together * maxWidth
 		all := bitvec.Load32(bitmap, start+probe.Position(x, base), s&31)
 		x = probe.Mix(x, by)
@@ -122,19 +124,19 @@ func (f *Filter) hasAny(h filter.Hash, side, start uint64) bool {
 	return all != 0
 }
 
-// shift returns the shift of slot l of a group; groups are counted over all shards.
-func (f *Filter) shift(group uint64, l int) uint64 {
+// shiftOf returns the shift of slot l of a group; groups are counted over all shards.
+func (f *Filter) shiftOf(group uint64, l int) uint64 {
 	return bitvec.Load57(f.shifts, (group*uint64(f.k)+uint64(l))*uint64(f.width)) & (1<<f.width - 1)
 }
 
 // Add adds a key with the shifts of its group, without a search: keys added later set as many bits as in a standard
 // filter. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
-	group := f.group(h)
+	group := f.groupOf(h)
 	start := group / f.groups * f.bits
 	x, by := h.Lo, probe.Mixer(h)
 	for l := range f.k {
-		b := start + probe.Position(x, f.base()) + f.shift(group, l)
+		b := start + probe.Position(x, f.basePositions()) + f.shiftOf(group, l)
 		f.bitmap[b/64] |= 1 << (b % 64)
 		x = probe.Mix(x, by)
 	}
@@ -147,17 +149,17 @@ func (f *Filter) Add(h filter.Hash) error {
 func (f *Filter) Info() filter.Info {
 	bits := float64(f.geometry.shards * f.bits)
 	return filter.Info{
-		Spec: f.spec(), Keys: f.keys, Late: f.late, Bits: f.total(),
-		Fill:         float64(f.ones()) / bits,
+		Spec: f.builtSpec(), Keys: f.keys, Late: f.late, Bits: f.totalBits(),
+		Fill:         float64(f.setBits()) / bits,
 		FillSearched: float64(f.searched) / bits,
-		FPRPrior:     f.prior(f.keys),
-		FPRPosterior: f.posterior(),
+		FPRPrior:     f.priorRate(f.keys),
+		FPRPosterior: f.posteriorRate(),
 	}
 }
 
-func (f *Filter) ones() uint64 { return bitvec.OnesCount(f.bitmap) }
+func (f *Filter) setBits() uint64 { return bitvec.OnesCount(f.bitmap) }
 
-func (f *Filter) spec() filter.Spec {
+func (f *Filter) builtSpec() filter.Spec {
 	return family.NewSpec(Family,
 		"bits", f.bits, "groups", f.groups, "k", f.k, "shards", f.geometry.shards, "width", f.width)
 }
@@ -166,21 +168,21 @@ func (g geometry) String() string {
 	return fmt.Sprintf("%d shards of %d groups and %d bits, k=%d, %d shifts", g.shards, g.groups, g.bits, g.k, 1<<g.width)
 }
 
-// geometry holds the sizes of a filter.
+// geometry describes the sizes of a filter.
 type geometry struct {
 	shards uint64
-	groups uint64 // a shard
+	groups uint64 // per shard
 	bits   uint64 // of a shard's bitmap
 	k      int
 	width  int // bits of a shift, 0 to 5
 }
 
-// base returns the number of base positions in a shard: the largest base position plus the largest shift is the last
-// bit of the shard.
-func (g geometry) base() uint64 { return g.bits - (1<<g.width - 1) }
+// basePositions returns the number of base positions in a shard: the largest base position plus the largest shift is
+// the last bit of the shard.
+func (g geometry) basePositions() uint64 { return g.bits - (1<<g.width - 1) }
 
-// total returns the number of bits that a query needs.
-func (g geometry) total() uint64 { return g.shards * (g.bits + g.groups*uint64(g.k*g.width)) }
+// totalBits returns the number of bits that a query needs.
+func (g geometry) totalBits() uint64 { return g.shards * (g.bits + g.groups*uint64(g.k*g.width)) }
 
 // perGroup returns the average number of keys in a group, rounded.
 func (g geometry) perGroup(n uint64) int {
@@ -188,32 +190,32 @@ func (g geometry) perGroup(n uint64) int {
 	return int(max(1, (n+groups/2)/groups))
 }
 
-// shard returns the shard of a key.
-func (g geometry) shard(h filter.Hash) uint64 { return probe.Position(h.Hi, g.shards) }
+// shardOf returns the shard of a key.
+func (g geometry) shardOf(h filter.Hash) uint64 { return probe.Position(h.Hi, g.shards) }
 
-// group returns the group of a key, counted over all shards.
-func (g geometry) group(h filter.Hash) uint64 { return probe.Position(h.Hi, g.shards*g.groups) }
+// groupOf returns the group of a key, counted over all shards.
+func (g geometry) groupOf(h filter.Hash) uint64 { return probe.Position(h.Hi, g.shards*g.groups) }
 
-// prior returns p_b, the rate before the search, as the paper defines it: the rate of n keys with random shifts in a
-// standard filter with the bits of the bitmaps. Late keys move the rate towards p_b. Config.Forecast predicts the rate
-// after a search.
-func (g geometry) prior(n uint64) float64 {
+// priorRate returns p_b, the rate before the search, as the paper defines it: the rate of n keys with random shifts in
+// a standard filter with the bits of the bitmaps. Late keys move the rate towards p_b. Config.Forecast predicts the
+// rate after a search.
+func (g geometry) priorRate(n uint64) float64 {
 	empty := float64(g.k) * float64(n) * math.Log1p(-1/float64(g.shards*g.bits+1))
 	return math.Pow(-math.Expm1(empty), float64(g.k))
 }
 
-// posterior returns p_a. An absent key has a random group and random base positions. The probability that its slot l
-// finds a set bit is the share of set bits among the bits that the shift of the slot reaches, and p_a is the mean over
-// the groups of the product of these shares. This is about f^k with the fill f, but not exactly: not every shift
+// posteriorRate returns p_a. An absent key has a random group and random base positions. The probability that its slot
+// l finds a set bit is the share of set bits among the bits that the shift of the slot reaches, and p_a is the mean
+// over the groups of the product of these shares. This is about f^k with the fill f, but not exactly: not every shift
 // reaches the 31 bits at either end of a shard.
-func (f *Filter) posterior() float64 { return f.after(0) }
+func (f *Filter) posteriorRate() float64 { return f.rateAfter(0) }
 
-// after returns the posterior rate to expect after that many more keys with the present shifts. They set some of the
-// empty bits that a slot reaches.
-func (f *Filter) after(keys float64) float64 {
+// rateAfter returns the expected posterior rate after further keys are added with the present shifts. These keys set
+// some of the empty bits that a slot reaches.
+func (f *Filter) rateAfter(keys float64) float64 {
 	// This is the share of empty bits that stay empty. In a small filter every shift reaches only the middle, where
 	// most of the later bits are.
-	empty := math.Exp(keys * float64(f.k) * math.Log1p(-1/float64(f.geometry.shards*f.base()+1)))
+	empty := math.Exp(keys * float64(f.k) * math.Log1p(-1/float64(f.geometry.shards*f.basePositions()+1)))
 	var sum float64
 	reach := make([]float64, 1<<f.width)
 	for s := range f.geometry.shards {
@@ -221,7 +223,7 @@ func (f *Filter) after(keys float64) float64 {
 		for j := range f.groups {
 			rate := 1.0
 			for l := range f.k {
-				rate *= 1 - (1-reach[f.shift(s*f.groups+j, l)])*empty
+				rate *= 1 - (1-reach[f.shiftOf(s*f.groups+j, l)])*empty
 			}
 			sum += rate
 		}
@@ -231,13 +233,13 @@ func (f *Filter) after(keys float64) float64 {
 
 // shares sets reach[c] to the share of set bits among the bits that shift c reaches from all base positions of a shard.
 func (f *Filter) shares(shard uint64, reach []float64) {
-	first, base := shard*f.bits, f.base()
+	first, base := shard*f.bits, f.basePositions()
 	ones := bitvec.OnesIn(f.bitmap, first, first+base)
-	for c := range uint64(len(reach)) {
+	for c := range uint64(len(reach)) { // the range moves up by one bit with each shift
 		reach[c] = float64(ones) / float64(base)
-		ones -= f.bit(first + c)
-		ones += f.bit(first + c + base)
+		ones -= f.bitAt(first + c)
+		ones += f.bitAt(first + c + base)
 	}
 }
 
-func (f *Filter) bit(i uint64) uint64 { return f.bitmap[i/64] >> (i % 64) & 1 }
+func (f *Filter) bitAt(i uint64) uint64 { return f.bitmap[i/64] >> (i % 64) & 1 }

@@ -66,7 +66,7 @@ func TestManyAbsentKeys(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		p := f.posterior()
+		p := f.posteriorRate()
 		lo, hi := stat.Interval(hits.Load(), trials, 0.95)
 		t.Logf("%g bits a key, %s: %d of %.0e, observed %.3g (95%%: %.3g to %.3g), posterior %.3g", c.bits, c.effort, hits.Load(), float64(trials), float64(hits.Load())/float64(trials), lo, hi, p)
 		if tail := stat.UpperTail(hits.Load(), trials, p); tail < 1e-4 || tail > 1-1e-4 {
@@ -95,7 +95,7 @@ func TestObservedRate(t *testing.T) {
 		for seed := range uint64(seeds) {
 			f := build(t, Config{Size: family.Sizing{BitsPerKey: c.bits}, Effort: filter.Effort{Level: filter.Fast}},
 				filtertest.Hashes(c.n, seed))
-			want += f.posterior() / seeds
+			want += f.posteriorRate() / seeds
 			h := filter.NewHasher(seed)
 			for i := range c.trials / seeds {
 				if f.Has(h.SumUint64(i)) {
@@ -125,7 +125,7 @@ func TestSameBytes(t *testing.T) {
 func TestAdd(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 1)
 	f := build(t, Config{Size: family.Sizing{BitsPerKey: 16}}, hs[:10_000])
-	before := f.posterior()
+	before := f.posteriorRate()
 	for _, h := range hs[10_000:] {
 		_ = f.Add(h)
 	}
@@ -134,7 +134,7 @@ func TestAdd(t *testing.T) {
 			t.Fatal("a key is lost")
 		}
 	}
-	after := f.posterior()
+	after := f.posteriorRate()
 	k := float64(f.k)
 	fill := math.Pow(before, 1/k)
 	want := math.Pow(1-(1-fill)*math.Exp(-k*10_000/float64(f.bits)), k)
@@ -230,10 +230,10 @@ func TestCrowdedBit(t *testing.T) {
 // TestEfforts builds with every kind of effort, and ends one early.
 func TestEfforts(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 1)
-	fast := build(t, Config{Effort: filter.Effort{Level: filter.Fast}}, hs).posterior()
+	fast := build(t, Config{Effort: filter.Effort{Level: filter.Fast}}, hs).posteriorRate()
 	t.Run("target", func(t *testing.T) {
 		for _, target := range []float64{0.02, 0.0075, 0.0068} {
-			if p := build(t, Config{Effort: filter.Effort{Target: target}}, hs).posterior(); p > target {
+			if p := build(t, Config{Effort: filter.Effort{Target: target}}, hs).posteriorRate(); p > target {
 				t.Errorf("target %g: %g", target, p)
 			}
 		}
@@ -264,7 +264,7 @@ func TestEfforts(t *testing.T) {
 		if took := b.Goal.Clock.Now().Sub(start); took != budget {
 			t.Errorf("%v took %v", budget, took)
 		}
-		if p := f.(*Filter).posterior(); p > fast*0.95 {
+		if p := f.(*Filter).posteriorRate(); p > fast*0.95 {
 			t.Errorf("%v gave %g, a fast search %g", budget, p, fast)
 		}
 	})
@@ -352,7 +352,7 @@ func TestForecast(t *testing.T) {
 					}
 					bits := uint64(math.Ceil(per * float64(n) * (1 + later)))
 					p := problem{n, bits, 0, later, passes, anneal.Windows(passes)}
-					f := p.tune()
+					f := p.bestDivision()
 					if f.k == 0 {
 						continue
 					}
@@ -379,7 +379,7 @@ func TestForecast(t *testing.T) {
 // simulate is the specification of a forecast: it returns the rate of a division after all keys, or 2 if they do not
 // fit.
 func simulate(s division, p problem, seed uint64) float64 {
-	g, ok := s.fit(p.keys, p.bits)
+	g, ok := s.geometryFor(p.keys, p.bits)
 	if !ok {
 		return 2
 	}
@@ -393,6 +393,6 @@ func simulate(s division, p problem, seed uint64) float64 {
 	layOut(&st, g, 0, keys)
 	searchShard(&st, anneal.NewPart(p.passes), 0, nil)
 	f := newFilter(g, make([]uint64, g.bitmapWords()), make([]uint64, g.shiftWords()), p.keys)
-	f.store(0, &st)
-	return f.after(p.later * float64(p.keys))
+	f.storeShard(0, &st)
+	return f.rateAfter(p.later * float64(p.keys))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// shardKeys is the number of keys of a full shard. Its bitmap and counters fit a second-level cache, and 2^15 keys are
-// so many that shards differ little in their number of keys.
+// shardKeys is the number of keys of a full shard. The bitmap and the counters of such a shard fit a second-level cache,
+// and with 2^15 keys the numbers of keys of shards differ little.
 const shardKeys = 1 << 15
 
 // shardBits is the largest number of bits of a shard. A shard of shardKeys keys has more only if most keys come after
@@ -27,14 +27,14 @@ const (
 	maxLater = 1000
 )
 
-// division has the choices from which a geometry for any number of keys follows.
+// division contains the choices from which a geometry for any number of keys follows.
 type division struct {
 	k, width int
 	perGroup int // keys per group, on average
 }
 
-// fit returns the geometry with this division for n keys in total bits, or false if the bits are too few.
-func (s division) fit(n, total uint64) (geometry, bool) {
+// geometryFor returns the geometry with this division for n keys in total bits, or false if the bits are too few.
+func (s division) geometryFor(n, total uint64) (geometry, bool) {
 	if s.k == 0 {
 		return geometry{}, false // no division fits
 	}
@@ -51,7 +51,7 @@ func (s division) fit(n, total uint64) (geometry, bool) {
 	}
 
 	g.bits = total/g.shards - side
-	// A bit that more than a few keys set is of no use, and their count must fit into a byte.
+	// Bits that are set by more than a few keys are of no use, and the search counts the keys of a bit in a byte.
 	return g, n/g.shards*uint64(s.k) <= 16*g.bits
 }
 
@@ -86,11 +86,11 @@ func (c Config) geometry(keys uint64) (geometry, error) {
 	return c.geometryOf(n, total)
 }
 
-// geometryOf returns the best geometry with that many bits.
+// geometryOf returns the best geometry of total bits.
 func (c Config) geometryOf(n, total uint64) (geometry, error) {
 	n = max(n, 1)
 	total = min(total, (n+c.Later)*maxBitsPerKey) // more would need more than maxK slots
-	g, ok := c.problem(n, total).tune().fit(n, total)
+	g, ok := c.problem(n, total).bestDivision().geometryFor(n, total)
 	if !ok {
 		return geometry{}, family.Invalid("size", fmt.Sprintf("%d bits for %d keys", total, n),
 			"too few for the keys and their shifts; give %d bits or more", max(64, 2*(n+c.Later)))
@@ -98,13 +98,14 @@ func (c Config) geometryOf(n, total uint64) (geometry, error) {
 	return g, nil
 }
 
-// geometryForRate returns the smallest geometry whose forecast keeps the rate, with a margin for the luck of the keys.
+// geometryForRate returns the smallest geometry whose forecast keeps the rate, with a margin because the rate of a filter
+// varies with its keys.
 func (c Config) geometryForRate(n uint64) (geometry, error) {
 	all := float64(n) + float64(c.Later)
 	p := c.problem(n, 0)
 	per, nearest := anneal.LeastBits(c.Size.FPR, 1, maxBitsPerKey, func(per float64) float64 {
 		p.bits = uint64(math.Ceil(per * all))
-		f := p.tune()
+		f := p.bestDivision()
 		return f.rate * anneal.Margin(f.luck, f.k)
 	})
 	if math.IsInf(per, 1) {
@@ -121,13 +122,13 @@ func (c Config) geometryForRate(n uint64) (geometry, error) {
 // effortFor returns the fewest passes after which the forecast of a geometry reaches the target of the Effort.
 func (c Config) effortFor(g geometry, n uint64) (filter.Effort, error) {
 	target, s := c.Effort.Target, division{g.k, g.width, g.perGroup(n)}
-	p := c.problem(max(n, 1), g.total())
+	p := c.problem(max(n, 1), g.totalBits())
 	after := func(passes int) float64 {
 		p.passes = passes
 		p.search = anneal.Windows(passes)
 		return p.forecast(s, g).rate
 	}
-	if nearest := after(maxPasses); n > 0 && nearest > target {
+	if nearest := after(maxPasses); n > 0 && nearest > target { // more passes would gain little
 		return filter.Effort{}, unreached(target, g, n, nearest)
 	}
 	return filter.Effort{Passes: 1 + sort.Search(maxPasses-1, func(i int) bool { return after(i+1) <= target })}, nil
@@ -146,8 +147,8 @@ func (c Config) tunePasses() int {
 
 const (
 	maxPasses    = 2500 // of the forecasts; the rate of a longer search is lower by a few percent at most
-	targetPasses = 600  // that a division is chosen for, for a search towards a target
-	budgetPasses = 150  // the same, for a search by time
+	targetPasses = 600  // for which a division is chosen if the search has a target
+	budgetPasses = 150  // for which a division is chosen if the search has a time
 )
 
 // Forecast returns the size in bits of the filter for n distinct keys, and its predicted rate after the search and
@@ -161,20 +162,20 @@ func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	f := c.problem(n, g.total()).forecast(division{g.k, g.width, g.perGroup(n)}, g)
-	return g.total(), f.rate, err
+	f := c.problem(n, g.totalBits()).forecast(division{g.k, g.width, g.perGroup(n)}, g)
+	return g.totalBits(), f.rate, err
 }
 
-// problem has the requirements for which a division is chosen.
+// problem describes the requirements for which a division is chosen.
 type problem struct {
 	keys, bits uint64
 	k          int     // 0 for any
-	later      float64 // keys that come after the search, for each key before it
+	later      float64 // keys added after the search per key of the search
 	passes     int
-	search     *anneal.Forecast // of that many passes
+	search     *anneal.Forecast // of a search of these passes
 }
 
-// problem returns the problem of a filter of n keys with that many bits.
+// problem returns the problem of a filter of n keys with total bits.
 func (c Config) problem(n, total uint64) problem {
 	passes := c.tunePasses()
 	return problem{n, total, c.K, float64(c.Later) / float64(n), passes, anneal.Windows(passes)}
@@ -190,7 +191,7 @@ type forecast struct {
 // forecast predicts the rate of a division that has the geometry g. The bits at both ends of a shard, which not every
 // shift reaches, count half.
 func (p problem) forecast(s division, g geometry) forecast {
-	keys, base := float64(p.keys)/float64(g.shards), float64(g.base())
+	keys, base := float64(p.keys)/float64(g.shards), float64(g.basePositions())
 	k, bits := float64(g.k), base
 	load := k * keys / bits
 	fill := anneal.Fill(p.search.Yield(g.width, float64(g.groups), keys/float64(g.groups), load), load)
@@ -204,20 +205,20 @@ func (p problem) forecast(s division, g geometry) forecast {
 	}
 }
 
-// tune looks for the division with the lowest forecast. It starts from a guess and changes one of k, the size of the
-// groups and the number of shifts at a time as long as this lowers the rate.
-func (p problem) tune() forecast { return p.descend(p.forecastOf) }
+// bestDivision looks for the division with the lowest forecast. It starts from a guess and changes one of k, the size
+// of the groups and the number of shifts at a time as long as this lowers the rate.
+func (p problem) bestDivision() forecast { return p.descend(p.forecastOf) }
 
 // forecastOf is forecast for the geometry of the division.
 func (p problem) forecastOf(s division) forecast {
-	g, ok := s.fit(p.keys, p.bits)
+	g, ok := s.geometryFor(p.keys, p.bits)
 	if !ok {
 		return forecast{s, 2, 0}
 	}
 	return p.forecast(s, g)
 }
 
-// descend is tune for any function that forecasts.
+// descend is bestDivision for any function that forecasts.
 func (p problem) descend(of func(division) forecast) forecast {
 	per := float64(p.bits) / (float64(p.keys) * (1 + p.later))
 	try := func(s division) forecast {
@@ -231,6 +232,7 @@ func (p problem) descend(of func(division) forecast) forecast {
 	}
 
 	best := forecast{rate: 2}
+	// The first guess leads to the best division without shifts, the second one to the best with shifts.
 	for _, guess := range []division{
 		{k: min(maxK, max(1, int(math.Round(math.Ln2*per)))), width: 0, perGroup: 1},
 		{k: min(maxK, max(1, int(math.Round(0.88*per)))), width: maxWidth, perGroup: 15},

@@ -8,13 +8,13 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// View is the geometry of a stored filter. It answers queries from the bytes of the filter's first two sections, little
-// endian as in files, without a copy or an allocation. The bytes may lie at any address. Filter is faster on words.
+// View is the geometry of a stored filter. Its methods answer queries from the bytes of the filter's first two sections,
+// little endian as in files, without a copy or an allocation. The bytes may be at any address. Filter is faster on words.
 //
 // The methods need a View for which Valid is true; others may panic. A View is safe for concurrent use.
 type View struct {
 	Shards uint64
-	Groups uint64 // a shard
+	Groups uint64 // per shard
 	Bits   uint64 // of a shard's bitmap
 	K      int    // slots per key
 	Width  int    // bits of a shift, 0 to 5
@@ -34,9 +34,9 @@ func (v *View) geometry() geometry {
 }
 
 // Valid reports whether a filter may have this geometry.
-func (v *View) Valid() bool { return v.geometry().valid() && !v.geometry().tooLarge() }
+func (v *View) Valid() bool { return v.geometry().isValid() && !v.geometry().tooLarge() }
 
-// Bytes returns the number of bytes of the two sections that hold bits in use. Has reads up to 8 bytes more of each.
+// Bytes returns, for each of the two sections, the number of bytes with bits in use. Has reads up to 8 bytes more.
 func (v *View) Bytes() (bitmap, shifts uint64) {
 	g := v.geometry()
 	return (g.shards*g.bits + 7) / 8, (g.shards*g.groups*uint64(g.k*g.width) + 7) / 8
@@ -53,15 +53,15 @@ func (v *View) Has(bitmap, shifts []byte, h filter.Hash) bool {
 	x, by := h.Lo, probe.Mixer(h)
 	k := v.K
 	for ; k >= together; k -= together {
-		s := load(shifts, side) // three shifts have at most 15 bits
+		s := load57(shifts, side) // three shifts have at most 15 bits
 		side += together * width
-		all := load(bitmap, start+probe.Position(x, base)) >> (s & mask & 63) // "& 63" spares comparisons
+		all := load57(bitmap, start+probe.Position(x, base)) >> (s & mask & 63) // "& 63" spares the compiler a comparison
 		x = probe.Mix(x, by)
 		s >>= width & 63
-		all &= load(bitmap, start+probe.Position(x, base)) >> (s & mask & 63)
+		all &= load57(bitmap, start+probe.Position(x, base)) >> (s & mask & 63)
 		x = probe.Mix(x, by)
 		s >>= width & 63
-		all &= load(bitmap, start+probe.Position(x, base)) >> (s & mask & 63)
+		all &= load57(bitmap, start+probe.Position(x, base)) >> (s & mask & 63)
 		x = probe.Mix(x, by)
 		if all&1 == 0 {
 			return false
@@ -69,13 +69,13 @@ func (v *View) Has(bitmap, shifts []byte, h filter.Hash) bool {
 	}
 
 	all := uint64(1)
-	for s := load(shifts, side); k > 0; k-- {
-		all &= load(bitmap, start+probe.Position(x, base)) >> (s & mask & 63)
+	for s := load57(shifts, side); k > 0; k-- {
+		all &= load57(bitmap, start+probe.Position(x, base)) >> (s & mask & 63)
 		s >>= width & 63
 		x = probe.Mix(x, by)
 	}
 	return all != 0
 }
 
-// load returns a word whose lowest 57 bits are bits [i, i+57).
-func load(b []byte, i uint64) uint64 { return binary.LittleEndian.Uint64(b[i/8:]) >> (i % 8) }
+// load57 returns a word whose lowest 57 bits are bits [i, i+57).
+func load57(b []byte, i uint64) uint64 { return binary.LittleEndian.Uint64(b[i/8:]) >> (i % 8) }

@@ -18,7 +18,7 @@ func About() family.About {
 		Summary:   "keys come and go, are counted or have values, in few bits",
 		FileBytes: 290,
 		Bounded:   true, Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"buckets"},
-		// The buckets of a table that begins with fewer keys stay unsuitable when it grows: 20 times the bits per key.
+		// A table that begins with fewer keys keeps its unsuitable buckets when it grows: 20 times the bits per key.
 		Grows: func(s filter.Spec) uint64 { return 1000 * min(1, family.Reader(s).Uint("growth")) },
 		Parameters: []family.Parameter{
 			family.CapacityParameter, family.CountingParameter,
@@ -29,20 +29,20 @@ func About() family.About {
 			{Name: "overflow", Value: "P", Help: "probability of being full before the capacity, 1e-15 to 0.1"},
 		},
 		Forms: []family.Form{
-			form(family.Form{Default: 5, Reason: "keys come and go, in the fewest bits"}),
-			form(family.Form{LineFrom: 1e-4, Reason: "keys come and go, mostly with one cache line per query"},
+			newForm(family.Form{Default: 5, Reason: "keys come and go, in the fewest bits"}),
+			newForm(family.Form{LineFrom: 1e-4, Reason: "keys come and go, mostly with one cache line per query"},
 				"bucket", 512),
-			form(family.Form{Can: family.CanOneLine, Reason: "keys come and go, fast: short chains in one cache line"},
+			newForm(family.Form{Can: family.CanOneLine, Reason: "keys come and go, fast: short chains in one cache line"},
 				"bucket", 512, "fast", 1),
-			form(family.Form{Default: 6, Reason: "counts in the fewest bits", Warning: "a key counts to about 800 at most"},
+			newForm(family.Form{Default: 6, Reason: "counts in the fewest bits", Warning: "a key counts to about 800 at most"},
 				"counting", 1),
-			form(family.Form{LineFrom: 1e-4, Reason: "counts, mostly with one cache line per query", Warning: shortCounts},
+			newForm(family.Form{LineFrom: 1e-4, Reason: "counts, mostly with one cache line per query", Warning: shortCounts},
 				"bucket", 512, "counting", 1),
-			form(family.Form{
+			newForm(family.Form{
 				Can: family.CanOneLine, Reason: "counts, fast: short chains in one cache line", Warning: shortCounts,
 			}, "bucket", 512, "counting", 1, "fast", 1),
-			form(family.Form{Reason: "a value with each key, in the fewest bits", Warning: sharedValues}, "value_bits", 1),
-			form(family.Form{
+			newForm(family.Form{Reason: "a value with each key, in the fewest bits", Warning: sharedValues}, "value_bits", 1),
+			newForm(family.Form{
 				Can: family.CanOneLine, Reason: "a value with each key, fast: short chains in one cache line",
 				Warning: sharedValues,
 			}, "bucket", 512, "fast", 1, "value_bits", 1),
@@ -58,13 +58,13 @@ const (
 
 const formCan = family.CanAdd | family.CanRemove | family.CanConcurrent | family.CanCapacity
 
-// form completes a form of this family.
-func form(f family.Form, parameters ...any) family.Form {
+// newForm adds to a form its Spec, the abilities that follow from the parameters, and the common warning.
+func newForm(f family.Form, parameters ...any) family.Form {
 	f.Spec = family.NewSpec(Family, parameters...)
 	f.Can |= formCan
 	if family.Given(f.Spec, "counting") {
 		f.Can |= family.CanCount
-	} else { // the counting builder keeps no keys
+	} else { // the counting builder keeps no keys that it could spill
 		f.Can |= family.CanSpill
 	}
 	if family.Given(f.Spec, "value_bits") {

@@ -4,7 +4,7 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// bucket is one bucket with its extensions. Positions in the index and numbers of cells count through all levels.
+// bucket is one bucket with its extensions. Positions in the index and numbers of cells continue from level to level.
 type bucket struct {
 	f     *arrays
 	n     int // its levels
@@ -27,10 +27,10 @@ func (f *arrays) bucket(b uint64) (u bucket) {
 	u.f, u.n = f, 1
 	first := 64 * b * f.words
 	u.parts[0] = part{words: f.table, index: first, bits: f.span, cells: first + f.cells, room: f.own}
-	u.parts[0].ones = u.rank(f.span)
+	u.parts[0].ones = u.rankOf(f.span)
 	for words, at := f.table, first+f.span; u.n < levels && f.g.Pools[u.n] > 0; words = u.parts[1].words {
-		to := bitvec.Field(words, at, uint(f.g.pointer(u.n)))
-		if to == 0 {
+		to := bitvec.Field(words, at, uint(f.g.pointerBits(u.n)))
+		if to == 0 { // pointers are numbers + 1, so that 0 is free to mean none
 			return u
 		}
 		at = u.extend(to - 1)
@@ -54,14 +54,14 @@ func (u *bucket) extend(record uint64) uint64 {
 	return at
 }
 
-// used returns the number of cells in use.
-func (u *bucket) used() uint64 { return u.parts[0].ones + u.parts[1].ones + u.parts[2].ones }
+// usedCells returns the number of cells in use.
+func (u *bucket) usedCells() uint64 { return u.parts[0].ones + u.parts[1].ones + u.parts[2].ones }
 
-// room returns the number of cells.
-func (u *bucket) room() uint64 { return u.parts[0].room + u.parts[1].room + u.parts[2].room }
+// allCells returns the number of cells.
+func (u *bucket) allCells() uint64 { return u.parts[0].room + u.parts[1].room + u.parts[2].room }
 
-// bit reports whether bit at of the index is set. Bits beyond the end count as not set.
-func (u *bucket) bit(at uint64) bool {
+// indexBit reports whether bit at of the index is set. Bits beyond the end count as not set.
+func (u *bucket) indexBit(at uint64) bool {
 	for i := range u.n {
 		p := &u.parts[i]
 		if at < p.bits {
@@ -72,9 +72,9 @@ func (u *bucket) bit(at uint64) bool {
 	return false
 }
 
-// rank returns the number of set bits before bit at.
-func (u *bucket) rank(at uint64) (n uint64) {
-	if at <= u.f.span {
+// rankOf returns the number of set bits before bit at.
+func (u *bucket) rankOf(at uint64) (n uint64) {
+	if at <= u.f.span { // most buckets have no extension; the kernel counts within the index of the bucket itself
 		return u.f.walk.Rank(u.parts[0].index/64, at)
 	}
 
@@ -89,8 +89,8 @@ func (u *bucket) rank(at uint64) (n uint64) {
 	return n
 }
 
-// flip inverts bit at of the index.
-func (u *bucket) flip(at uint64) {
+// flipBit inverts bit at of the index.
+func (u *bucket) flipBit(at uint64) {
 	i := 0
 	for ; at >= u.parts[i].bits; i++ {
 		at -= u.parts[i].bits
@@ -99,7 +99,7 @@ func (u *bucket) flip(at uint64) {
 	at += p.index
 	words := p.words
 	words[at/64] ^= 1 << (at % 64)
-	p.ones += words[at/64]>>(at%64)&1*2 - 1
+	p.ones += words[at/64]>>(at%64)&1*2 - 1 // +1 if the bit is set now, else -1, which wraps around
 }
 
 // cellAt returns the words and the first bit of cell c.
@@ -111,8 +111,8 @@ func (u *bucket) cellAt(c uint64) (words []uint64, at uint64) {
 	return u.parts[i].words, u.parts[i].cells + c*uint64(u.f.width)
 }
 
-// cell returns cell c.
-func (u *bucket) cell(c uint64) uint64 {
+// cellValue returns cell c.
+func (u *bucket) cellValue(c uint64) uint64 {
 	words, at := u.cellAt(c)
 	return bitvec.Field(words, at, u.f.width)
 }
@@ -124,7 +124,7 @@ func (u *bucket) setCell(c, v uint64) {
 }
 
 // insert inserts v as cell c, and a zero as its bit of the higher index; later cells and their bits move up. used is
-// the number of cells in use afterwards, at most room().
+// the number of cells in use afterwards, at most allCells().
 func (u *bucket) insert(c, v, used uint64) {
 	w := uint64(u.f.width)
 	at := u.f.chains + c
@@ -132,6 +132,7 @@ func (u *bucket) insert(c, v, used uint64) {
 	for i := range u.n {
 		p := &u.parts[i]
 		if at < p.bits {
+			// The last bit of this level moves to the first place of the next one, as off and then bit.
 			last := p.index + p.bits - 1
 			off := bitvec.Bit(p.words, last) & 1
 			bitvec.Insert(p.words, p.index+at, last+1, 1, bit)
@@ -141,6 +142,7 @@ func (u *bucket) insert(c, v, used uint64) {
 			at -= p.bits
 		}
 		if c < p.room {
+			// The last cell moves on in the same way. In a level that is not full this is an unused cell, which is 0.
 			end := p.cells + min(used, p.room)*w
 			off := bitvec.Field(p.words, end-w, u.f.width)
 			bitvec.Insert(p.words, p.cells+c*w, end, u.f.width, v)
@@ -155,7 +157,8 @@ func (u *bucket) insert(c, v, used uint64) {
 	}
 }
 
-// remove takes out cell c, and its bit of the higher index, which must be 0. used is the number of cells in use before.
+// remove removes cell c, and its bit of the higher index, which must be 0. Later cells and their bits move down. used
+// is the number of cells in use before.
 func (u *bucket) remove(c, used uint64) {
 	w := uint64(u.f.width)
 	at := u.f.chains + c
@@ -164,7 +167,7 @@ func (u *bucket) remove(c, used uint64) {
 		more := i+1 < u.n
 		if at < p.bits {
 			bitvec.Delete(p.words, p.index+at, p.index+p.bits, 1)
-			if more {
+			if more { // the first bit of the next level fills the place that is free at the end of this one
 				next := &u.parts[i+1]
 				bit := bitvec.Bit(next.words, next.index) & 1
 				last := p.index + p.bits - 1

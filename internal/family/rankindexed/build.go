@@ -34,16 +34,16 @@ type Config struct {
 	Counting bool
 	// ValueBits is the number of bits of the value of each key, 0 to MaxValueBits. It must be 0 with Counting.
 	ValueBits int
-	// Growth is the number of times that the filter may double when it reaches its capacity, 0 to maxGrowth. The
-	// false-positive rate holds up to the last capacity. Each remaining doubling costs one bit per key.
+	// Growth is the number of times that the filter may double when it reaches its capacity, 0 to maxGrowth. The filter
+	// keeps its false-positive rate up to the last capacity. Each remaining doubling costs one bit per key.
 	Growth int
-	// Bucket is the size of a bucket in bits, a multiple of 64 up to 16384. Default: the size with the fewest bits in
-	// all, usually 1500 to 4000. With 512, a cache line, most queries have one cache miss; the filter has about 8% more
-	// bits at a rate of 1%, and 23% at 1e-6.
+	// Bucket is the size of a bucket in bits, a multiple of 64 up to 16384. Default: the size that makes the smallest
+	// filter, usually 1500 to 4000. With 512, a cache line, most queries cause one cache miss; the filter is about 8%
+	// larger at a rate of 1%, and 23% larger at 1e-6.
 	Bucket int
-	// Fast selects short chains, at most 0.3 keys on average, and buckets of at most two cache lines, at most 3% of
-	// them with an extension. Most queries then end at the first bit or cell that they read. It costs 20% to 50% more
-	// bits.
+	// Fast selects short chains, of at most 0.3 keys on average, and buckets of at most two cache lines, of which at
+	// most 3% have an extension. Most queries then end at the first bit or cell that they read. The filter is 20% to
+	// 50% larger.
 	Fast bool
 	// Geometry, if set, overrides Keys and Capacity. Size, Overflow, Bucket and Fast must then be zero.
 	Geometry *Geometry
@@ -54,7 +54,7 @@ type Config struct {
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := family.Reader(s)
 	c := Config{Keys: keys, Size: family.ReadSizing(r), Overflow: r.Float("overflow"), Capacity: r.Uint("capacity")}
-	number := func(name string) int { return int(min(r.Uint(name), math.MaxInt32)) }
+	number := func(name string) int { return int(min(r.Uint(name), math.MaxInt32)) } // an int may have 32 bits
 	c.Counting, c.Fast, c.ValueBits = r.Flag("counting"), r.Flag("fast"), number("value_bits")
 	c.Growth, c.Bucket = number("growth"), number("bucket")
 	if family.Given(s, "buckets") {
@@ -70,7 +70,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 		return Config{}, err
 	}
 
-	if family.Given(s, "overflow") && c.Overflow == 0 {
+	if family.Given(s, "overflow") && c.Overflow == 0 { // in the Config, 0 means the default
 		return Config{}, family.Invalid("overflow", 0, "want more than 0")
 	}
 	return c, c.Check()
@@ -83,7 +83,7 @@ func (c Config) Check() error {
 		if c.Size != (family.Sizing{}) || c.Overflow != 0 || c.Bucket != 0 || c.Fast {
 			return family.Invalid("buckets", g.Buckets, "a geometry takes no size, overflow, bucket or fast")
 		}
-		return g.check()
+		return g.validate()
 	}
 
 	switch {
@@ -123,13 +123,13 @@ func (c Config) Plan() (Geometry, error) {
 	}
 
 	p := plans.Get(c, func() (p planned) {
-		p.Geometry, p.err = c.plan()
+		p.Geometry, p.err = c.planGeometry()
 		return p
 	})
 	return p.Geometry, p.err
 }
 
-// plans caches results of Plan: a build, its forecast and its report need the same geometry.
+// plans caches the results of Plan, because a build, its forecast and its report need the same geometry.
 var plans parallel.Memo[Config, planned]
 
 type planned struct {
@@ -137,10 +137,10 @@ type planned struct {
 	err error
 }
 
-// plan is Plan without a Geometry.
-func (c Config) plan() (Geometry, error) {
+// planGeometry is Plan without a Geometry.
+func (c Config) planGeometry() (Geometry, error) {
 	n := max(c.Keys, c.Capacity, 1)
-	if n > maxKeys>>c.Growth {
+	if n > maxKeys>>c.Growth { // the last capacity, n<<Growth, is what must stay within maxKeys
 		return Geometry{}, fmt.Errorf("%d keys with growth=%d: %w", n, c.Growth, filter.ErrTooLarge)
 	}
 
@@ -162,7 +162,7 @@ func (c Config) plan() (Geometry, error) {
 	}
 
 	if o.fpr == 0 {
-		return o.within(c.Size, max(c.Keys, c.Capacity))
+		return o.lowestRateWithin(c.Size, max(c.Keys, c.Capacity))
 	}
 
 	g, ok := o.search(math.Inf(1))
@@ -184,7 +184,7 @@ const (
 
 var fastLines = []int{8, 16, 1, 2, 3, 4, 5, 6, 7}
 
-// maxKeys keeps sums of bits below 2^63.
+// maxKeys is the largest capacity. It keeps sums of bits below 2^63.
 const maxKeys = 1 << 50
 
 // leastBits is the smallest size limit of a filter in bits: a cache line.
@@ -193,9 +193,9 @@ const leastBits = 512
 // mostFPR is the highest rate that an error about too few bits mentions.
 const mostFPR = 0.9
 
-// within returns the geometry with the lowest rate among the geometries of at most that size. keys is 0 if the number
-// is unknown.
-func (o order) within(size family.Sizing, keys uint64) (Geometry, error) {
+// lowestRateWithin returns the geometry with the lowest rate that fits the size. keys is 0 if the number of keys is
+// unknown.
+func (o order) lowestRateWithin(size family.Sizing, keys uint64) (Geometry, error) {
 	bits, err := size.Bits(o.form.Capacity)
 	if err != nil {
 		return Geometry{}, err
@@ -205,14 +205,14 @@ func (o order) within(size family.Sizing, keys uint64) (Geometry, error) {
 	var best Geometry
 	// -log2 of the rate is at most about four below the bits per key, and more in filters of few keys.
 	perKey := float64(bits) / float64(o.form.Capacity)
-	low, high := -min(perKey, MaxRemainder), min(0, 6+float64(o.form.payload()+o.form.Growth)-perKey)
+	low, high := -min(perKey, MaxRemainder), min(0, 6+float64(o.form.payloadBits()+o.form.Growth)-perKey)
 	o.fpr = math.Exp2(high)
-	if _, ok := o.search(float64(bits)); !ok {
+	if _, ok := o.search(float64(bits)); !ok { // the estimate is too low: allow every rate
 		high = 0
 	}
 
 	least := low
-	for range 16 {
+	for range 16 { // bisect until the logarithm of the rate is known to (high-low)/2^16
 		middle := (low + high) / 2
 		o.fpr = math.Exp2(middle)
 		if g, ok := o.search(float64(bits)); ok {
@@ -239,6 +239,8 @@ func (o order) within(size family.Sizing, keys uint64) (Geometry, error) {
 		_, larger = o.search(math.Inf(1))
 	}
 
+	// If no size has a lower rate, best is the largest filter. Report a size that the filter uses by far less than nine
+	// tenths, instead of returning a filter that is smaller than the caller asked for.
 	if !larger || 10*(best.Bits()/9+leastBits) < bits {
 		return best, size.AtMost(best.Bits(), keys, Family)
 	}
@@ -256,7 +258,7 @@ func New(c Config) (*Filter, error) {
 
 // newFilter returns an empty filter of a geometry.
 func newFilter(g Geometry) (*Filter, error) {
-	if err := g.check(); err != nil {
+	if err := g.validate(); err != nil {
 		return nil, err
 	}
 	var sections [levels][]uint64
@@ -297,19 +299,19 @@ func NewBuilder(c Config) (family.Builder, error) {
 // Builder gathers hashes, 16 bytes each, and adds them to a filter in the order of its buckets.
 type Builder struct {
 	hashes.Intake
-	// values has the values that come with the keys. Each is the hash of its key with the value in the low half of Lo;
-	// the other 96 bits distinguish the keys.
+	// values are the values of the keys that were added with one. Each is the hash of its key with the value in the low
+	// half of Lo; the other 96 bits distinguish the keys.
 	values *hashes.Sorted
 	config Config
 }
 
 // Build returns a *Filter. The error wraps filter.ErrFull with the probability Config.Overflow.
 func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
-	f, err := b.build(ctx)
+	f, err := b.buildFilter(ctx)
 	return family.As[family.Filter](f, errors.Join(err, b.Close()))
 }
 
-func (b *Builder) build(ctx context.Context) (*Filter, error) {
+func (b *Builder) buildFilter(ctx context.Context) (*Filter, error) {
 	n, err := b.Keys.Finish(ctx)
 	if err != nil {
 		return nil, err
@@ -322,7 +324,7 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 		return nil, err
 	}
 
-	parts := n>>16 + 1
+	parts := n>>16 + 1 // of about 65,536 keys each: 1 MiB of hashes
 	done := uint64(0)
 	part := func(h filter.Hash) uint64 { return probe.Position(h.Hi, parts) }
 	report := func(keys int) error {

@@ -10,9 +10,9 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// Cells is a filter's table with values in which no two cells are equal. It is for a package that keeps its own state
-// in the value of each cell. Operations on different buckets may run at the same time; those on the same bucket need a
-// lock, except HasTorn. It counts neither keys nor cells.
+// Cells is the table of a filter with values, in which no two cells of a chain have the same remainder. It is for a
+// package that keeps its own state in the value of each cell. Operations on different buckets may run at the same time;
+// operations on the same bucket, except HasTorn, need a lock. Cells keeps no counts of keys or cells.
 type Cells struct{ arrays }
 
 // CellsConfig has the requirements for PlanCells.
@@ -23,14 +23,13 @@ type CellsConfig struct {
 	Overflow  float64 // the probability that a key finds no room
 	Extended  float64 // largest share of the buckets that have an extension; 0 for any
 	ValueBits int     // 1 to MaxValueBits
-	// Loads divides that many buckets into equal shares and returns the mean load of each share at its fullest,
-	// relative to Keys per bucket. The keys of a bucket are Poisson distributed.
+	// Loads divides the buckets into equal shares and returns the mean load of each share at its fullest, relative to
+	// Keys per bucket. The number of keys of a bucket is Poisson distributed.
 	Loads func(buckets uint64) []float64
 }
 
-// PlanCells returns the smallest geometry. Its capacity is the expected number of cells in use, which is below the
-// number of keys: x = keys/fingerprints keys per fingerprint are 1-exp(-x) cells, and that is also the false-positive
-// rate.
+// PlanCells returns the smallest geometry that meets the requirements. Keys with equal fingerprints share a cell: x =
+// keys/fingerprints keys per fingerprint use 1-exp(-x) cells per fingerprint, and this is also the false-positive rate.
 func PlanCells(c CellsConfig) (Geometry, error) {
 	distinct := c.FPR / -math.Log1p(-c.FPR)
 	spread := func(buckets uint64) []float64 {
@@ -71,7 +70,7 @@ func (g Geometry) checkCells() error {
 	switch bits := g.Cells[0] + g.Cells[1] + g.Cells[2]; {
 	case g.Counting || g.Growth != 0 || g.ValueBits == 0:
 		return family.Invalid("value_bits", g.ValueBits, "want values, no counters and no growth")
-	case bits > 64*sweepCells || g.Chains+bits > 64*sweepIndex || bits*g.width() > 64*(sweepWords-1):
+	case bits > 64*sweepCells || g.Chains+bits > 64*sweepIndex || bits*g.cellBits() > 64*(sweepWords-1):
 		return family.Invalid("cells", bits, "too many in a bucket")
 	}
 	return nil
@@ -104,14 +103,15 @@ func (f *Cells) Put(h filter.Hash, value uint64, replace bool) (present bool, er
 		return true, nil
 	}
 
-	if f.near(base) && f.walk.Used(base) < f.own {
+	// The common case: the bucket has room of its own, and the walk has already found the place of the cell.
+	if f.hasNoExtension(base) && f.walk.Used(base) < f.own {
 		f.openNear(base, at, c, cell, old, end == kernel.ChainCell)
 		return false, nil
 	}
 
 	u := f.bucket(f.Bucket(h))
 	if end == kernel.ChainBeyond {
-		if c, ok := u.find(at, remainder); ok {
+		if c, ok := u.findCell(at, remainder); ok {
 			if replace {
 				u.setCell(c, cell)
 			}
@@ -130,22 +130,22 @@ func (f *Cells) Put(h filter.Hash, value uint64, replace bool) (present bool, er
 // Used returns the number of cells in use of bucket b.
 func (f *Cells) Used(b uint64) uint64 {
 	u := f.bucket(b)
-	return u.used()
+	return u.usedCells()
 }
 
 // CountValues adds to counts[v], for each v, the number of cells of bucket b with the value v. It panics if there are
 // fewer counts than values.
 func (f *Cells) CountValues(b uint64, counts []uint64) {
 	u := f.bucket(b)
-	for c := range u.used() {
-		counts[u.cell(c)&(1<<f.payload-1)]++
+	for c := range u.usedCells() {
+		counts[u.cellValue(c)&(1<<f.payload-1)]++
 	}
 }
 
 // Clear removes all cells of bucket b.
 func (f *Cells) Clear(b uint64) {
 	u := f.bucket(b)
-	for u.n > 1 {
+	for u.n > 1 { // before the clear, which would lose the pointers to the extensions
 		u.shorten()
 	}
 	clear(f.table[b*f.words:][:f.words])
@@ -158,9 +158,9 @@ func (f *Cells) Prefetch(hs []filter.Hash) {
 	}
 }
 
-// PrefetchAll requests the whole of a bucket from memory, without extensions.
+// PrefetchAll requests all words of a bucket, but not of its extensions, from memory.
 func (f *Cells) PrefetchAll(b uint64) {
-	var room [16]uint64
+	var room [16]uint64 // cache lines; a larger bucket is prefetched in part
 	at := room[:min(len(room), int(f.words+7)/8)]
 	for i := range at {
 		at[i] = b*f.words + 8*uint64(i)
@@ -172,13 +172,13 @@ func (f *Cells) PrefetchAll(b uint64) {
 func (f *Cells) Geometry() Geometry { return f.g }
 
 // Cells returns the number of cells, extensions included.
-func (f *Cells) Cells() uint64 { return f.g.most() }
+func (f *Cells) Cells() uint64 { return f.g.allCells() }
 
-// Rate returns the false-positive rate with that many distinct cells in use.
+// Rate returns the false-positive rate while this number of distinct cells is in use.
 func (f *Cells) Rate(cells uint64) float64 { return min(1, float64(cells)/f.g.fingerprints()) }
 
 // Extensions returns the number of extensions in use, of both levels.
-func (f *Cells) Extensions() uint64 { return f.pools[1].inUse() + f.pools[2].inUse() }
+func (f *Cells) Extensions() uint64 { return f.pools[1].recordsInUse() + f.pools[2].recordsInUse() }
 
 // Bytes returns the memory of the arrays.
 func (f *Cells) Bytes() uint64 {

@@ -26,9 +26,9 @@ func (f *Cells) dump(b uint64) [][]uint64 {
 	u := f.bucket(b)
 	chains := make([][]uint64, f.chains)
 	for chain := range f.chains {
-		for at := chain; u.bit(at); {
-			c := u.rank(at)
-			chains[chain] = append(chains[chain], u.cell(c))
+		for at := chain; u.indexBit(at); {
+			c := u.rankOf(at)
+			chains[chain] = append(chains[chain], u.cellValue(c))
 			at = f.chains + c
 		}
 	}

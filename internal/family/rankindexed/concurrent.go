@@ -14,10 +14,10 @@ import (
 // bucket, one of at most 512, which guards at most max(1, buckets/256) buckets. Operations do not allocate, except to
 // grow.
 //
-// A filter that reaches its capacity and has a doubling left gets a table of twice the size. From then on each change
-// moves its own bucket to the new table, or one or a few others if its own has already moved. So the new table is
-// complete after about as many changes as the old one had buckets. Until then both are in memory, and queries read a
-// bucket from the table that has it.
+// A filter that reaches its capacity and has a doubling left allocates a table of twice the size. From then on each
+// change moves its own bucket to the new table, or one or a few other buckets if its own has already moved. So the new
+// table is complete after about as many changes as the old table had buckets. Until then both tables are in memory, and
+// a query reads its bucket in the old table until the bucket has moved.
 type Concurrent struct {
 	table atomic.Pointer[generation] // the only table, or the one that is being doubled
 	used  atomic.Uint64              // cells in use, counted only while the filter can double
@@ -62,8 +62,8 @@ func newGeneration(f *Filter) *generation {
 	return &generation{arrays: f.arrays, stripes: make([]stripe, n)}
 }
 
-// stripe returns the lock of bucket b.
-func (t *generation) stripe(b uint64) *stripe { return &t.stripes[b&uint64(len(t.stripes)-1)] }
+// stripeOf returns the lock of bucket b.
+func (t *generation) stripeOf(b uint64) *stripe { return &t.stripes[b&uint64(len(t.stripes)-1)] }
 
 // Concurrent returns a *Concurrent, which any number of goroutines may query and change at once. It takes over the
 // filter's memory: do not use the filter afterwards.
@@ -83,9 +83,9 @@ func newConcurrent(f *Filter) *Concurrent {
 func (c *Concurrent) lockBucket(h filter.Hash) (*generation, *stripe) {
 	for t := c.table.Load(); ; {
 		b := probe.Position(h.Hi, t.buckets)
-		s := t.stripe(b)
+		s := t.stripeOf(b)
 		s.mu.Lock()
-		g := t.next.Load()
+		g := t.next.Load() // under the lock: a bucket moves only under its lock
 		if g == nil || !g.moved[b] {
 			return t, s
 		}
@@ -99,31 +99,32 @@ func (c *Concurrent) lockBucket(h filter.Hash) (*generation, *stripe) {
 func (c *Concurrent) lockToChange(h filter.Hash) (t *generation, s *stripe, moved bool) {
 	for t = c.table.Load(); ; {
 		b := probe.Position(h.Hi, t.buckets)
-		s = t.stripe(b)
+		s = t.stripeOf(b)
 		s.mu.Lock()
 		g := t.next.Load()
 		if g == nil {
 			return t, s, moved
 		}
-		moved = c.move(t, g, b) || moved
+		moved = c.moveBucket(t, g, b) || moved
 		s.mu.Unlock()
 		t = g.to
 	}
 }
 
-// change runs do, which changes the bucket of h, with that bucket locked. If do returns errGrow, it makes the filter
-// grow; if there is no room before the growth ends, it finishes the growth. Each change also moves its share of
-// buckets.
+// change locks the bucket of h and runs do, which changes the bucket. If do returns errGrow, change makes the filter
+// grow and tries again. If do finds no room while the filter grows, change finishes the growth and tries again. Each
+// change also moves its share of buckets.
 func (c *Concurrent) change(h filter.Hash, do func(a *arrays, n *tally) error) error {
 	for {
 		t, s, moved := c.lockToChange(h)
 		var used uint64
-		if t.g.Growth > 0 {
+		if t.g.Growth > 0 { // only mustGrow reads it: without growth, spare the shared cache line
 			used = c.used.Load()
 		}
-		s.n = tally{used: used}
+
+		s.n = tally{used: used} // in the stripe, not on the stack: a pointer to a local would make it escape
 		err := do(&t.arrays, &s.n)
-		keys, cells := s.n.keys, s.n.used-used
+		keys, cells := s.n.keys, s.n.used-used // a removal wraps around, and so does the sum that it is added to
 		lane := &c.lanes[probe.Position(h.Hi, lanes)]
 		if keys != 0 {
 			lane.keys.Add(keys)
@@ -135,19 +136,20 @@ func (c *Concurrent) change(h filter.Hash, do func(a *arrays, n *tally) error) e
 			}
 		}
 		s.mu.Unlock()
+
 		switch {
 		case err == nil:
 		case err == errGrow:
-			if err := c.grow(t); err != nil {
+			if err := c.beginGrowth(t); err != nil {
 				return err
 			}
 			continue
 		case errors.Is(err, filter.ErrFull) && c.table.Load().next.Load() != nil:
-			c.finish() // extensions are reserved for buckets that were not moved
+			c.finishGrowth() // which ends the reservation of extensions for buckets that have not moved
 			continue
 		}
 		if !moved {
-			c.help()
+			c.moveShare()
 		}
 		return err
 	}
@@ -155,7 +157,7 @@ func (c *Concurrent) change(h filter.Hash, do func(a *arrays, n *tally) error) e
 
 // Add is Filter.Add.
 func (c *Concurrent) Add(h filter.Hash) error {
-	return c.change(h, func(a *arrays, n *tally) error { return a.add(h, n) })
+	return c.change(h, func(a *arrays, n *tally) error { return a.addHash(h, n) })
 }
 
 // TestAndAdd adds the key with hash h unless Has(h) is true, and returns Has(h), in one atomic step. If many goroutines
@@ -166,7 +168,7 @@ func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
 		if present = a.Has(h); present {
 			return nil
 		}
-		return a.add(h, n)
+		return a.addHash(h, n)
 	})
 	return present, err
 }
@@ -188,7 +190,7 @@ func (c *Concurrent) Upsert(h filter.Hash, value uint64) error {
 
 // Remove is Filter.Remove.
 func (c *Concurrent) Remove(h filter.Hash) error {
-	return c.change(h, func(a *arrays, n *tally) error { return a.remove(h, n) })
+	return c.change(h, func(a *arrays, n *tally) error { return a.removeHash(h, n) })
 }
 
 // Has is Filter.Has.
@@ -225,16 +227,16 @@ func (c *Concurrent) Count(h filter.Hash) (n uint64, saturated bool) {
 
 // Keys returns the number of additions less removals, without reading the filter or taking a lock. While others change
 // the filter, it may miss some of the changes that run at the same time.
-func (c *Concurrent) Keys() uint64 { return c.tally().keys }
+func (c *Concurrent) Keys() uint64 { return c.sumLanes().keys }
 
-// tally returns the counts.
-func (c *Concurrent) tally() tally {
+// sumLanes returns the sums of the counts in all lanes.
+func (c *Concurrent) sumLanes() tally {
 	var n tally
 	for i := range c.lanes {
 		n.keys += c.lanes[i].keys.Load()
 		n.used += c.lanes[i].used.Load()
 	}
-	// The counts may include a removal but not the addition before it.
+	// While others change the filter, the sums may include a removal but not the addition before it, and be below 0.
 	return tally{keys: uint64(max(0, int64(n.keys))), used: uint64(max(0, int64(n.used)))}
 }
 
@@ -245,7 +247,7 @@ func (c *Concurrent) Spec() filter.Spec { return c.newest().g.Spec() }
 // the numbers may be from slightly different times. While the filter grows, sizes are the sizes of the new table, and
 // Pools.Used counts the extensions of buckets that were moved.
 func (c *Concurrent) Info() filter.Info {
-	return c.newest().info(c.tally())
+	return c.newest().infoWith(c.sumLanes())
 }
 
 // newest returns the table that a growth fills, or the only table.
@@ -259,7 +261,7 @@ func (c *Concurrent) newest() *generation {
 
 // filter finishes a growth and returns the filter itself. c must not be used at the same time or afterwards.
 func (c *Concurrent) filter() *Filter {
-	return &Filter{arrays: c.finish().arrays, tally: c.tally()}
+	return &Filter{arrays: c.finishGrowth().arrays, tally: c.sumLanes()}
 }
 
 var _ interface {

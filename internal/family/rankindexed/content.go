@@ -23,7 +23,7 @@ func (f *Filter) ChainShape() family.ChainShape {
 // CellsOf returns the number of cells in use of bucket b.
 func (f *Filter) CellsOf(b uint64) uint64 {
 	u := f.bucket(b)
-	return u.used()
+	return u.usedCells()
 }
 
 // Extension returns the number of the extension of bucket b of level 1 or 2, the second or third level of the format.
@@ -38,7 +38,7 @@ func (f *Filter) BucketReader() func(b uint64, to *family.ChainBucket) {
 	ends := make([]uint16, f.chains)
 	return func(b uint64, to *family.ChainBucket) {
 		u := f.bucket(b)
-		l.read(&u)
+		l.listCells(&u)
 		used := len(l.cells)
 		to.Lengths = slices.Grow(to.Lengths[:0], int(f.chains))[:f.chains]
 		clear(to.Lengths)
@@ -70,19 +70,19 @@ func (f *Filter) BucketWriter() func(b uint64, from *family.ChainBucket, extensi
 	return func(b uint64, from *family.ChainBucket, extensions [levels]uint64) error {
 		u := f.bucket(b)
 		used := uint64(len(from.Cells))
-		for u.room() < used {
-			if u.n == levels || f.g.Pools[u.n] == 0 || !f.pools[u.n].claim(extensions[u.n]) {
+		for u.allCells() < used {
+			if u.n == levels || f.g.Pools[u.n] == 0 || !f.pools[u.n].claimRecord(extensions[u.n]) {
 				return fmt.Errorf("bucket %d: %w", b, filter.ErrFull)
 			}
 			u.attach(extensions[u.n])
 		}
 
-		if err := s.write(&f.arrays, b, s.linkChains(from)); err != nil {
+		if err := s.writeBucket(&f.arrays, b, s.linkChains(from)); err != nil {
 			return err
 		}
 		u = f.bucket(b)
 		f.used += used
-		f.keys += u.keys()
+		f.keys += u.countKeys()
 		return nil
 	}
 }

@@ -39,10 +39,10 @@ func TestDocumented(t *testing.T) {
 		fmt.Sprintf("with `trimmed=%d`", f.used), "\n" + filtertest.DocumentedWords(trimmed.Sections[0]),
 	}
 	cell := func(u *bucket, c uint64) string {
-		if c >= u.used() {
+		if c >= u.usedCells() {
 			return "free"
 		}
-		return fmt.Sprintf("%d, %d", u.cell(c)>>4, u.cell(c)&15)
+		return fmt.Sprintf("%d, %d", u.cellValue(c)>>4, u.cellValue(c)&15)
 	}
 	first, second := f.bucket(0), f.bucket(1)
 	for c := range uint64(4) {
@@ -74,10 +74,10 @@ func documentedKey(f *Filter, key string, h filter.Hash) string {
 	remainder := top>>63<<6 | low>>58
 	u := f.bucket(bucket)
 	var cells []string
-	for at := chain; u.bit(at); {
-		c := u.rank(at)
+	for at := chain; u.indexBit(at); {
+		c := u.rankOf(at)
 		cells = append(cells, fmt.Sprint(c))
-		if u.cell(c)>>4 > remainder {
+		if u.cellValue(c)>>4 > remainder {
 			break
 		}
 		at = 8 + c

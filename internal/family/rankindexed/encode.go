@@ -54,7 +54,7 @@ func (f *Filter) Encode() family.Encoded {
 // SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
 // filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
 func SectionWords(s filter.Spec) ([]uint64, error) {
-	g, cells, trimmed, err := geometry(s)
+	g, cells, trimmed, err := storedGeometry(s)
 	switch {
 	case err != nil:
 		return nil, err
@@ -64,11 +64,12 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 	return g.sections(), nil
 }
 
-// geometry reads the canonical Spec of a filter, or of a trimmed one with that many cells. Any other Spec is an error.
-func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error) {
+// storedGeometry reads the canonical Spec of a filter, or of a trimmed filter and its number of cells. It returns an
+// error for any other Spec.
+func storedGeometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error) {
 	if trimmed = family.Given(s, "trimmed"); trimmed {
 		cells = family.Reader(s).Uint("trimmed")
-		if s.With("trimmed", cells) != s {
+		if s.With("trimmed", cells) != s { // one text per number, so that equal filters have equal files
 			text, _ := s.Param("trimmed")
 			return g, 0, false, family.Invalid("trimmed", text, "want a whole number of 0 or more")
 		}
@@ -84,21 +85,21 @@ func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error)
 		return g, 0, false, family.Invalid("spec", s, "want the complete geometry of a filter")
 	}
 
-	if trimmed && (cells > maxKeys || cells > c.Geometry.most()) {
+	if trimmed && (cells > maxKeys || cells > c.Geometry.allCells()) { // maxKeys keeps trimmedWords below 2^64
 		return g, 0, false, family.Invalid("trimmed", cells, "more cells than the filter has")
 	}
 	return *c.Geometry, cells, trimmed, nil
 }
 
-// Decode returns the filter that Encode of a Filter or a Trimmed has stored. It keeps the words of a Filter. It checks
-// everything: the sizes of the sections, that each chain stays in cells of its own bucket and is in order, that no two
-// buckets share an extension, that all unused bits are 0, and the number of keys.
+// Decode returns the filter that Encode of a Filter or a Trimmed has stored. It keeps the words of a Filter, without a
+// copy. It checks the sizes of the sections, that each chain stays in the cells of its own bucket and is in order, that
+// no two buckets share an extension, that all unused bits are 0, and the number of keys.
 func Decode(e family.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err
 	}
 
-	g, cells, trimmed, err := geometry(e.Spec)
+	g, cells, trimmed, err := storedGeometry(e.Spec)
 	if err != nil {
 		return nil, err
 	}
@@ -110,29 +111,31 @@ func Decode(e family.Encoded) (*Filter, error) {
 	f := filterOver(g, [levels][]uint64(e.Sections))
 	f.keys = e.Keys
 	for b := range f.buckets {
-		if err := f.adopt(b); err != nil {
+		if err := f.adoptBucket(b); err != nil {
 			return nil, fmt.Errorf("bucket %d: %w", b, err)
 		}
 	}
 
 	for level := 1; level < levels; level++ {
-		if !f.pools[level].clean() {
+		if !f.pools[level].freeRecordsAreZero() {
 			return nil, fmt.Errorf("level %d: %w", level+1, errPointer)
 		}
 	}
 	return f, f.checkKeys()
 }
 
-// adopt counts the cells of a bucket of a stored filter and takes its extensions. It returns an error if following a
-// chain could leave the bucket's cells, a cell is in no chain, a chain is not in order, or an unused bit is set.
-func (f *Filter) adopt(b uint64) error {
-	if err := f.claim(b); err != nil {
+// adoptBucket counts the cells of a bucket of a stored filter and marks its extensions as taken. It returns an error if
+// a chain could lead out of the bucket's cells, a cell is in no chain, a chain is not in order, or an unused bit is
+// set.
+func (f *Filter) adoptBucket(b uint64) error {
+	if err := f.claimExtensions(b); err != nil {
 		return err
 	}
 
 	u := f.bucket(b)
-	used := u.used()
-	if used > u.room() || u.n > 1 && used <= u.room()-u.parts[u.n-1].room {
+	used := u.usedCells()
+	// An extension that no cell needs would not be in the filter that the same keys make.
+	if used > u.allCells() || u.n > 1 && used <= u.allCells()-u.parts[u.n-1].room {
 		return errIndex
 	}
 
@@ -158,7 +161,7 @@ func (u *bucket) checkUnused(used uint64) error {
 			return errIndex
 		}
 		in := min(used, p.room)
-		from, end := p.cells+in*uint64(u.f.width), 64*(p.index/64+u.f.g.words(i))
+		from, end := p.cells+in*uint64(u.f.width), 64*(p.index/64+u.f.g.levelWords(i))
 		if bitvec.Ones(p.words, from, end-from) != 0 {
 			return errUnused
 		}
@@ -173,16 +176,16 @@ func (u *bucket) checkChains(used uint64) error {
 	// The first cells of all chains come first, in the order of the chains. The next cell of cell c is the cell after
 	// all cells whose bits precede the bit of c.
 	f, own := u.f, &u.parts[0]
-	reached := u.rank(f.chains)
+	reached := u.rankOf(f.chains)
 	if u.n == 1 {
 		return f.checkRow(own.words, own.index+f.chains, own.cells, reached, used)
 	}
 
 	for c := uint64(0); c < reached; c++ {
-		if !u.bit(f.chains + c) {
+		if !u.indexBit(f.chains + c) {
 			continue
 		}
-		if u.cell(reached)>>f.payload < u.cell(c)>>f.payload {
+		if u.cellValue(reached)>>f.payload < u.cellValue(c)>>f.payload {
 			return errOrder
 		}
 		reached++
@@ -199,13 +202,13 @@ func (u *bucket) checkChains(used uint64) error {
 func (s *sizes) checkRow(words []uint64, higher, cells, first, used uint64) error {
 	w, reached, falls := uint64(s.width), first, uint64(0)
 	for c := uint64(0); reached < used; c++ {
-		if c == reached {
+		if c == reached { // no chain leads to this cell, so none leads beyond it
 			return errIndex
 		}
 		this := bitvec.Field(words, cells+c*w, s.width) >> s.payload
 		next := bitvec.Field(words, cells+reached*w, s.width) >> s.payload
 		bit := bitvec.Bit(words, higher+c) & 1
-		falls |= (next - this) >> 63 & bit
+		falls |= (next - this) >> 63 & bit // remainders have less than 63 bits: the sign tells which one is smaller
 		reached += bit
 	}
 
@@ -215,16 +218,17 @@ func (s *sizes) checkRow(words []uint64, higher, cells, first, used uint64) erro
 	return nil
 }
 
-// claim takes the extensions of a bucket from their pools.
-func (f *arrays) claim(b uint64) error {
+// claimExtensions marks the extensions of a bucket as taken in their pools. It returns an error if an extension does
+// not exist or another bucket has it.
+func (f *arrays) claimExtensions(b uint64) error {
 	words, at := f.table, 64*b*f.words+f.span
 	for level := 1; level < levels && f.g.Pools[level] > 0; level++ {
-		to := bitvec.Field(words, at, uint(f.g.pointer(level)))
+		to := bitvec.Field(words, at, uint(f.g.pointerBits(level)))
 		if to == 0 {
 			return nil
 		}
 		p := f.pools[level]
-		if !p.claim(to - 1) {
+		if !p.claimRecord(to - 1) {
 			return errPointer
 		}
 		words, at = p.words, (to-1)*p.stride
@@ -232,14 +236,14 @@ func (f *arrays) claim(b uint64) error {
 	return nil
 }
 
-// keys returns the number of additions that the cells of the bucket stand for.
-func (u *bucket) keys() (n uint64) {
-	used := u.used()
+// countKeys returns the number of additions that the cells of the bucket stand for.
+func (u *bucket) countKeys() (n uint64) {
+	used := u.usedCells()
 	if !u.f.g.Counting {
 		return used
 	}
 	for c := range used {
-		n += u.f.counts(u.cell(c))
+		n += u.f.counts(u.cellValue(c))
 	}
 	return n
 }
@@ -251,7 +255,7 @@ func (f *Filter) checkKeys() error {
 		sum = 0
 		for b := range f.buckets {
 			u := f.bucket(b)
-			sum += u.keys()
+			sum += u.countKeys()
 		}
 	}
 

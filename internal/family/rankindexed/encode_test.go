@@ -139,7 +139,7 @@ func TestDecodeOrder(t *testing.T) {
 			}
 		}
 		u := f.bucket(0)
-		first, second := u.cell(0), u.cell(1)
+		first, second := u.cellValue(0), u.cellValue(1)
 		if first >= second {
 			t.Fatalf("remainders %d and %d do not rise", first, second)
 		}

@@ -13,12 +13,12 @@
 // insertion shifts one bit into the index and one cell into the cells. The cells of a chain are sorted by remainder, so
 // that the same keys give the same bucket in any order.
 //
-// The paper has buckets of at most 64 chains, so that one machine word holds the base index. Here the whole index fills
-// at most one cache line: 512 bits for chains and cells together, about 200 keys. The load of a larger bucket varies
-// less around its mean and leaves fewer cells unused: 9.5 bits per key at 1%, against 10.6 in the paper. A query reads
+// In the paper a bucket has at most 64 chains, so that the base index fits one machine word. Here the whole index fits
+// one cache line: 512 bits for chains and cells together, about 200 keys. The load of a larger bucket varies less
+// around its mean, so that fewer cells stay unused: 9.5 bits per key at 1%, against 10.6 in the paper. A query reads
 // the line of the index and usually one line of cells. A bucket that overflows takes an extension from a pool, and when
-// that is full too, one from a second pool. plan.go sizes both pools so that they suffice for the capacity, except with
-// a probability of 1e-10.
+// the extension is full, too, one from a second pool. plan.go sizes both pools so that they suffice for the capacity,
+// except with a probability of 1e-10.
 //
 // Bits of the Hash (Hi, Lo):
 //
@@ -50,8 +50,8 @@ type Filter struct {
 	tally
 }
 
-// arrays are the parts of a filter. Operations on different buckets may run at the same time: buckets and extensions
-// are whole words, and pools have locks.
+// arrays are the parts of a filter. Operations on different buckets may run at the same time, because buckets and
+// extensions are whole words and pools are locked.
 type arrays struct {
 	sizes
 	walk  kernel.Chains // the buckets' own cells, in table
@@ -83,12 +83,12 @@ type sizes struct {
 
 func newSizes(g Geometry) sizes {
 	s := sizes{
-		g: g, buckets: g.Buckets, chains: uint64(g.Chains), own: uint64(g.Cells[0]), words: g.words(0),
-		span: uint64(g.Chains + g.Cells[0]), width: uint(g.width()), payload: uint(g.payload()),
+		g: g, buckets: g.Buckets, chains: uint64(g.Chains), own: uint64(g.Cells[0]), words: g.levelWords(0),
+		span: uint64(g.Chains + g.Cells[0]), width: uint(g.cellBits()), payload: uint(g.payloadBits()),
 	}
 
-	s.cells = s.span + uint64(g.pointer(1))
-	for bit := s.span; bit < s.cells; bit++ {
+	s.cells = s.span + uint64(g.pointerBits(1))
+	for bit := s.span; bit < s.cells; bit++ { // at most 63 bits, so in at most two words
 		if s.last = bit / 64; s.last == s.span/64 {
 			s.low |= 1 << (bit % 64)
 		} else {
@@ -119,7 +119,7 @@ func (f *arrays) Has(h filter.Hash) bool {
 func (f *arrays) hasFar(h filter.Hash) bool {
 	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
 	u := f.bucket(b)
-	_, ok := u.find(chain, remainder)
+	_, ok := u.findCell(chain, remainder)
 	return ok
 }
 
@@ -154,8 +154,8 @@ func (f *arrays) Get(h filter.Hash) (value uint64, ok bool) {
 		b, chain, _ := f.walk.Locate(h.Hi, h.Lo)
 		u := f.bucket(b)
 		var c uint64
-		if c, ok = u.find(chain, remainder); ok {
-			cell = u.cell(c)
+		if c, ok = u.findCell(chain, remainder); ok {
+			cell = u.cellValue(c)
 		}
 	} else {
 		ok = end == kernel.ChainCell && cell>>f.payload == remainder
@@ -177,7 +177,7 @@ func (f *arrays) Count(h filter.Hash) (n uint64, saturated bool) {
 		if bitvec.Bit(f.table, 64*base+at)&1 == 0 {
 			return n, false
 		}
-		if c = f.walk.Rank(base, at); c >= f.own {
+		if c = f.walk.Rank(base, at); c >= f.own { // the chain goes on in an extension: count again from its start
 			return f.countFar(h), false
 		}
 		cell = f.walk.Cell(base, c)
@@ -192,7 +192,7 @@ func (f *arrays) Count(h filter.Hash) (n uint64, saturated bool) {
 // counts returns the number of additions that a cell stands for.
 func (f *arrays) counts(cell uint64) uint64 {
 	if f.g.Counting {
-		return cell&(1<<counterBits-1) + 1
+		return cell&(1<<counterBits-1) + 1 // a cell in use counts at least one, so 0 stands for 1
 	}
 	return 1
 }
@@ -201,10 +201,10 @@ func (f *arrays) counts(cell uint64) uint64 {
 func (f *arrays) countFar(h filter.Hash) (n uint64) {
 	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
 	u := f.bucket(b)
-	for at := chain; u.bit(at); {
-		c := u.rank(at)
-		cell := u.cell(c)
-		if cell>>f.payload > remainder {
+	for at := chain; u.indexBit(at); {
+		c := u.rankOf(at)
+		cell := u.cellValue(c)
+		if cell>>f.payload > remainder { // chains are sorted by remainder
 			return n
 		}
 		if cell>>f.payload == remainder {
@@ -220,16 +220,16 @@ func (f *Filter) Geometry() Geometry { return f.g }
 
 // Info describes the filter. Fill is the share of all cells that are in use, the cells of free extensions included in
 // the total. The posterior rate follows from the number of cells in use, the prior one from the number of keys.
-func (f *Filter) Info() filter.Info { return f.info(f.tally) }
+func (f *Filter) Info() filter.Info { return f.infoWith(f.tally) }
 
-// info is Info of a filter with these counts.
-func (f *arrays) info(n tally) filter.Info {
+// infoWith returns the Info of a filter with these counts.
+func (f *arrays) infoWith(n tally) filter.Info {
 	i := filter.Info{
 		Spec: f.g.Spec(), Keys: n.keys, Capacity: f.g.Capacity, Bits: f.g.Bits(),
-		Fill: float64(n.used) / float64(f.g.most()), FPRPrior: f.g.FPR(n.keys), FPRPosterior: f.g.posterior(n.used),
+		Fill: float64(n.used) / float64(f.g.allCells()), FPRPrior: f.g.FPR(n.keys), FPRPosterior: f.g.posterior(n.used),
 	}
 	for _, p := range f.pools[1:] {
-		i.Pools = append(i.Pools, filter.Pool{Size: p.size, Used: p.inUse()})
+		i.Pools = append(i.Pools, filter.Pool{Size: p.size, Used: p.recordsInUse()})
 	}
 	return i
 }
@@ -249,9 +249,9 @@ func (g Geometry) fingerprints() float64 {
 	return float64(g.Buckets) * float64(g.Chains) * math.Ldexp(1, g.Remainder+g.Growth)
 }
 
-// FPR returns the predicted false-positive rate, in [0, 1], with that many cells in use: the probability 1-exp(-λ/2^r),
-// with λ = cells/(B·L), that an absent key has the bucket, chain and remainder of one of them (section II of the
-// paper).
+// FPR returns the predicted false-positive rate, in [0, 1], while this number of cells is in use: the probability
+// 1-exp(-λ/2^r), with λ = cells/(B·L), that an absent key has the bucket, chain and remainder of one of them (section
+// II of the paper).
 func (g Geometry) FPR(cells uint64) float64 {
 	return -math.Expm1(-float64(cells) / g.fingerprints())
 }

@@ -30,7 +30,7 @@ const (
 // counterBits is the size of a counter, which counts from 1 to 4.
 const counterBits = 2
 
-// Geometry has all sizes of a filter. The letters are from the paper.
+// Geometry describes all sizes of a filter. The letters are from the paper.
 type Geometry struct {
 	Capacity  uint64         // n: the number of cells in use that the pools were sized for
 	Buckets   uint64         // B
@@ -43,32 +43,32 @@ type Geometry struct {
 	ValueBits int            // bits of the value of each cell, 0 to MaxValueBits; 0 with Counting
 }
 
-// payload returns the number of bits of a cell below its remainder.
-func (g Geometry) payload() int {
+// payloadBits returns the number of bits of a cell below its remainder.
+func (g Geometry) payloadBits() int {
 	if g.Counting {
 		return counterBits
 	}
 	return g.ValueBits
 }
 
-// width returns the number of bits of a cell.
-func (g Geometry) width() int { return g.Growth + g.Remainder + g.payload() }
+// cellBits returns the number of bits of a cell.
+func (g Geometry) cellBits() int { return g.Growth + g.Remainder + g.payloadBits() }
 
-// pointer returns the number of bits of a pointer to an extension of level i, or 0 without any. It stays the same when
-// the filter and its pools double.
-func (g Geometry) pointer(i int) int {
+// pointerBits returns the number of bits of a pointer to an extension of level i, or 0 if the level has no extensions.
+// The number stays the same when the filter and its pools double.
+func (g Geometry) pointerBits(i int) int {
 	if i >= levels || g.Pools[i] == 0 {
 		return 0
 	}
 	return bits.Len64(g.Pools[i]) + g.Growth
 }
 
-// words returns the number of 64-bit words of a bucket (level 0) or of an extension (levels 1 and 2).
-func (g Geometry) words(level int) uint64 {
+// levelWords returns the number of 64-bit words of a bucket (level 0) or of an extension (levels 1 and 2).
+func (g Geometry) levelWords(level int) uint64 {
 	if g.Cells[level] == 0 {
 		return 0
 	}
-	n := g.pointer(level+1) + g.Cells[level]*(1+g.width())
+	n := g.pointerBits(level+1) + g.Cells[level]*(1+g.cellBits())
 	if level == 0 {
 		n += g.Chains
 	}
@@ -77,7 +77,7 @@ func (g Geometry) words(level int) uint64 {
 
 // sections returns the number of words of each of the three levels, the sections of Encode.
 func (g Geometry) sections() []uint64 {
-	return []uint64{g.Buckets * g.words(0), g.Pools[1] * g.words(1), g.Pools[2] * g.words(2)}
+	return []uint64{g.Buckets * g.levelWords(0), g.Pools[1] * g.levelWords(1), g.Pools[2] * g.levelWords(2)}
 }
 
 // Bits returns the size of all arrays in bits.
@@ -89,8 +89,8 @@ func (g Geometry) Bits() uint64 {
 	return sum
 }
 
-// check returns an error wrapping filter.ErrConfig or filter.ErrTooLarge unless the geometry is valid.
-func (g Geometry) check() error {
+// validate returns an error wrapping filter.ErrConfig or filter.ErrTooLarge unless the geometry is valid.
+func (g Geometry) validate() error {
 	switch {
 	case g.Buckets < 1:
 		return family.Invalid("buckets", g.Buckets, "want at least one")
@@ -112,7 +112,7 @@ func (g Geometry) check() error {
 		return family.Invalid("value_bits", g.ValueBits, "want 0 to %d", MaxValueBits)
 	case g.Counting && g.ValueBits > 0:
 		return family.Invalid("value_bits", g.ValueBits, "a filter has counters or values, not both")
-	case g.width() > 63:
+	case g.cellBits() > 63: // bitvec.Field reads at most 63 bits
 		return family.Invalid("remainder", g.Remainder, "remainder and value have more than 63 bits")
 	}
 
@@ -121,7 +121,7 @@ func (g Geometry) check() error {
 			return family.Invalid(fmt.Sprintf("cells%d", i+1), g.Cells[i],
 				"want 1 to %d, or 0 with an empty pool", maxCells)
 		}
-		if g.pointer(i) > 63 {
+		if g.pointerBits(i) > 63 {
 			return family.Invalid(fmt.Sprintf("pool%d", i+1), g.Pools[i],
 				"pointers would have more than 63 bits, growth included")
 		}
@@ -132,8 +132,9 @@ func (g Geometry) check() error {
 	}
 
 	for i, n := range [levels]uint64{g.Buckets, g.Pools[1], g.Pools[2]} {
-		if hi, lo := bits.Mul64(n, g.words(i)); hi != 0 || lo > maxWords {
-			return fmt.Errorf("%d buckets or extensions of %d words: %w", n, g.words(i), filter.ErrTooLarge)
+		// Later products of these numbers are computed without checks.
+		if hi, lo := bits.Mul64(n, g.levelWords(i)); hi != 0 || lo > maxWords {
+			return fmt.Errorf("%d buckets or extensions of %d words: %w", n, g.levelWords(i), filter.ErrTooLarge)
 		}
 	}
 	return nil

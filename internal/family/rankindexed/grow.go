@@ -13,14 +13,14 @@ import (
 // filter has no doubling left, and filter.ErrTooLarge if there is no memory for the new one; the filter is then
 // unchanged.
 func (f *Filter) Grow() error {
-	twice, err := f.twice(newFilter)
+	twice, err := f.allocTwice(newFilter)
 	if err != nil {
 		return err
 	}
 
 	var s splitter
 	for b := range f.buckets {
-		if err := s.split(&f.arrays, b, &twice.arrays); err != nil {
+		if err := s.splitBucket(&f.arrays, b, &twice.arrays); err != nil {
 			return err
 		}
 	}
@@ -30,13 +30,13 @@ func (f *Filter) Grow() error {
 	return nil
 }
 
-// twice returns an empty filter of twice the size, made by alloc. It returns the errors of Grow and of alloc.
-func (f *arrays) twice(alloc func(Geometry) (*Filter, error)) (*Filter, error) {
+// allocTwice returns an empty filter of twice the size, made by alloc. It returns the errors of Grow and of alloc.
+func (f *arrays) allocTwice(alloc func(Geometry) (*Filter, error)) (*Filter, error) {
 	if f.g.Growth == 0 {
 		return nil, fmt.Errorf("a filter for %d keys has no doubling left: %w", f.g.Capacity, filter.ErrFull)
 	}
 	g := f.g
-	g.Growth--
+	g.Growth-- // which takes the first bit of each remainder
 	g.Capacity *= 2
 	g.Buckets *= 2
 	for i := range g.Pools {
@@ -45,8 +45,8 @@ func (f *arrays) twice(alloc func(Geometry) (*Filter, error)) (*Filter, error) {
 	return alloc(g)
 }
 
-// splitter has the lists of cells that split uses, for reuse. Loops over random bits have no branches on them, which
-// the processor would mispredict half of the time.
+// splitter keeps the lists of cells that splitBucket uses, for reuse. Loops over random bits do not branch on the bits,
+// because the processor would mispredict half of the branches.
 type splitter struct {
 	lister
 	next  []int32    // by cell, the next one of its chain that goes to the same bucket, or none
@@ -66,32 +66,32 @@ const none = -1
 // exists returns 0 for none, and else 1.
 func exists(c int32) uint64 { return uint64(^c) >> 31 & 1 }
 
-// split copies the cells of bucket b to the two buckets, still empty, that replace it in a filter of twice the size.
-// The first bit of a cell selects the bucket. The cells of a chain stay in their order.
+// splitBucket copies the cells of bucket b to the two buckets, still empty, that replace it in a filter of twice the
+// size. The first bit of a cell selects the bucket. The cells of a chain stay in their order.
 //
 // It does not fail if the pools have two free records for each extension of the bucket, since neither of the new
 // buckets has more cells than the old one.
-func (s *splitter) split(from *arrays, b uint64, to *arrays) error {
+func (s *splitter) splitBucket(from *arrays, b uint64, to *arrays) error {
 	u := from.bucket(b)
-	s.link(&u)
+	s.linkCells(&u)
 	for half := range uint64(2) {
-		if err := s.write(to, 2*b+half, s.first[half]); err != nil {
+		if err := s.writeBucket(to, 2*b+half, s.first[half]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// read lists the cells of a bucket in the order of storage: the first cells of all chains, in the order of the chains;
-// then the second cells, in the same order; and so on.
-func (s *lister) read(u *bucket) {
-	f, used := u.f, u.used()
+// listCells lists the cells of a bucket in the order of storage: the first cells of all chains, in the order of the
+// chains; then the second cells, in the same order; and so on.
+func (s *lister) listCells(u *bucket) {
+	f, used := u.f, u.usedCells()
 	s.cells = slices.Grow(s.cells[:0], int(used))[:used]
 	s.chains = slices.Grow(s.chains[:0], int(used+f.chains)+1)[:used+f.chains+1]
 	own := &u.parts[0]
 	end := uint64(0)
 	for chain := range f.chains {
-		s.chains[end] = uint16(chain)
+		s.chains[end] = uint16(chain) // overwritten by the next chain unless this one has a cell
 		end += bitvec.Bit(own.words, own.index+chain) & 1
 	}
 
@@ -101,8 +101,8 @@ func (s *lister) read(u *bucket) {
 			s.cells[c] = bitvec.Field(own.words, own.cells+c*uint64(f.width), f.width)
 			bit = bitvec.Bit(own.words, own.index+f.chains+c) & 1
 		} else {
-			s.cells[c] = u.cell(c)
-			if u.bit(f.chains + c) {
+			s.cells[c] = u.cellValue(c)
+			if u.indexBit(f.chains + c) {
 				bit = 1
 			}
 		}
@@ -111,9 +111,9 @@ func (s *lister) read(u *bucket) {
 	}
 }
 
-// link links the cells of a bucket by the new bucket that each cell goes to.
-func (s *splitter) link(u *bucket) {
-	s.read(u)
+// linkCells links the cells of a bucket by the new bucket that each cell goes to.
+func (s *splitter) linkCells(u *bucket) {
+	s.listCells(u)
 	f, used := u.f, len(s.cells)
 	s.next = slices.Grow(s.next[:0], used)[:used]
 	for half := range s.first {
@@ -124,14 +124,14 @@ func (s *splitter) link(u *bucket) {
 	}
 
 	top := f.width - 1
-	for c := int32(used) - 1; c >= 0; c-- {
+	for c := int32(used) - 1; c >= 0; c-- { // from the last cell, so that each list is in the order of its chain
 		first := &s.first[s.cells[c]>>top&1][s.chains[c]]
 		s.next[c], *first = *first, c
 	}
 }
 
-// write fills an empty bucket with the chains that begin at these cells.
-func (s *splitter) write(to *arrays, b uint64, first []int32) error {
+// writeBucket fills an empty bucket with the chains that begin at these cells.
+func (s *splitter) writeBucket(to *arrays, b uint64, first []int32) error {
 	s.order = slices.Grow(s.order[:0], len(s.cells)+len(first)+1)[:len(s.cells)+len(first)+1]
 	u := to.bucket(b)
 	own := &u.parts[0]
@@ -143,9 +143,9 @@ func (s *splitter) write(to *arrays, b uint64, first []int32) error {
 		own.words[at/64] |= exists(c) << (at % 64)
 	}
 
-	mask := uint64(1)<<to.width - 1
+	mask := uint64(1)<<to.width - 1 // drops the bit that has selected the bucket
 	for i := uint64(0); i < used; i++ {
-		if i == u.room() {
+		if i == u.allCells() {
 			if err := u.lengthen(true); err != nil {
 				return to.describeFull(err)
 			}
@@ -162,7 +162,7 @@ func (s *splitter) write(to *arrays, b uint64, first []int32) error {
 		}
 		u.setCell(i, s.cells[c]&mask)
 		if next != none {
-			u.flip(to.chains + i)
+			u.flipBit(to.chains + i)
 		}
 	}
 	return nil

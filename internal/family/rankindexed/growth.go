@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// growth is the doubling of a table of a Concurrent. Once it has begun, only operations that took their lock before
-// still change the old table, and these take no extensions.
+// growth is the doubling of a table of a Concurrent. Once it has begun, the old table is changed only by operations
+// that took their lock earlier, and these take no extensions.
 type growth struct {
 	to     *generation
 	moved  []bool        // by bucket of the old table, guarded by its lock there
@@ -16,17 +16,17 @@ type growth struct {
 	lists  sync.Pool     // of *splitter
 }
 
-// grow allocates the table of twice the size of t and begins the growth, unless another goroutine has. It holds no lock
-// of a bucket, so only changes that need another cell wait meanwhile. On error the filter is unchanged.
-func (c *Concurrent) grow(t *generation) error {
+// beginGrowth allocates the table of twice the size of t and begins the growth, unless another goroutine has. It holds
+// no lock of a bucket, so only changes that need another cell wait meanwhile. On error the filter is unchanged.
+func (c *Concurrent) beginGrowth(t *generation) error {
 	c.grows.Lock()
 	defer c.grows.Unlock()
 	if t.next.Load() != nil {
 		return nil
 	}
 
-	c.finish() // if t is still being filled
-	twice, err := t.twice(c.alloc)
+	c.finishGrowth() // if t itself is still being filled: at most two tables are in memory
+	twice, err := t.allocTwice(c.alloc)
 	if err != nil {
 		return err
 	}
@@ -38,68 +38,68 @@ func (c *Concurrent) grow(t *generation) error {
 	g.share = min(2*t.buckets/t.g.Capacity+1, max(1, t.buckets/256))
 	g.lists.New = func() any { return new(splitter) }
 	for level := 1; level < levels; level++ {
-		// Splitting a bucket takes at most two extensions for each that it has.
-		twice.pools[level].reserved = 2 * t.pools[level].close()
+		// Splitting a bucket takes at most two extensions for each of its own, so a reserved one is always free for it.
+		twice.pools[level].reserved = 2 * t.pools[level].closeForGrowth()
 	}
 
 	t.next.Store(g)
 	return nil
 }
 
-// close makes takeRecord return errGrow from now on, and returns the number of records in use, which can no longer
-// rise.
-func (p *pool) close() uint64 {
+// closeForGrowth makes takeRecord return errGrow from now on, and returns the number of records in use, which can no
+// longer rise.
+func (p *pool) closeForGrowth() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
 	return p.used
 }
 
-// release ends the reservation of n records, or of all that are left.
-func (p *pool) release(n uint64) {
+// releaseReserved ends the reservation of n records, or of all that are left.
+func (p *pool) releaseReserved(n uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reserved -= min(n, p.reserved)
 }
 
-// move moves bucket b of t, whose lock is held, to the new table. It returns false if that was done before. No other
-// goroutine uses the two buckets there: until all buckets are moved, they are reached only through the old one.
-func (c *Concurrent) move(t *generation, g *growth, b uint64) bool {
+// moveBucket moves bucket b of t, whose lock is held, to the new table. It returns false if that was done before. No
+// other goroutine uses the two buckets there: until all buckets are moved, they are reached only through the old one.
+func (c *Concurrent) moveBucket(t *generation, g *growth, b uint64) bool {
 	if g.moved[b] {
 		return false
 	}
 
 	s := g.lists.Get().(*splitter)
-	if err := s.split(&t.arrays, b, &g.to.arrays); err != nil {
+	if err := s.splitBucket(&t.arrays, b, &g.to.arrays); err != nil {
 		panic("rankindexed: splitting a bucket: " + err.Error()) // impossible, see split and grow
 	}
 
 	g.lists.Put(s)
 	u := t.bucket(b)
 	for level := 1; level < u.n; level++ {
-		g.to.pools[level].release(2)
+		g.to.pools[level].releaseReserved(2)
 	}
 
 	g.moved[b] = true
-	if g.left.Add(^uint64(0)) == 0 {
-		c.moved(t, g)
+	if g.left.Add(^uint64(0)) == 0 { // subtracts 1
+		c.endGrowth(t, g)
 	}
 	return true
 }
 
-// moved ends a growth whose buckets have all been moved. It may be called more than once.
-func (c *Concurrent) moved(t *generation, g *growth) {
+// endGrowth ends a growth whose buckets have all been moved. It may be called more than once.
+func (c *Concurrent) endGrowth(t *generation, g *growth) {
 	for level := 1; level < levels; level++ {
-		g.to.pools[level].release(^uint64(0))
+		g.to.pools[level].releaseReserved(^uint64(0))
 	}
-	c.table.CompareAndSwap(t, g.to)
+	c.table.CompareAndSwap(t, g.to) // fails if another goroutine was first
 }
 
 // tries is the number of buckets that help examines for each bucket to move.
 const tries = 8
 
-// help moves a few buckets if the filter is growing. It takes one lock at a time and never waits for a lock.
-func (c *Concurrent) help() {
+// moveShare moves a few buckets if the filter is growing. It takes one lock at a time and never waits for a lock.
+func (c *Concurrent) moveShare() {
 	t := c.table.Load()
 	g := t.next.Load()
 	if g == nil {
@@ -109,11 +109,11 @@ func (c *Concurrent) help() {
 	moved := uint64(0)
 	for range tries * g.share {
 		b := (g.cursor.Add(1) - 1) % t.buckets
-		s := t.stripe(b)
+		s := t.stripeOf(b)
 		if !s.mu.TryLock() {
-			continue // the cursor wraps around
+			continue // the cursor wraps around and comes to this bucket again
 		}
-		if c.move(t, g, b) {
+		if c.moveBucket(t, g, b) {
 			moved++
 		}
 		s.mu.Unlock()
@@ -123,9 +123,9 @@ func (c *Concurrent) help() {
 	}
 }
 
-// finish moves all buckets that are left if the filter is growing, one lock at a time, and returns a table that was not
-// growing at some moment after the call began.
-func (c *Concurrent) finish() *generation {
+// finishGrowth moves all buckets that are left if the filter is growing, one lock at a time, and returns a table that
+// was not growing at some moment after the call began.
+func (c *Concurrent) finishGrowth() *generation {
 	for {
 		t := c.table.Load()
 		g := t.next.Load()
@@ -133,11 +133,11 @@ func (c *Concurrent) finish() *generation {
 			return t
 		}
 		for b := range t.buckets {
-			s := t.stripe(b)
+			s := t.stripeOf(b)
 			s.mu.Lock()
-			c.move(t, g, b)
+			c.moveBucket(t, g, b)
 			s.mu.Unlock()
 		}
-		c.moved(t, g)
+		c.endGrowth(t, g)
 	}
 }

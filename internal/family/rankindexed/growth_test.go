@@ -175,7 +175,7 @@ func TestGrowthInParts(t *testing.T) {
 		g := newGeneration(f)
 		locked := map[*stripe]uint64{}
 		for b := range buckets {
-			locked[g.stripe(b)]++
+			locked[g.stripeOf(b)]++
 		}
 		for _, n := range locked {
 			if n > max(1, buckets/256) {
@@ -191,12 +191,12 @@ func TestGrowthHoldsOneLock(t *testing.T) {
 	c, hs := atCapacity(t, Config{Keys: 50_000, Growth: 1}, 5000)
 	old := c.table.Load()
 	const bucket = 3
-	held := old.stripe(bucket)
+	held := old.stripeOf(bucket)
 	held.mu.Lock()
 	done := make(chan error, 1)
 	go func() {
 		for _, h := range hs {
-			if old.stripe(probe.Position(h.Hi, old.buckets)) == held {
+			if old.stripeOf(probe.Position(h.Hi, old.buckets)) == held {
 				continue
 			}
 			if _, err := c.TestAndAdd(h); err != nil || !c.Has(h) {
@@ -220,7 +220,7 @@ func TestGrowthHoldsOneLock(t *testing.T) {
 	}
 	held.mu.Unlock()
 	for _, h := range hs {
-		if present, err := c.TestAndAdd(h); err != nil || !present && old.stripe(probe.Position(h.Hi, old.buckets)) != held {
+		if present, err := c.TestAndAdd(h); err != nil || !present && old.stripeOf(probe.Position(h.Hi, old.buckets)) != held {
 			t.Fatal("lost a key", err)
 		}
 	}
@@ -236,14 +236,14 @@ func TestGrowthClosesPools(t *testing.T) {
 	old := c.table.Load()
 	var before [levels]uint64
 	for level := 1; level < levels; level++ {
-		before[level] = old.pools[level].inUse()
+		before[level] = old.pools[level].recordsInUse()
 		if record, _, err := old.pools[level].takeRecord(false); err != nil {
 			t.Fatal(err)
 		} else {
 			old.pools[level].freeRecord(record)
 		}
 	}
-	if err := c.grow(old); err != nil {
+	if err := c.beginGrowth(old); err != nil {
 		t.Fatal(err)
 	}
 	g := old.next.Load()
@@ -252,10 +252,10 @@ func TestGrowthClosesPools(t *testing.T) {
 			t.Errorf("level %d: %v, %d extensions reserved for %d", level, err, g.to.pools[level].reserved, before[level])
 		}
 	}
-	if err := c.grow(old); err != nil || old.next.Load() != g {
+	if err := c.beginGrowth(old); err != nil || old.next.Load() != g {
 		t.Errorf("growing again: %v", err)
 	}
-	c.finish()
+	c.finishGrowth()
 	for level := 1; level < levels; level++ {
 		if p := g.to.pools[level]; p.reserved != 0 || p.used > 2*old.pools[level].used {
 			t.Errorf("level %d: %d extensions in use, %d reserved after the growth", level, p.used, p.reserved)

@@ -16,14 +16,14 @@ import (
 // no extension is left: then the error wraps filter.ErrFull, and the filter is unchanged. Add does not allocate, except
 // to grow.
 func (f *Filter) Add(h filter.Hash) error {
-	return f.growing(func() error { return f.add(h, &f.tally) })
+	return f.growing(func() error { return f.addHash(h, &f.tally) })
 }
 
 // errGrow means that the filter must double before it takes another cell. This package does not return it to callers.
 var errGrow = errors.New("the capacity is reached")
 
-// growing runs do, and doubles the filter when do returns errGrow. A bucket that is full before the capacity is reached
-// holds one key many times. Doubling would not help, so growing returns its ErrFull.
+// growing runs do, and doubles the filter when do returns errGrow. A bucket that is full before the filter reaches its
+// capacity contains one key many times; doubling would not help, so growing returns the ErrFull of do.
 func (f *Filter) growing(do func() error) error {
 	for {
 		err := do()
@@ -41,8 +41,8 @@ func (f *arrays) mustGrow(n *tally) bool {
 	return f.g.Growth > 0 && n.used >= f.g.Capacity
 }
 
-// add is Add, or returns errGrow.
-func (f *arrays) add(h filter.Hash, n *tally) error {
+// addHash is Add, except that it returns errGrow if the filter must double.
+func (f *arrays) addHash(h filter.Hash, n *tally) error {
 	if done := f.addNear(h, n); done {
 		return nil
 	}
@@ -50,8 +50,8 @@ func (f *arrays) add(h filter.Hash, n *tally) error {
 	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
 	u := f.bucket(b)
 	if f.g.Counting {
-		if c, ok := u.find(chain, remainder); ok {
-			if cell := u.cell(c); cell&(1<<counterBits-1) < 1<<counterBits-1 {
+		if c, ok := u.findCell(chain, remainder); ok {
+			if cell := u.cellValue(c); cell&(1<<counterBits-1) < 1<<counterBits-1 {
 				u.setCell(c, cell+1)
 				n.keys++
 				return nil
@@ -68,9 +68,9 @@ func (f *Filter) AddValue(h filter.Hash, value uint64) error {
 	return f.growing(func() error { return f.addValue(h, value, &f.tally) })
 }
 
-// addValue is AddValue, or returns errGrow.
+// addValue is AddValue, except that it returns errGrow if the filter must double.
 func (f *arrays) addValue(h filter.Hash, value uint64, n *tally) error {
-	if err := f.fits(value); err != nil {
+	if err := f.checkValue(value); err != nil {
 		return err
 	}
 	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
@@ -79,15 +79,16 @@ func (f *arrays) addValue(h filter.Hash, value uint64, n *tally) error {
 }
 
 // Put sets the value of the key with hash h. Keys with the same fingerprint have one cell each but cannot be
-// distinguished: Put changes, and Get reads, the cell of the last one added. The error wraps filter.ErrNotFound if the
-// key is absent, filter.ErrConfig or filter.ErrUnsupported as for AddValue; the filter is then unchanged.
+// distinguished: Put changes, and Get reads, the cell of the key that was added last. The error wraps
+// filter.ErrNotFound if the key is absent, filter.ErrConfig or filter.ErrUnsupported as for AddValue; the filter is
+// then unchanged.
 func (f *arrays) Put(h filter.Hash, value uint64) error {
-	if err := f.fits(value); err != nil {
+	if err := f.checkValue(value); err != nil {
 		return err
 	}
 	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
 	u := f.bucket(b)
-	c, ok := u.find(chain, remainder)
+	c, ok := u.findCell(chain, remainder)
 	if !ok {
 		return filter.ErrNotFound
 	}
@@ -101,7 +102,7 @@ func (f *Filter) Upsert(h filter.Hash, value uint64) error {
 	return f.growing(func() error { return f.upsert(h, value, &f.tally) })
 }
 
-// upsert is Upsert, or returns errGrow.
+// upsert is Upsert, except that it returns errGrow if the filter must double.
 func (f *arrays) upsert(h filter.Hash, value uint64, n *tally) error {
 	if err := f.Put(h, value); err != filter.ErrNotFound {
 		return err
@@ -109,8 +110,8 @@ func (f *arrays) upsert(h filter.Hash, value uint64, n *tally) error {
 	return f.addValue(h, value, n)
 }
 
-// fits returns an error if a cell cannot hold the value.
-func (f *arrays) fits(value uint64) error {
+// checkValue returns an error if the value has too many bits for a cell.
+func (f *arrays) checkValue(value uint64) error {
 	if f.g.ValueBits == 0 {
 		return fmt.Errorf("this filter has no values, make one with value_bits: %w", filter.ErrUnsupported)
 	}
@@ -123,7 +124,7 @@ func (f *arrays) fits(value uint64) error {
 
 // insert adds a cell to a chain, before the cells with the same remainder, or returns errGrow.
 func (f *arrays) insert(u *bucket, chain, cell uint64, n *tally) error {
-	if f.mustGrow(n) {
+	if f.mustGrow(n) { // first: makeRoom would take an extension in vain
 		return errGrow
 	}
 	if err := u.makeRoom(); err != nil {
@@ -135,9 +136,9 @@ func (f *arrays) insert(u *bucket, chain, cell uint64, n *tally) error {
 	return nil
 }
 
-// makeRoom gives the bucket room for a further cell. The error is the error of pool.takeRecord.
+// makeRoom extends the bucket if all of its cells are in use. It returns the errors of pool.takeRecord.
 func (u *bucket) makeRoom() error {
-	if u.used() < u.room() {
+	if u.usedCells() < u.allCells() {
 		return nil
 	}
 	return u.lengthen(false)
@@ -146,10 +147,10 @@ func (u *bucket) makeRoom() error {
 // insertAt is insert for a bucket with room. It starts at bit at of the index: the bit of the chain, or a later bit of
 // the chain after cells with smaller remainders.
 func (f *arrays) insertAt(u *bucket, at, cell uint64) {
-	used := u.used()
-	c := u.rank(at)
-	for remainder, placed := cell>>f.payload, false; u.bit(at); c = u.rank(at) {
-		old := u.cell(c)
+	used := u.usedCells()
+	c := u.rankOf(at)
+	for remainder, placed := cell>>f.payload, false; u.indexBit(at); c = u.rankOf(at) {
+		old := u.cellValue(c)
 		if placed = placed || remainder <= old>>f.payload; placed {
 			u.setCell(c, cell) // the new cell replaces this one, which replaces the next
 			cell = old
@@ -157,47 +158,47 @@ func (f *arrays) insertAt(u *bucket, at, cell uint64) {
 		at = f.chains + c
 	}
 
-	u.flip(at)
+	u.flipBit(at)
 	u.insert(c, cell, used+1)
 }
 
 // Remove undoes one Add of the key with hash h. It returns an error wrapping filter.ErrNotFound and changes nothing if
 // no cell holds the key's remainder. Removing a key that was never added but has the fingerprint of another key
 // succeeds and makes that other key absent: remove only what was added. Remove does not allocate.
-func (f *Filter) Remove(h filter.Hash) error { return f.remove(h, &f.tally) }
+func (f *Filter) Remove(h filter.Hash) error { return f.removeHash(h, &f.tally) }
 
-// remove is Remove.
-func (f *arrays) remove(h filter.Hash, n *tally) error {
+// removeHash is Remove.
+func (f *arrays) removeHash(h filter.Hash, n *tally) error {
 	if near, err := f.removeNear(h, n); near {
 		return err
 	}
 
 	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
 	u := f.bucket(b)
-	c, ok := u.find(chain, remainder)
+	c, ok := u.findCell(chain, remainder)
 	if !ok {
 		return filter.ErrNotFound
 	}
 
 	n.keys--
 	if f.g.Counting {
-		if cell := u.cell(c); cell&(1<<counterBits-1) > 0 {
+		if cell := u.cellValue(c); cell&(1<<counterBits-1) > 0 {
 			u.setCell(c, cell-1)
 			return nil
 		}
 	}
 
-	n.used--
+	n.used-- // the cell stands for this one addition only
 	f.takeOut(&u, chain, c)
 	return nil
 }
 
-// find returns the first cell with this remainder of a chain. It starts at bit at of the index: the bit of the chain,
-// or a later bit of the chain.
-func (u *bucket) find(at, remainder uint64) (c uint64, ok bool) {
-	for ; u.bit(at); at = u.f.chains + c {
-		c = u.rank(at)
-		if r := u.cell(c) >> u.f.payload; r >= remainder {
+// findCell returns the first cell with this remainder of a chain. It starts at bit at of the index: the bit of the
+// chain, or a later bit of the chain.
+func (u *bucket) findCell(at, remainder uint64) (c uint64, ok bool) {
+	for ; u.indexBit(at); at = u.f.chains + c {
+		c = u.rankOf(at)
+		if r := u.cellValue(c) >> u.f.payload; r >= remainder {
 			return c, r == remainder
 		}
 	}
@@ -207,21 +208,21 @@ func (u *bucket) find(at, remainder uint64) (c uint64, ok bool) {
 // takeOut takes cell c out of its chain: the later cells of the chain move up, and the last cell of the chain is
 // removed.
 func (f *arrays) takeOut(u *bucket, chain, c uint64) {
-	used := u.used()
+	used := u.usedCells()
 	at := chain // the bit that stands for c
-	for u.rank(at) != c {
-		at = f.chains + u.rank(at)
+	for u.rankOf(at) != c {
+		at = f.chains + u.rankOf(at)
 	}
 
-	for next := f.chains + c; u.bit(next); next = f.chains + c {
-		behind := u.rank(next)
-		u.setCell(c, u.cell(behind))
+	for next := f.chains + c; u.indexBit(next); next = f.chains + c {
+		behind := u.rankOf(next)
+		u.setCell(c, u.cellValue(behind))
 		at, c = next, behind
 	}
 
-	u.flip(at)
+	u.flipBit(at) // the bit that stood for the last cell; its own bit of the higher index is 0
 	u.remove(c, used)
-	if u.n > 1 && u.parts[u.n-1].ones == 0 && used-1 <= u.room()-u.parts[u.n-1].room {
+	if u.n > 1 && u.parts[u.n-1].ones == 0 && used-1 <= u.allCells()-u.parts[u.n-1].room {
 		u.shorten()
 	}
 }
@@ -229,8 +230,8 @@ func (f *arrays) takeOut(u *bucket, chain, c uint64) {
 // The operations below are fast versions for buckets without extensions, which most buckets are. base is the first word
 // of the bucket.
 
-// near reports whether a bucket has no extension.
-func (f *arrays) near(base uint64) bool {
+// hasNoExtension reports whether a bucket has no extension.
+func (f *arrays) hasNoExtension(base uint64) bool {
 	return f.table[base+f.span/64]&f.low|f.table[base+f.last]&f.high == 0
 }
 
@@ -239,11 +240,11 @@ func (f *arrays) setCell(base, c, v uint64) {
 	bitvec.SetField(f.table, 64*base+f.cells+c*uint64(f.width), f.width, v)
 }
 
-// addNear adds a key. It returns false and changes nothing if the bucket has or needs an extension, or the filter must
-// grow.
+// addNear is addHash for a bucket without extensions. It returns false and changes nothing if the bucket has or needs
+// an extension, or the filter must grow.
 func (f *arrays) addNear(h filter.Hash, n *tally) bool {
 	base, remainder, at, c, old, end := f.walk.Follow(h.Hi, h.Lo)
-	if !f.near(base) {
+	if !f.hasNoExtension(base) {
 		return false
 	}
 
@@ -264,8 +265,8 @@ func (f *arrays) addNear(h filter.Hash, n *tally) bool {
 	return true
 }
 
-// openNear inserts a cell where a walk ended: at bit at of the index, before cell c, which is old and of the same chain
-// if more is true.
+// openNear inserts a cell where a walk ended, at bit at of the index. If more is true, the walk ended at cell c of the
+// chain, whose content is old, and the new cell is inserted before cell c.
 func (f *arrays) openNear(base, at, c, cell, old uint64, more bool) {
 	for more { // the new cell replaces this one, which replaces the next
 		f.setCell(base, c, cell)
@@ -279,10 +280,10 @@ func (f *arrays) openNear(base, at, c, cell, old uint64, more bool) {
 	f.walk.Open(base, at, c, cell)
 }
 
-// removeNear removes a key. It returns false and changes nothing if the bucket has an extension.
+// removeNear is removeHash for a bucket without extensions. It returns false and changes nothing if the bucket has one.
 func (f *arrays) removeNear(h filter.Hash, n *tally) (near bool, err error) {
 	base, remainder, at, c, cell, end := f.walk.Follow(h.Hi, h.Lo)
-	if !f.near(base) {
+	if !f.hasNoExtension(base) {
 		return false, nil
 	}
 

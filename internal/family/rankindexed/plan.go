@@ -21,15 +21,15 @@ type order struct {
 	index    int      // largest index of a bucket, in bits
 	lambda   float64  // largest mean number of keys of a chain
 	extended float64  // largest share of the buckets with an extension at the capacity; 0 for any
-	// spread divides that many buckets into equal shares and returns their mean loads, relative to the capacity per
-	// bucket. It is nil if all loads are equal.
+	// spread divides the buckets into equal shares and returns the mean load of each share, relative to the capacity
+	// per bucket. It is nil if all loads are equal.
 	spread func(buckets uint64) []float64
 	most   uint64 // largest number of keys, with spread; otherwise the capacity
 }
 
-// tail returns the share of the buckets with more keys than cells if the capacity per bucket is load: the mean of the
-// Poisson tails of the mean loads.
-func (o *order) tail(buckets uint64, load float64, cells int) float64 {
+// overfullShare returns the share of the buckets with more keys than cells if the capacity per bucket is load: the mean
+// of the Poisson tails of the mean loads.
+func (o *order) overfullShare(buckets uint64, load float64, cells int) float64 {
 	if o.spread == nil {
 		return stat.PoissonTail(load, cells)
 	}
@@ -40,15 +40,15 @@ func (o *order) tail(buckets uint64, load float64, cells int) float64 {
 	return sum / float64(len(all))
 }
 
-// lines are the sizes of buckets that a search tries, in words: multiples of a cache line, and less than one for few
-// keys.
+// lines are the sizes of buckets that a search tries, in words: multiples of a cache line, and sizes below a cache line
+// for few keys. The usual best sizes come first, so that the search abandons the others early.
 var lines = []int{24, 32, 16, 40, 48, 56, 64, 72, 80, 96, 112, 8, 1, 2, 3, 4, 5, 6, 7}
 
-// lineBits is the largest index of a bucket, in bits, if Config.Bucket is 0: less than one cache line, so that counting
-// its bits reads one line.
+// lineBits is the largest index of a bucket, in bits, if Config.Bucket is 0. It is less than one cache line, so that a
+// query counts bits in one line only.
 const lineBits = 511
 
-// search returns the geometry with the fewest bits, at most most, that meets the order, or false if there is none. It
+// search returns the smallest geometry that meets the order, or false if no geometry of at most most bits does. It
 // tries all remainders, sizes of buckets, numbers of cells and sizes of extensions, under the bounds of section IV of
 // the paper:
 //
@@ -59,13 +59,14 @@ const lineBits = 511
 func (o order) search(most float64) (Geometry, bool) {
 	s := searched{order: o, bits: math.Nextafter(most, math.Inf(1))}
 	for r := 1; r+o.form.Growth <= MaxRemainder; r++ {
-		lambda := -math.Log1p(-o.fpr) * math.Ldexp(1, r)
+		lambda := -math.Log1p(-o.fpr) * math.Ldexp(1, r) // fpr = 1-exp(-λ/2^r), see Geometry.FPR
 		if lambda > o.lambda {
 			break
 		}
+		// Much shorter chains waste bits of the index: try only the four longest remainders.
 		if lambda > o.lambda/16 || r+o.form.Growth == MaxRemainder {
 			for _, w := range o.words {
-				s.buckets(r, w, lambda)
+				s.tryBuckets(r, w, lambda)
 			}
 		}
 	}
@@ -79,68 +80,68 @@ type searched struct {
 	bits float64 // of best; more than allowed if there is none
 }
 
-// buckets tries all numbers of cells of a bucket of one size.
-func (s *searched) buckets(r, words int, lambda float64) {
+// tryBuckets tries all numbers of cells of a bucket of one size.
+func (s *searched) tryBuckets(r, words int, lambda float64) {
 	n := float64(s.form.Capacity)
 	for cells := 1; ; cells++ {
 		g := s.form
 		g.Remainder, g.Cells[0] = r, cells
-		left := 64*words - cells*(1+g.width()) // bits for chains and the pointer
-		if g.width() > 63 || left < 1 {
+		left := 64*words - cells*(1+g.cellBits()) // bits for chains and the pointer
+		if g.cellBits() > 63 || left < 1 {
 			return
 		}
 		if left+cells > s.index {
 			continue
 		}
 		for { // a larger pool needs a longer pointer, which leaves fewer chains, which needs more buckets
-			if g.Chains = left - g.pointer(1); g.Chains < 1 {
+			if g.Chains = left - g.pointerBits(1); g.Chains < 1 {
 				return
 			}
 			mean := lambda * float64(g.Chains)
 			g.Buckets = uint64(math.Ceil(n / mean))
 			load := n / float64(g.Buckets)
-			if float64(cells) > load+6*math.Sqrt(load)+6 {
+			if float64(cells) > load+6*math.Sqrt(load)+6 { // almost no bucket would use the last cells
 				return
 			}
 			if float64(cells) < load-1.2*math.Sqrt(load)-1 || float64(g.Buckets)*float64(64*words) >= s.bits {
 				break
 			}
 			if g.Buckets > 1 {
-				tail := s.tail(g.Buckets, load, cells)
+				tail := s.overfullShare(g.Buckets, load, cells)
 				pool := math.Floor(float64(g.Buckets) * tail) // at least: an extension has a word or more
 				if s.extended > 0 && tail > s.extended || float64(g.Buckets)*float64(64*words)+64*pool >= s.bits {
 					break
 				}
 			}
-			had := g.pointer(1)
-			if g.Pools[1] = s.pool(g, cells); g.pointer(1) <= had {
-				g.Chains = left - g.pointer(1)
-				s.extensions(g, s.deepest(g))
+			had := g.pointerBits(1)
+			if g.Pools[1] = s.poolSize(g, cells); g.pointerBits(1) <= had {
+				g.Chains = left - g.pointerBits(1)
+				s.tryExtensions(g, s.deepest(g))
 				break
 			}
 		}
 	}
 }
 
-// extensions tries all sizes of extensions for given buckets. No bucket has more cells than deepest.
-func (s *searched) extensions(g Geometry, deepest int) {
+// tryExtensions tries all sizes of extensions for given buckets. No bucket has more cells than deepest.
+func (s *searched) tryExtensions(g Geometry, deepest int) {
 	if g.Pools[1] == 0 {
 		s.keepIfSmaller(g)
 		return
 	}
 
 	for words := 1; ; words++ {
-		if float64(g.Buckets)*float64(64*g.words(0))+float64(g.Pools[1])*float64(64*words) >= s.bits {
+		if float64(g.Buckets)*float64(64*g.levelWords(0))+float64(g.Pools[1])*float64(64*words) >= s.bits {
 			return
 		}
 		e := g
-		e.Pools[2] = g.Pools[1] // gives the longest pointer
-		if e.Cells[1] = (64*words - e.pointer(2)) / (1 + e.width()); e.Cells[1] < 1 {
+		e.Pools[2] = g.Pools[1] // for the longest pointer, since the second pool is at most as large as the first
+		if e.Cells[1] = (64*words - e.pointerBits(2)) / (1 + e.cellBits()); e.Cells[1] < 1 {
 			continue
 		}
 		all := e.Cells[0] + e.Cells[1]
 		if e.Cells[2] = deepest - all; e.Cells[2] > 0 {
-			e.Pools[2] = s.pool(e, all)
+			e.Pools[2] = s.poolSize(e, all)
 		}
 		if e.Cells[2] <= 0 || e.Pools[2] == 0 {
 			e.Cells[2], e.Pools[2] = 0, 0
@@ -156,21 +157,21 @@ func (s *searched) extensions(g Geometry, deepest int) {
 
 // keepIfSmaller keeps the geometry if it is the smallest so far.
 func (s *searched) keepIfSmaller(g Geometry) {
-	if bits := float64(g.Bits()); bits < s.bits && g.FPR(g.Capacity) <= s.fpr*(1+1e-9) && g.check() == nil {
+	if bits := float64(g.Bits()); bits < s.bits && g.FPR(g.Capacity) <= s.fpr*(1+1e-9) && g.validate() == nil {
 		s.best, s.bits = g, bits
 	}
 }
 
-// pool returns the number of extensions for buckets with more keys than cells, so that they suffice at the capacity
+// poolSize returns the number of extensions for buckets with more keys than cells, so that they suffice at the capacity
 // and, since pools double with the filter, at all later capacities.
-func (s *searched) pool(g Geometry, cells int) (size uint64) {
+func (s *searched) poolSize(g Geometry, cells int) (size uint64) {
 	load := float64(g.Capacity) / float64(g.Buckets)
 	for doubled := range g.Growth + 1 {
 		b := g.Buckets << doubled
 		want := b
 		switch {
 		case b > 1:
-			want = stat.UpperQuantile(b, s.tail(b, load, cells), s.overflow*0.45/2)
+			want = stat.UpperQuantile(b, s.overfullShare(b, load, cells), s.overflow*0.45/2)
 		case s.enough(g, cells): // the only bucket has all keys
 			want = 0
 		}
@@ -182,7 +183,7 @@ func (s *searched) pool(g Geometry, cells int) (size uint64) {
 // deepest returns a number of cells that a bucket exceeds with a probability of at most 0.1·P_o.
 func (s *searched) deepest(g Geometry) int {
 	low, step := g.Cells[0], 4
-	for !s.enough(g, low+step) {
+	for !s.enough(g, low+step) { // double the step until the number lies within it, then search there
 		low, step = low+step+1, 2*step
 	}
 	return low + sort.Search(step, func(i int) bool { return s.enough(g, low+i) })

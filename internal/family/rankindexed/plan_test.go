@@ -42,7 +42,7 @@ func TestSearch(t *testing.T) {
 			t.Errorf("%s, rate %g: %+v, %t; want %+v, %t", name, rated.fpr, got, ok, want, wantOK)
 		}
 		size := family.Sizing{BitsPerKey: math.Exp2(rng.Float64() * 7)}
-		got, err := o.within(size, form.Capacity)
+		got, err := o.lowestRateWithin(size, form.Capacity)
 		want, wantErr := o.plainWithin(size, form.Capacity)
 		if got != want || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 			t.Errorf("%s, %v: %+v, %v; want %+v, %v", name, size, got, err, want, wantErr)
@@ -80,15 +80,15 @@ func (s *plain) buckets(r, words int, lambda float64) {
 	for cells := 1; ; cells++ {
 		g := s.form
 		g.Remainder, g.Cells[0] = r, cells
-		left := 64*words - cells*(1+g.width()) // bits for chains and the pointer
-		if g.width() > 63 || left < 1 {
+		left := 64*words - cells*(1+g.cellBits()) // bits for chains and the pointer
+		if g.cellBits() > 63 || left < 1 {
 			return
 		}
 		if left+cells > s.index {
 			continue
 		}
 		for { // a larger pool needs a longer pointer, which leaves fewer chains, which needs more buckets
-			if g.Chains = left - g.pointer(1); g.Chains < 1 {
+			if g.Chains = left - g.pointerBits(1); g.Chains < 1 {
 				return
 			}
 			mean := lambda * float64(g.Chains)
@@ -103,10 +103,10 @@ func (s *plain) buckets(r, words int, lambda float64) {
 			if s.extended > 0 && g.Buckets > 1 && stat.PoissonTail(load, cells) > s.extended {
 				break
 			}
-			had := g.pointer(1)
-			if g.Pools[1] = s.pool(g, cells); g.pointer(1) <= had {
-				g.Chains = left - g.pointer(1)
-				s.extensions(g, s.deepest(g))
+			had := g.pointerBits(1)
+			if g.Pools[1] = s.poolSize(g, cells); g.pointerBits(1) <= had {
+				g.Chains = left - g.pointerBits(1)
+				s.tryExtensions(g, s.deepest(g))
 				break
 			}
 		}
@@ -139,7 +139,7 @@ func (o order) plainWithin(size family.Sizing, keys uint64) (Geometry, error) {
 	var best Geometry
 	// -log2 of the rate is below the bits per key, by about four at most; by more in filters of few keys.
 	perKey := float64(bits) / float64(o.form.Capacity)
-	low, high := -min(perKey, MaxRemainder), min(0, 6+float64(o.form.payload()+o.form.Growth)-perKey)
+	low, high := -min(perKey, MaxRemainder), min(0, 6+float64(o.form.payloadBits()+o.form.Growth)-perKey)
 	if o.fpr = math.Exp2(high); !room(bits) {
 		high = 0
 	}

@@ -9,9 +9,10 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// pool holds the extensions of one level. Each is a record of whole words: the pointer to the next level, the bits of
-// the higher index, the cells. Free records are all zero. Only the bucket that has a record reads or writes its words,
-// so that operations on different buckets may run at the same time: takeRecord and freeRecord have a lock.
+// pool manages the extensions of one level. Each extension is a record of whole words: the pointer to the next level,
+// the bits of the higher index, the cells. Free records are all zero. Only the bucket to which a record belongs reads
+// or writes its words, and takeRecord and freeRecord are locked, so that operations on different buckets may run at the
+// same time.
 type pool struct {
 	words  []uint64
 	stride uint64 // bits of a record
@@ -31,8 +32,8 @@ type pool struct {
 
 func newPool(g Geometry, level int, words []uint64) *pool {
 	return &pool{
-		words: words, stride: 64 * g.words(level), head: uint64(g.pointer(level + 1)), room: uint64(g.Cells[level]),
-		size: g.Pools[level], taken: make([]uint64, (g.Pools[level]+63)/64),
+		words: words, stride: 64 * g.levelWords(level), head: uint64(g.pointerBits(level + 1)),
+		room: uint64(g.Cells[level]), size: g.Pools[level], taken: make([]uint64, (g.Pools[level]+63)/64),
 	}
 }
 
@@ -61,7 +62,7 @@ func (p *pool) takeRecord(reserved bool) (record uint64, s *snapshot, err error)
 
 // freeRecord returns a record to the pool.
 func (p *pool) freeRecord(record uint64) {
-	clear(p.words[record*p.stride/64:][:p.stride/64])
+	clear(p.words[record*p.stride/64:][:p.stride/64]) // before others can take the record
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.taken[record/64] &^= 1 << (record % 64)
@@ -69,8 +70,8 @@ func (p *pool) freeRecord(record uint64) {
 	p.used--
 }
 
-// claim takes one record. It returns false if there is no such record or it is in use.
-func (p *pool) claim(record uint64) bool {
+// claimRecord marks a record as in use. It returns false if the record does not exist or is already in use.
+func (p *pool) claimRecord(record uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if record >= p.size || p.taken[record/64]>>(record%64)&1 != 0 {
@@ -81,15 +82,15 @@ func (p *pool) claim(record uint64) bool {
 	return true
 }
 
-// inUse returns the number of records in use.
-func (p *pool) inUse() uint64 {
+// recordsInUse returns the number of records in use.
+func (p *pool) recordsInUse() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.used
 }
 
-// clean reports whether all free records are 0, as takeRecord requires.
-func (p *pool) clean() bool {
+// freeRecordsAreZero reports whether all free records are 0, as takeRecord requires.
+func (p *pool) freeRecordsAreZero() bool {
 	for record := range p.size {
 		taken := p.taken[record/64]>>(record%64)&1 != 0
 		if !taken && !bitvec.ZeroFrom(p.words[record*p.stride/64:][:p.stride/64], 0) {
@@ -110,8 +111,9 @@ func (u *bucket) lengthen(reserved bool) error {
 		return err
 	}
 
+	// In the copy, another bucket may still have this record, if it was copied before it returned the record.
 	if s != nil {
-		s.bucket(u.number())
+		s.copyBucket(u.number())
 	}
 
 	u.attach(record)
@@ -138,7 +140,7 @@ func (u *bucket) setPointer(level int, pointer uint64) {
 	if level > 1 {
 		words, at = u.parts[1].words, u.parts[1].index-u.f.pools[1].head
 	}
-	bitvec.SetField(words, at, uint(u.f.g.pointer(level)), pointer)
+	bitvec.SetField(words, at, uint(u.f.g.pointerBits(level)), pointer)
 }
 
 // shorten returns the last level of the bucket, which must be empty, to its pool.

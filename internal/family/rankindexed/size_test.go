@@ -158,7 +158,7 @@ func TestPlanEdges(t *testing.T) {
 				if err != nil {
 					continue
 				}
-				if err := g.check(); err != nil || g.FPR(max(n, 1)) > fpr*1.0001 {
+				if err := g.validate(); err != nil || g.FPR(max(n, 1)) > fpr*1.0001 {
 					t.Errorf("n=%d fpr=%g %+v: %+v, rate %g, %v", n, fpr, c, g, g.FPR(n), err)
 				}
 				if n < 1000 && n > 0 {

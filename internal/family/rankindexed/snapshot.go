@@ -19,8 +19,8 @@ type snapshot struct {
 	copying func(b uint64)
 }
 
-// bucket copies bucket b, whose lock is held, unless that was done before.
-func (s *snapshot) bucket(b uint64) {
+// copyBucket copies bucket b, whose lock is held, unless that was done before.
+func (s *snapshot) copyBucket(b uint64) {
 	if s.copied[b] {
 		return
 	}
@@ -35,39 +35,39 @@ func (s *snapshot) bucket(b uint64) {
 	u := s.from.bucket(b)
 	for level := 1; level < u.n; level++ {
 		p, record := s.to.pools[level], u.parts[level].record
-		p.claim(record)
+		p.claimRecord(record)
 		words := p.stride / 64
 		copy(p.words[record*words:][:words], u.parts[level].words[record*words:])
 	}
 
-	used, keys := u.used(), u.keys()
+	used, keys := u.usedCells(), u.countKeys()
 	s.mu.Lock()
 	s.to.used += used
 	s.to.keys += keys
 	s.mu.Unlock()
 }
 
-// Snapshot returns a copy, a *Filter. It holds every key whose Add returned before Snapshot began and no key that was
-// removed before that; it contains each concurrent change completely or not at all. If the filter is growing, Snapshot
-// finishes the growth first. It locks one bucket at a time, so other goroutines wait for the copying of at most max(1,
-// buckets/256) buckets. The error wraps filter.ErrTooLarge if there is no memory for the copy.
+// Snapshot returns a copy, a *Filter. The copy contains every key whose Add returned before Snapshot began, and no key
+// whose Remove returned before; it contains each concurrent change completely or not at all. If the filter is growing,
+// Snapshot finishes the growth first. It locks one bucket at a time, so other goroutines wait for the copying of at
+// most max(1, buckets/256) buckets. The error wraps filter.ErrTooLarge if the copy does not fit into memory.
 func (c *Concurrent) Snapshot() (family.Filter, error) {
 	c.snaps.Lock()
 	defer c.snaps.Unlock()
-	// If the table grows from here on, its buckets move but their old content remains, which the copy needs.
-	t := c.finish()
+	// If the table grows from here on, its buckets move, but their content stays in t, which is what the copy needs.
+	t := c.finishGrowth()
 	to, err := newFilter(t.g)
 	if err != nil {
 		return nil, err
 	}
 
 	s := &snapshot{from: &t.arrays, to: to, copied: make([]bool, t.buckets)}
-	t.copyTo(s)
+	t.copyTo(s) // before the first bucket is copied: from now on a bucket is copied before it takes an extension
 	defer t.copyTo(nil)
 	for b := range t.buckets {
-		l := t.stripe(b)
+		l := t.stripeOf(b)
 		l.mu.Lock()
-		s.bucket(b)
+		s.copyBucket(b)
 		l.mu.Unlock()
 	}
 	return to, nil
@@ -116,7 +116,7 @@ func (f *Cells) StartCopy(earlier *Copy, copying func(b uint64)) (*Copy, error) 
 }
 
 // Bucket copies bucket b, whose lock the caller holds, unless it was copied before.
-func (c *Copy) Bucket(b uint64) { c.snapshot.bucket(b) }
+func (c *Copy) Bucket(b uint64) { c.snapshot.copyBucket(b) }
 
 // Finish returns the copy, for which all buckets must have been copied.
 func (c *Copy) Finish() *Cells {
@@ -137,7 +137,7 @@ func (f *Cells) Encode() family.Encoded {
 // StoredCells returns the geometry of a stored table with that Spec, and the number of words of each section. Errors
 // are the errors of NewCells.
 func StoredCells(s filter.Spec) (Geometry, []uint64, error) {
-	g, _, trimmed, err := geometry(s)
+	g, _, trimmed, err := storedGeometry(s)
 	switch {
 	case err != nil:
 	case trimmed:

@@ -33,12 +33,12 @@ type sweeper struct {
 // all gaps in one pass.
 func (f *Cells) Sweep(b, dead uint64) (gone uint64) {
 	base := b * f.words
-	if !f.near(base) {
+	if !f.hasNoExtension(base) {
 		return f.sweepFar(b, dead)
 	}
 	own := f.table[base:][:f.words]
 	w := sweeper{s: &f.sizes, index: own, cells: own, first: f.cells, room: f.own}
-	return w.sweep(dead)
+	return w.removeDead(dead)
 }
 
 // sweepFar is Sweep for a bucket with extensions.
@@ -46,27 +46,27 @@ func (f *Cells) sweepFar(b, dead uint64) (gone uint64) {
 	u := f.bucket(b)
 	var index [sweepIndex + 1]uint64
 	var cells [sweepWords]uint64
-	w := sweeper{s: &f.sizes, index: index[:], cells: cells[:], first: f.cells % 64, room: u.room()}
-	w.load(&u)
-	if gone = w.sweep(dead); gone > 0 {
-		w.store(&u)
+	w := sweeper{s: &f.sizes, index: index[:], cells: cells[:], first: f.cells % 64, room: u.allCells()}
+	w.loadBucket(&u)
+	if gone = w.removeDead(dead); gone > 0 {
+		w.storeBucket(&u)
 	}
 	return gone
 }
 
-// sweep removes the cells whose value is in dead, and returns their number.
-func (w *sweeper) sweep(dead uint64) (gone uint64) {
-	w.count()
-	if gone = w.mark(dead); gone > 0 {
-		w.sink()
-		w.unlink()
-		w.pack()
+// removeDead removes the cells whose value is in dead, and returns their number.
+func (w *sweeper) removeDead(dead uint64) (gone uint64) {
+	w.countBits()
+	if gone = w.markDead(dead); gone > 0 {
+		w.sinkMarked()
+		w.unlinkMarked()
+		w.closeGaps()
 	}
 	return gone
 }
 
-// load copies a bucket with extensions.
-func (w *sweeper) load(u *bucket) {
+// loadBucket copies a bucket with extensions.
+func (w *sweeper) loadBucket(u *bucket) {
 	f := u.f
 	own := f.table[u.number()*f.words:][:f.words]
 	last := copy(w.index, own[:(f.span+63)/64]) - 1
@@ -81,8 +81,8 @@ func (w *sweeper) load(u *bucket) {
 	}
 }
 
-// store writes a bucket back and frees the extensions that it no longer needs.
-func (w *sweeper) store(u *bucket) {
+// storeBucket writes a bucket back and frees the extensions that it no longer needs.
+func (w *sweeper) storeBucket(u *bucket) {
 	f := u.f
 	own := f.table[u.number()*f.words:][:f.words]
 	// Write the cells first: their first word also has old bits of the index, which the index then overwrites.
@@ -105,14 +105,14 @@ func (w *sweeper) store(u *bucket) {
 		bit, cell = bit+p.bits, cell+p.room*uint64(f.width)
 	}
 
-	for room := u.room(); u.n > 1 && w.used <= room-u.parts[u.n-1].room; {
+	for room := u.allCells(); u.n > 1 && w.used <= room-u.parts[u.n-1].room; {
 		room -= u.parts[u.n-1].room
 		u.shorten()
 	}
 }
 
-// count sets before and used.
-func (w *sweeper) count() {
+// countBits sets before, the counts of set bits up to each word, and used, their total.
+func (w *sweeper) countBits() {
 	end := w.s.chains + w.room
 	n := uint32(0)
 	for i := range (end + 63) / 64 {
@@ -132,13 +132,13 @@ func (w *sweeper) indexWord(i, end uint64) uint64 {
 	return x
 }
 
-// mark sets gone for the cells whose value is in dead, and returns their number.
+// markDead sets gone for the cells whose value is in dead, and returns their number.
 //
 // It compares k cells at a time, as many as lie in 63 bits. Where the value of a cell differs from the pattern, the
 // difference plus 2^payload-1 carries into bit payload of the cell. A multiplication gathers the k bits, width apart,
 // in adjacent ones: bit i·width moves up by (width-1)·(k-1-i), and the other products fall outside of the window,
 // since k <= width.
-func (w *sweeper) mark(dead uint64) (n uint64) {
+func (w *sweeper) markDead(dead uint64) (n uint64) {
 	width, payload := uint64(w.s.width), uint64(w.s.payload)
 	k := min(63/width, width)
 	var low, gather uint64
@@ -159,9 +159,10 @@ func (w *sweeper) mark(dead uint64) (n uint64) {
 		}
 		found = found * gather >> up & mask
 		w.gone[c/64] |= found << (c % 64)
-		w.gone[c/64+1] |= found >> 1 >> (63 - c%64)
+		w.gone[c/64+1] |= found >> 1 >> (63 - c%64) // in two steps, because a shift by 64-c%64 may be by 64
 	}
 
+	// The last step may have compared bits behind the cells in use.
 	clear(w.gone[w.used/64+1:])
 	w.gone[w.used/64] &= 1<<(w.used%64) - 1
 	for _, g := range w.gone {
@@ -176,21 +177,21 @@ func (w *sweeper) isGone(c uint64) bool { return w.gone[c/64]>>(c%64)&1 != 0 }
 // hasBit reports whether bit at of the index is set.
 func (w *sweeper) hasBit(at uint64) bool { return w.index[at/64]>>(at%64)&1 != 0 }
 
-// rank returns the number of set bits of the index before bit at, as it was when count was called.
-func (w *sweeper) rank(at uint64) uint64 {
+// rankOf returns the number of bits of the index before bit at that were set when countBits was called.
+func (w *sweeper) rankOf(at uint64) uint64 {
 	return uint64(w.before[at/64]) + uint64(bits.OnesCount64(w.index[at/64]&(1<<(at%64)-1)))
 }
 
-// sink moves the live cells of each chain up, in their order, so that the marked ones end it.
-func (w *sweeper) sink() {
+// sinkMarked moves the live cells of each chain up, in their order, so that the marked cells are the last of the chain.
+func (w *sweeper) sinkMarked() {
 	width := uint64(w.s.width)
 	for i := range (w.used + 63) / 64 {
-		more := w.behind(i)
+		more := w.nextCellMask(i)
 		for m := w.gone[i] & more; m != 0; {
 			bit := uint64(bits.TrailingZeros64(m))
 			c := 64*i + bit
 			for at := w.s.chains + c; w.hasBit(at); {
-				next := w.rank(at)
+				next := w.rankOf(at)
 				if !w.isGone(next) {
 					v := bitvec.Field(w.cells, w.first+next*width, w.s.width)
 					bitvec.SetField(w.cells, w.first+c*width, w.s.width, v)
@@ -200,14 +201,14 @@ func (w *sweeper) sink() {
 				}
 				at = w.s.chains + next
 			}
-			m = w.gone[i] & more &^ (1<<bit<<1 - 1)
+			m = w.gone[i] & more &^ (1<<bit<<1 - 1) // read again: the loop may have marked later cells of this word
 		}
 	}
 }
 
-// behind returns a mask of the 64 cells from 64·i on that are followed by another cell of their chain. Bits after the
-// last cell may be set.
-func (w *sweeper) behind(i uint64) uint64 {
+// nextCellMask returns a mask of the 64 cells from 64·i on that are followed by another cell of their chain. Bits after
+// the last cell may be set.
+func (w *sweeper) nextCellMask(i uint64) uint64 {
 	at := w.s.chains + 64*i
 	x := w.index[at/64] >> (at % 64)
 	if next := at/64 + 1; next < uint64(len(w.index)) {
@@ -216,8 +217,8 @@ func (w *sweeper) behind(i uint64) uint64 {
 	return x
 }
 
-// unlink clears the index bits of all marked cells. The index bit of cell c is the set bit number c of the index.
-func (w *sweeper) unlink() {
+// unlinkMarked clears the index bits of all marked cells. The index bit of cell c is the set bit number c of the index.
+func (w *sweeper) unlinkMarked() {
 	for i := range (w.s.chains + w.room + 63) / 64 {
 		c := uint64(w.before[i])
 		m := w.gone[c/64]>>(c%64) | w.gone[c/64+1]<<1<<(63-c%64)
@@ -235,8 +236,8 @@ func (w *sweeper) unlink() {
 }
 
 const (
-	eachByte = 0x0101010101010101
-	eachTop  = 0x8080808080808080
+	eachByte = 0x0101010101010101 // a factor that copies a byte into each byte
+	eachTop  = 0x8080808080808080 // the top bit of each byte
 )
 
 // byteSums returns in byte i the number of set bits of bytes 0 to i of x.
@@ -269,8 +270,8 @@ var inByte = func() (table [8][256]uint8) {
 	return table
 }()
 
-// pack closes the gaps of the marked cells, in the cells and in the index behind the chains.
-func (w *sweeper) pack() {
+// closeGaps closes the gaps of the marked cells, in the cells and in the index behind the chains.
+func (w *sweeper) closeGaps() {
 	w.packBits(w.index, w.s.chains, 1)
 	w.used = w.packBits(w.cells, w.first, uint64(w.s.width))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// Trimmed is a filter in the form for transfer (Table V of the paper): without free cells and without pointers, 1/λ + r
-// + 1 bits per key. In memory it is the same Filter; only Encode differs. Decode returns a Filter.
+// Trimmed is a filter in the form for transfer (Table V of the paper), which omits free cells and pointers: 1/λ + r + 1
+// bits per key. In memory it is the same Filter; only Encode differs. Decode returns a Filter.
 type Trimmed struct{ *Filter }
 
 // Trimmed returns the filter's trimmed form, which shares its content.
@@ -19,7 +19,7 @@ func (f *Filter) Trimmed() family.Filter { return Trimmed{f} }
 // form and 1 MiB.
 func (f *Filter) Trimmable() error { return f.g.inflates(f.g.trimmedWords(f.used)) }
 
-// inflates returns the error of Trimmable for a trimmed form of that many words.
+// inflates returns the error of Trimmable for a trimmed form of this number of words.
 func (g Geometry) inflates(words uint64) error {
 	if g.Bits()/64 <= inflation*words+1<<17 {
 		return nil
@@ -51,24 +51,23 @@ func Inflated(s filter.Spec) (bytes uint64, err error) {
 	return bytes, nil
 }
 
-// Encode returns one section: a stream of bits, beginning at the lowest bit of the first word. For each bucket it has
-// the base index, one bit of higher index for each cell in use, and these cells. A bucket has as many cells as there
-// are set bits in its two indexes. The Spec has the number of all cells as trimmed=.
+// Encode returns one section: a stream of bits, beginning at the lowest bit of the first word. For each bucket the
+// stream contains the base index, one bit of higher index for each cell in use, and these cells. A bucket has as many
+// cells as its two indexes have set bits. The parameter trimmed= of the Spec is the number of all cells.
 func (t Trimmed) Encode() family.Encoded {
 	f := t.Filter
 	stream, at := make([]uint64, f.g.trimmedWords(f.used)), uint64(0)
 	for b := range f.buckets {
 		u := f.bucket(b)
-		at = u.eachRange(at, u.used(), func(words []uint64, place, at, n uint64) {
+		at = u.eachRange(at, u.usedCells(), func(words []uint64, place, at, n uint64) {
 			bitvec.Copy(stream, at, words, place, n)
 		})
 	}
 	return family.Encoded{Spec: f.g.Spec().With("trimmed", f.used), Keys: f.keys, Sections: [][]uint64{stream}}
 }
 
-// eachRange calls copyRange with the ranges of n bits that a bucket with that number of cells in use has in its levels,
-// from bit place of words on, and in a trimmed stream, from bit at on. It returns the first bit of the stream after the
-// bucket.
+// eachRange calls copyRange for each range of a bucket with used cells in use: n bits from bit place of words on, which
+// are stored from bit at on in a trimmed stream. It returns the first bit of the stream after the bucket.
 func (u *bucket) eachRange(at, used uint64, copyRange func(words []uint64, place, at, n uint64)) (end uint64) {
 	index, bits := at, u.f.chains+used
 	end = at + bits
@@ -84,13 +83,13 @@ func (u *bucket) eachRange(at, used uint64, copyRange func(words []uint64, place
 	return end
 }
 
-// trimmedWords returns the number of words of the trimmed form with that many cells in use.
+// trimmedWords returns the number of words of the trimmed form while this number of cells is in use.
 func (g Geometry) trimmedWords(cells uint64) uint64 {
-	return (g.Buckets*uint64(g.Chains) + cells*uint64(1+g.width()) + 63) / 64
+	return (g.Buckets*uint64(g.Chains) + cells*uint64(1+g.cellBits()) + 63) / 64
 }
 
-// most returns the number of cells, the cells of all extensions included.
-func (g Geometry) most() uint64 {
+// allCells returns the number of cells, the cells of all extensions included.
+func (g Geometry) allCells() uint64 {
 	return g.Buckets*uint64(g.Cells[0]) + g.Pools[1]*uint64(g.Cells[1]) + g.Pools[2]*uint64(g.Cells[2])
 }
 
@@ -102,7 +101,7 @@ const inflation = 64
 // untrim returns the filter of a trimmed form with that many cells.
 func (g Geometry) untrim(e family.Encoded, cells uint64) (*Filter, error) {
 	stream := e.Sections[0]
-	if err := g.inflates(uint64(len(stream))); err != nil {
+	if err := g.inflates(uint64(len(stream))); err != nil { // before newFilter allocates: the file may be hostile
 		return nil, err
 	}
 
@@ -111,7 +110,7 @@ func (g Geometry) untrim(e family.Encoded, cells uint64) (*Filter, error) {
 		return nil, err
 	}
 
-	at, end := uint64(0), g.Buckets*uint64(g.Chains)+cells*uint64(1+g.width())
+	at, end := uint64(0), g.Buckets*uint64(g.Chains)+cells*uint64(1+g.cellBits())
 	for b := range f.buckets {
 		if at, err = f.readTrimmed(b, stream, at, end); err != nil {
 			return nil, fmt.Errorf("bucket %d: %w", b, err)
@@ -134,6 +133,7 @@ func (f *Filter) readTrimmed(b uint64, stream []uint64, at, end uint64) (uint64,
 
 	higher := at + f.chains
 	first := bitvec.Ones(stream, at, f.chains)
+	// Each set bit of the higher index stands for one more cell, whose own bit of the index then follows.
 	used, cells := first, higher
 	for ; cells < higher+used; cells++ {
 		if cells == end {
@@ -142,7 +142,7 @@ func (f *Filter) readTrimmed(b uint64, stream []uint64, at, end uint64) (uint64,
 		used += bitvec.Bit(stream, cells) & 1
 	}
 
-	if (end-cells)/uint64(f.width) < used {
+	if (end-cells)/uint64(f.width) < used { // a division, because the product could overflow
 		return 0, errIndex
 	}
 
@@ -151,7 +151,7 @@ func (f *Filter) readTrimmed(b uint64, stream []uint64, at, end uint64) (uint64,
 	}
 
 	u := f.bucket(b)
-	for u.room() < used {
+	for u.allCells() < used {
 		if u.lengthen(false) != nil {
 			return 0, errPointer
 		}

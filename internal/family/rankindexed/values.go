@@ -52,6 +52,7 @@ func (b *Builder) addValued(
 		return err
 	}
 
+	// Keys and values are sorted by hash: merge them. Pull turns the loop over the values into calls of next.
 	next, stop := iter.Pull(func(yield func([]filter.Hash) bool) {
 		if e := b.values.Blocks(ctx, func(hs []filter.Hash) error {
 			if !yield(hs) {
@@ -66,7 +67,7 @@ func (b *Builder) addValued(
 	values, more := next() // the values of the next keys
 	return errors.Join(err, b.Keys.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
 		for _, h := range hs {
-			for more && (len(values) == 0 || before(values[0], h)) {
+			for more && (len(values) == 0 || keyBefore(values[0], h)) {
 				if len(values) > 0 {
 					values = values[1:]
 				} else if values, more = next(); err != nil {
@@ -94,8 +95,8 @@ func (b *Builder) checkValues(ctx context.Context) error {
 	return b.values.Blocks(ctx, func(hs []filter.Hash) error { return one.Check(hs, 1) })
 }
 
-// before reports whether the key of a comes before the key of b.
-func before(a, b filter.Hash) bool { return a.Hi < b.Hi || a.Hi == b.Hi && a.Lo>>32 < b.Lo>>32 }
+// keyBefore reports whether the key of a comes before the key of b. The low half of Lo is a value, not part of the key.
+func keyBefore(a, b filter.Hash) bool { return a.Hi < b.Hi || a.Hi == b.Hi && a.Lo>>32 < b.Lo>>32 }
 
 // errEnd ends a pass over the values before their end.
 var errEnd = errors.New("end")

@@ -44,15 +44,15 @@ func NewBuilder(c Config) (*Builder, error) {
 // duplicates or on the number of workers. Errors wrap filter.ErrConfig if the size does not suit the number of keys.
 // Build fails if the hashes of the keys are not random.
 func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
-	f, err := b.build(ctx)
+	f, err := b.buildFilter(ctx)
 	if err = errors.Join(err, b.Close()); err != nil {
 		return nil, err
 	}
-	f.prepare()
+	f.makeKernels()
 	return f, nil
 }
 
-func (b *Builder) build(ctx context.Context) (*Filter, error) {
+func (b *Builder) buildFilter(ctx context.Context) (*Filter, error) {
 	n, err := b.Keys.Finish(ctx)
 	if err != nil {
 		return nil, err
@@ -63,18 +63,18 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 		return nil, err
 	}
 
-	g := geometry{r: r, wide: uint64(wide), valueBits: b.c.ValueBits, w: b.c.width()}
-	if n > maxTail {
+	g := geometry{r: r, wide: uint64(wide), valueBits: b.c.ValueBits, w: b.c.coefficientWidth()}
+	if n > maxTail { // the seed selects a variant of the layers, and a filter of fewer keys has only a tail
 		g.seed = uint64(b.c.Seed)
 	}
 
 	for range maxTries {
 		b.done = progress{give: b.Progress, keys: n, start: time.Now()}
-		f, err := b.smallest(ctx, n, g)
+		f, err := b.buildSmallest(ctx, n, g)
 		if err != nil {
 			return nil, err
 		}
-		next, kept := b.c.correct(f)
+		next, kept := b.c.correctGeometry(f)
 		if kept {
 			return f, nil
 		}
@@ -83,14 +83,15 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 	return nil, fmt.Errorf("ribbon: no filter of %d keys keeps %+v: %w", n, b.c.Size, errHashes)
 }
 
-// maxTries is the largest number of filters that a build tries until one keeps its rate or size. The second one almost
-// always does.
+// maxTries is the largest number of filters that a build tries until one keeps the rate or the size. The second filter
+// almost always does.
 const maxTries = 8
 
-// variants returns the largest number of variants of the layers that a build with the columns of g tries. With few keys
-// chance decides the size of a filter, and a build takes at most about three times as long as a build of family fuse.
-// With w=128 and one column, where a slot is the largest part of a key's bits, chance decides the last 0.02%.
-func (b *Builder) variants(n uint64, g geometry) uint64 {
+// maxVariants returns the largest number of variants of the layers that a build with the columns of g tries. With few
+// keys chance decides the size of a filter; a build with this number of variants takes at most about three times as long
+// as a build of family fuse. With w=128 and one column, where a slot is the largest part of a key's bits, chance decides
+// the last 0.02%.
+func (b *Builder) maxVariants(n uint64, g geometry) uint64 {
 	switch {
 	case n <= maxTail || b.c.Seed != 0:
 		return 1
@@ -107,12 +108,12 @@ func (b *Builder) variants(n uint64, g geometry) uint64 {
 // manyKeys is the number of keys from which most builds try only one variant.
 const manyKeys = 20_000
 
-// enough returns the number of slots at which a build of n keys stops trying variants. With w=128, one column and many
-// keys, about three of four variants need no more slots; with 100,000 keys, nine of ten. They have about 25 slots more
-// than keys and 72 for each segment, with a standard deviation of about 40 times the root of the segments (measured
-// with 100,000 to 10 million keys). With more columns variants have more slots, because fewer redundant equations agree
-// with the others.
-func enough(n uint64) uint64 {
+// enoughSlots returns the number of slots at which a build of n keys stops trying variants. With w=128, one column and
+// many keys, about three of four variants need no more slots; with 100,000 keys, nine of ten. They have about 25 slots
+// more than keys and 72 for each segment, with a standard deviation of about 40 times the root of the segments
+// (measured with 100,000 to 10 million keys). With more columns variants have more slots, because fewer redundant
+// equations agree with the others.
+func enoughSlots(n uint64) uint64 {
 	if n < manyKeys {
 		return n + 8 + n/320
 	}
@@ -120,14 +121,14 @@ func enough(n uint64) uint64 {
 	return n + 25 + 72*segments + uint64(math.Sqrt(float64(28*28*segments)))
 }
 
-// smallest builds a filter of n keys with the columns of g. It returns the smallest one of some variants, or the first
-// one with enough or fewer slots.
-func (b *Builder) smallest(ctx context.Context, n uint64, g geometry) (*Filter, error) {
-	best, tail, err := b.attempt(ctx, n, g)
-	for g.seed = 1; err == nil && g.seed < b.variants(n, g) && best.allSlots() > enough(n); g.seed++ {
+// buildSmallest builds a filter of n keys with the columns of g. It tries variants until one has at most enoughSlots
+// slots, and returns the smallest one.
+func (b *Builder) buildSmallest(ctx context.Context, n uint64, g geometry) (*Filter, error) {
+	best, tail, err := b.buildLayers(ctx, n, g)
+	for g.seed = 1; err == nil && g.seed < b.maxVariants(n, g) && best.allSlots() > enoughSlots(n); g.seed++ {
 		var f *Filter
 		var left []filter.Hash
-		if f, left, err = b.attempt(ctx, n, g); err == nil && f.bits() < best.bits() {
+		if f, left, err = b.buildLayers(ctx, n, g); err == nil && f.totalBits() < best.totalBits() {
 			best, tail = f, left
 		}
 	}
@@ -135,23 +136,24 @@ func (b *Builder) smallest(ctx context.Context, n uint64, g geometry) (*Filter, 
 	if err != nil {
 		return nil, err
 	}
-	return best, best.solveTail(tail)
+	return best, best.solveTail(tail) // last, because the size does not depend on the solution
 }
 
-// attempt builds the layers of a filter of n keys with the seed and the columns of g, and returns the keys of the tail.
-func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter, tail []filter.Hash, err error) {
+// buildLayers builds the layers of a filter of n keys with the seed and the columns of g, and returns the keys of the
+// tail.
+func (b *Builder) buildLayers(ctx context.Context, n uint64, g geometry) (f *Filter, tail []filter.Hash, err error) {
 	f = &Filter{geometry: g, keys: n}
-	keys, own := b.Keys, false // own: keys does not belong to the builder
+	keys, own := b.Keys, false // own: keys were made here, not by the builder, and must be closed
 	defer func() {
 		if own {
 			err = errors.Join(err, keys.Close())
 		}
 	}()
-	if turn, have := factor(maxLayers*g.seed), max(b.turn, 1); turn != have {
-		if !b.Keys.Spilled() {
+	if turn, have := layerFactor(maxLayers*g.seed), max(b.turn, 1); turn != have {
+		if !b.Keys.Spilled() { // multiply the keys in place; turn/have undoes the factor of the variant before
 			err = b.Keys.Change(ctx, turned(turn*inverse(have)))
 			b.turn = turn
-		} else {
+		} else { // keys in files cannot be changed: write a second set
 			keys, own = b.newKeys(turned(turn)), true
 			if err = b.Keys.Blocks(ctx, keys.AddMany); err == nil {
 				_, err = keys.Finish(ctx)
@@ -170,13 +172,13 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 				left, n, maxLayers, errHashes)
 		}
 		l := f.addLayer(startsFor(g.w, left))
-		if err := f.reserve(); err != nil {
+		if err := f.reserveWords(); err != nil {
 			return nil, nil, err
 		}
 		next := b.newKeys(nil)
-		of := make([]uint8, l.buckets())
+		of := make([]uint8, l.bucketCount())
 		err := b.solveLayer(ctx, f, solvers, of, keys, next)
-		if own {
+		if own { // these keys are solved or bumped: at most two sets exist at a time
 			err = errors.Join(err, keys.Close())
 		}
 		keys, own, classes = next, true, append(classes, of...)
@@ -188,12 +190,12 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 		}
 	}
 
-	f.classes = make([]uint64, (2*f.buckets()+63)/64)
+	f.classes = make([]uint64, (2*f.bucketCount()+63)/64)
 	for i, class := range classes {
 		f.classes[i/32] |= uint64(class) << (i % 32 * 2)
 	}
 
-	back := inverse(factor(uint64(len(f.layers)) + maxLayers*g.seed))
+	back := inverse(layerFactor(uint64(len(f.layers)) + maxLayers*g.seed))
 	err = keys.Blocks(ctx, func(hs []filter.Hash) error {
 		for _, h := range hs {
 			tail = append(tail, filter.Hash{Hi: h.Hi * back, Lo: h.Lo})
@@ -224,10 +226,10 @@ func (b *Builder) newKeys(form func(filter.Hash) filter.Hash) *hashes.Sorted {
 	return hashes.NewSorted(hashes.Config{Memory: b.Memory, Dir: b.Dir, Workers: b.Workers, Form: form})
 }
 
-// reserve makes room for the words of the last layer. With the first layer it also reserves room for the others, which
-// need about a sixteenth of its words. Reserved memory that stays unused is never touched.
-func (f *Filter) reserve() error {
-	words := f.geometry.words()
+// reserveWords makes room for the words of the last layer. With the first layer it also reserves room for the later
+// layers, which need about a sixteenth of its words. Reserved memory that stays unused is never touched.
+func (f *Filter) reserveWords() error {
+	words := f.geometry.wordCount()
 	if words <= uint64(cap(f.words)) {
 		f.words = f.words[:words]
 		return nil

@@ -46,17 +46,17 @@ func TestValues(t *testing.T) {
 			hs := filtertest.Hashes(n, 5)
 			f, values := valued(t, spec, hs)
 			if f.keys != uint64(n) {
-				t.Errorf("%s: %d keys of %d", f.spec(), f.keys, n)
+				t.Errorf("%s: %d keys of %d", f.builtSpec(), f.keys, n)
 			}
 			for i, h := range hs {
 				h.Lo ^= uint64(i) & hashes.ValueMask // bits that do not distinguish keys
 				if v, ok := f.Get(h); v != values[i] || !ok || !f.Has(h) {
-					t.Fatalf("%s, %d keys: value of key %d is %d, %t, want %d", f.spec(), n, i, v, ok, values[i])
+					t.Fatalf("%s, %d keys: value of key %d is %d, %t, want %d", f.builtSpec(), n, i, v, ok, values[i])
 				}
 			}
 			for _, h := range filtertest.Hashes(1000, 6) {
 				if v, ok := f.Get(h); v>>f.ValueBits() != 0 || ok != f.Has(h) {
-					t.Fatalf("%s, %d keys: value %d, %t", f.spec(), n, v, ok)
+					t.Fatalf("%s, %d keys: value %d, %t", f.builtSpec(), n, v, ok)
 				}
 			}
 		}
@@ -124,9 +124,9 @@ func TestForecast(t *testing.T) {
 			c := Config{R: 8, W: w}
 			bits, rate, err := c.Forecast(uint64(n))
 			f := build(t, fmt.Sprintf("ribbon(w=%d)", w), filtertest.Hashes(n, 2))
-			off := float64(bits)/float64(max(f.bits(), 1)) - 1
+			off := float64(bits)/float64(max(f.totalBits(), 1)) - 1
 			if err != nil || n > 0 && math.Abs(off) > 0.01 || rate != 1./256 {
-				t.Errorf("%d keys: %d bits, rate %g, %v; the filter has %d", n, bits, rate, err, f.bits())
+				t.Errorf("%d keys: %d bits, rate %g, %v; the filter has %d", n, bits, rate, err, f.totalBits())
 			}
 		}
 	}
@@ -198,7 +198,7 @@ func TestBytes(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := finish(t, b)
-			fmt.Fprintln(h, f.spec())
+			fmt.Fprintln(h, f.builtSpec())
 			for _, words := range f.Encode().Sections {
 				if err := binary.Write(h, binary.LittleEndian, words); err != nil {
 					t.Fatal(err)

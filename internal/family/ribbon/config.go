@@ -17,7 +17,7 @@ type Config struct {
 	Keys uint64        // expected number of keys, to reserve memory; 0 if unknown
 	Size family.Sizing // chooses R and the share of blocks with one bit more
 	R    uint          // bits of a fingerprint, 1 to MaxBits, instead of Size; default: defaultR
-	// Wide is the share of blocks with fingerprints of R+1 bits, in units of 1/1024, 0 to 1023. It needs R below
+	// Wide is the share of blocks with fingerprints of R+1 bits, in units of 1/1024, 0 to 1023. R must then be below
 	// MaxBits.
 	Wide      uint
 	ValueBits uint // bits of a value, 0 to MaxBits; 0 for a filter without values
@@ -25,7 +25,7 @@ type Config struct {
 	Static bool
 	// Seed selects a variant of the layers, 0 to 65535, in which the keys have other positions.
 	Seed uint
-	// W is the width of the coefficients in large layers, 64 or 128; 128 makes a smaller filter that is slower to query
+	// W is the width of the coefficients in large layers, 64 or 128. With 128 the filter is smaller, and slower to query
 	// and to build. Default: 64; 128 for an FPR above 1/16 or fewer than 4 BitsPerKey, where the thresholds are a large
 	// part of the size.
 	W uint
@@ -90,8 +90,8 @@ func (c Config) Check() error {
 // of the thresholds matter.
 const highRate = 1. / 16
 
-// width returns W or its default.
-func (c Config) width() uint {
+// coefficientWidth returns W or its default.
+func (c Config) coefficientWidth() uint {
 	switch {
 	case c.W != 0:
 		return c.W
@@ -102,8 +102,9 @@ func (c Config) width() uint {
 }
 
 // Geometry returns the bits of a fingerprint, and the share of blocks with one bit more in units of 1/1024, for n
-// distinct keys. With BitsPerKey or Bytes these are the largest that fit the expected number of slots; with FPR they
-// are the smallest that keep the rate. Errors wrap filter.ErrConfig if the size is too small, or filter.ErrTooLarge.
+// distinct keys. With BitsPerKey or Bytes these are the largest values with which the expected number of slots fits the
+// size; with FPR they are the smallest values that keep the rate. Errors wrap filter.ErrConfig if the size is too small,
+// or filter.ErrTooLarge.
 func (c Config) Geometry(n uint64) (r, wide uint, err error) {
 	if err := c.Check(); err != nil {
 		return 0, 0, err
@@ -141,10 +142,10 @@ func (c Config) forRate(n uint64) (r, wide uint, err error) {
 		return r + 1, 0, nil
 	}
 
-	// The rate falls with the share of blocks. Add 1/1024 to the expected share to allow for chance.
+	// The rate falls as the share of wide blocks rises. Add 1/1024 to the expected share to allow for chance.
 	share := 2 * (1 - rate*math.Ldexp(1, int(r)))
 	for wide = min(uint(share*wideUnit)+1, wideUnit); wide < wideUnit; wide++ {
-		if c.predict(n, r, wide).rate() <= rate {
+		if c.predict(n, r, wide).expectedRate() <= rate {
 			break
 		}
 	}
@@ -164,9 +165,9 @@ func (c Config) forSize(keys uint64) (r, wide uint, err error) {
 	}
 
 	p := c.predict(n, 0, 0)
-	slots, classes := float64(p.allSlots()), 2*float64(p.buckets())
+	slots, classes := float64(p.allSlots()), 2*float64(p.bucketCount())
 	columns := (float64(total)-classes)/slots - float64(c.ValueBits)
-	least := float64(p.leastPrints()) / wideUnit
+	least := float64(p.leastPrintUnits()) / wideUnit
 	if columns < least {
 		needs := math.Ceil((least+float64(c.ValueBits))*slots + classes)
 		return 0, 0, c.Size.Invalid("ribbon needs %.0f bits or more for %d keys", needs, n)
@@ -184,19 +185,21 @@ func (c Config) forSize(keys uint64) (r, wide uint, err error) {
 	return r, uint((columns - float64(r)) * wideUnit), nil
 }
 
-// leastPrints returns the smallest length of fingerprints in units of 1/1024 bit.
-func (g *geometry) leastPrints() int {
+// leastPrintUnits returns the smallest mean length of fingerprints in units of 1/1024 bit: one bit, or none if the
+// filter has values.
+func (g *geometry) leastPrintUnits() int {
 	if g.valueBits > 0 {
 		return 0
 	}
 	return wideUnit
 }
 
-// prints returns the mean length of fingerprints in units of 1/1024 bit. Geometries are ordered by it.
-func (g *geometry) prints() int { return int(g.r)*wideUnit + int(g.wide) }
+// printUnits returns the mean length of fingerprints in units of 1/1024 bit. Geometries are ordered by it.
+func (g *geometry) printUnits() int { return int(g.r)*wideUnit + int(g.wide) }
 
-// withPrints returns the geometry with fingerprints of that mean length, in units of 1/1024 bit.
-func (g *geometry) withPrints(bits int) geometry {
+// withPrintUnits returns the geometry with the same layers and another mean length of fingerprints, in units of 1/1024
+// bit.
+func (g *geometry) withPrintUnits(bits int) geometry {
 	o := *g
 	o.r, o.wide, o.layers = uint(bits/wideUnit), uint64(bits%wideUnit), nil
 	for i := range g.layers {
@@ -205,15 +208,16 @@ func (g *geometry) withPrints(bits int) geometry {
 	return o
 }
 
-// within returns the largest geometry up to g whose size is at most total bits, or the smallest geometry. Blocks and
-// the tail with one bit more may exceed the size that forSize computes by some hundred bits.
-func (g *geometry) within(total uint64) geometry {
-	have := g.prints()
+// largestWithin returns the geometry with the longest fingerprints, at most as long as those of g, whose size is at most
+// total bits; if even the shortest are too long, it returns these. It is needed because forSize ignores that the number
+// of wide blocks is rounded up and that a filter with wide blocks has a wide tail: some hundred bits.
+func (g *geometry) largestWithin(total uint64) geometry {
+	have := g.printUnits()
 	fits := func(fewer int) bool {
-		smaller := g.withPrints(have - fewer)
-		return smaller.bits() <= total
+		smaller := g.withPrintUnits(have - fewer)
+		return smaller.totalBits() <= total
 	}
-	return g.withPrints(have - sort.Search(have-g.leastPrints(), fits))
+	return g.withPrintUnits(have - sort.Search(have-g.leastPrintUnits(), fits))
 }
 
 // Forecast returns the expected size in bits of the filter that the Config makes for its Keys, and the predicted
@@ -231,35 +235,35 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 
 	p := c.predict(keys, r, wide)
 	if total, err := c.Size.Bits(max(keys, 1)); err == nil && total > 0 {
-		p.geometry = p.within(total) // a build corrects a geometry that is too large in the same way
+		p.geometry = p.largestWithin(total) // a build corrects a geometry that is too large in the same way
 	}
 
 	if c.Static {
-		return p.bits(), 1, nil
+		return p.totalBits(), 1, nil
 	}
-	return p.bits(), p.rate(), nil
+	return p.totalBits(), p.expectedRate(), nil
 }
 
-// correct reports whether a filter keeps the rate or the size of the Config. If not, it returns the geometry to try
-// next: the one that would keep it if the layers and the classes stayed the same.
-func (c Config) correct(f *Filter) (next geometry, kept bool) {
+// correctGeometry reports whether a filter keeps the rate or the size of the Config. If not, it returns the geometry to
+// try next: the geometry that would keep them if the layers and the classes stayed the same.
+func (c Config) correctGeometry(f *Filter) (next geometry, kept bool) {
 	if c.Size.FPR != 0 {
-		if f.rate() <= c.Size.FPR {
+		if f.posteriorRate() <= c.Size.FPR {
 			return f.geometry, true
 		}
-		have := f.prints()
+		have := f.printUnits()
 		more := sort.Search(2*wideUnit, func(i int) bool {
-			o := Filter{geometry: f.withPrints(have + 1 + i), classes: f.classes, keys: f.keys}
-			return o.rate() <= c.Size.FPR
+			o := Filter{geometry: f.withPrintUnits(have + 1 + i), classes: f.classes, keys: f.keys}
+			return o.posteriorRate() <= c.Size.FPR
 		})
-		return f.withPrints(min(have+1+more, MaxBits*wideUnit)), false
+		return f.withPrintUnits(min(have+1+more, MaxBits*wideUnit)), false
 	}
 
 	total, err := c.Size.Bits(f.keys)
-	if err != nil || total == 0 || f.bits() <= total {
+	if err != nil || total == 0 || f.totalBits() <= total {
 		return f.geometry, true
 	}
-	return f.within(total), f.prints() == f.leastPrints()
+	return f.largestWithin(total), f.printUnits() == f.leastPrintUnits() // the smallest geometry stays, even if too large
 }
 
 // The overload of a layer: the number of keys in 1024 for which it has no slot.
@@ -295,7 +299,7 @@ type prediction struct {
 // predict returns the expected geometry for n keys, at most maxStarts, with fingerprints of r bits in most blocks and a
 // share of wide ones.
 func (c Config) predict(n uint64, r, wide uint) prediction {
-	return predict(geometry{w: c.width(), r: r, wide: uint64(wide), valueBits: c.ValueBits}, n)
+	return predict(geometry{w: c.coefficientWidth(), r: r, wide: uint64(wide), valueBits: c.ValueBits}, n)
 }
 
 // predict adds the expected layers and tail for n keys, at most maxStarts, to a geometry without them.
@@ -313,8 +317,8 @@ func predict(g geometry, n uint64) prediction {
 	return p
 }
 
-// rate returns the expected false-positive rate.
-func (p prediction) rate() float64 {
+// expectedRate returns the expected false-positive rate.
+func (p prediction) expectedRate() float64 {
 	wide, reach := 0.0, 1.0
 	for i, bumped := range p.bumped {
 		l := &p.layers[i]

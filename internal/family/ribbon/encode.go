@@ -21,7 +21,7 @@ const (
 	maxStarts = 1 << 48 // of a layer, so that no product overflows
 )
 
-// geometry has the values in the Spec of a built filter and the sizes that follow from it.
+// geometry describes a built filter: the values in its Spec and the sizes that follow from them.
 type geometry struct {
 	r         uint // bits of a fingerprint
 	valueBits uint
@@ -33,17 +33,17 @@ type geometry struct {
 	layers    []layer
 }
 
-// addLayer adds a layer with that number of starts. Decode must accept the result.
+// addLayer adds a layer. Decode must accept the result.
 func (g *geometry) addLayer(starts uint64) *layer {
-	g.layers = append(g.layers, g.layer(len(g.layers), starts, g.words(), g.buckets()))
+	g.layers = append(g.layers, g.layerAt(len(g.layers), starts, g.wordCount(), g.bucketCount()))
 	return &g.layers[len(g.layers)-1]
 }
 
-// layer returns layer i with that number of starts, after words and buckets of earlier layers.
-func (g *geometry) layer(i int, starts, words, buckets uint64) layer {
-	j := uint64(i) + maxLayers*g.seed
+// layerAt returns layer i; words and buckets are the numbers of words and buckets of the earlier layers.
+func (g *geometry) layerAt(i int, starts, words, buckets uint64) layer {
+	j := uint64(i) + maxLayers*g.seed // no two layers of any two variants have the same factor
 	l := layer{
-		profile: profileOf(g.w, starts), starts: starts, factor: factor(j), turn: int(11 * j % 64),
+		profile: profileOf(g.w, starts), starts: starts, factor: layerFactor(j), turn: int(11 * j % 64),
 		columns: uint64(g.valueBits + g.r), word: words, bucket: buckets,
 	}
 	segments := (starts + segmentStart - 1) >> segmentBits
@@ -52,22 +52,22 @@ func (g *geometry) layer(i int, starts, words, buckets uint64) layer {
 	return l
 }
 
-// words returns the number of words of all layers.
-func (g *geometry) words() uint64 {
+// wordCount returns the number of words of all layers.
+func (g *geometry) wordCount() uint64 {
 	if len(g.layers) == 0 {
 		return 0
 	}
 	l := &g.layers[len(g.layers)-1]
-	return l.word + l.words()
+	return l.word + l.wordCount()
 }
 
-// buckets returns the number of buckets of all layers.
-func (g *geometry) buckets() uint64 {
+// bucketCount returns the number of buckets of all layers.
+func (g *geometry) bucketCount() uint64 {
 	if len(g.layers) == 0 {
 		return 0
 	}
 	l := &g.layers[len(g.layers)-1]
-	return l.bucket + l.buckets()
+	return l.bucket + l.bucketCount()
 }
 
 // tailColumns returns the number of columns of the tail.
@@ -81,8 +81,8 @@ func (g *geometry) tailColumns() uint {
 // tailBits returns the number of bits of the tail.
 func (g *geometry) tailBits() uint64 { return g.slots * uint64(g.tailColumns()) }
 
-// bits returns the number of bits of the filter.
-func (g *geometry) bits() uint64 { return 64*g.words() + 2*g.buckets() + g.tailBits() }
+// totalBits returns the number of bits of the filter.
+func (g *geometry) totalBits() uint64 { return 64*g.wordCount() + 2*g.bucketCount() + g.tailBits() }
 
 // allSlots returns the number of slots of all layers and the tail.
 func (g *geometry) allSlots() uint64 {
@@ -95,10 +95,10 @@ func (g *geometry) allSlots() uint64 {
 
 // sections returns the numbers of words of the sections.
 func (g *geometry) sections() []uint64 {
-	return []uint64{g.words(), (2*g.buckets() + 63) / 64, (g.tailBits() + 63) / 64}
+	return []uint64{g.wordCount(), (2*g.bucketCount() + 63) / 64, (g.tailBits() + 63) / 64}
 }
 
-func (g *geometry) spec() filter.Spec {
+func (g *geometry) builtSpec() filter.Spec {
 	s := family.NewSpec(Family, "r", g.r, "w", g.w)
 	for _, p := range []struct {
 		name  string
@@ -126,7 +126,7 @@ func (g *geometry) spec() filter.Spec {
 // Encode returns three sections, which share the memory of the filter: the solution of the layers, two bits per bucket,
 // and the tail. docs/format/ribbon.md describes them.
 func (f *Filter) Encode() family.Encoded {
-	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words, f.classes, f.tail}}
+	return family.Encoded{Spec: f.builtSpec(), Keys: f.keys, Sections: [][]uint64{f.words, f.classes, f.tail}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
@@ -147,7 +147,7 @@ func Decode(e family.Encoded) (*Filter, error) {
 
 	f := &Filter{geometry: g, words: e.Sections[0], classes: e.Sections[1], tail: e.Sections[2], keys: e.Keys}
 	switch {
-	case !bitvec.ZeroFrom(f.classes, 2*g.buckets()):
+	case !bitvec.ZeroFrom(f.classes, 2*g.bucketCount()):
 		return nil, fmt.Errorf("bits behind the last bucket are set")
 	case !bitvec.ZeroFrom(f.tail, g.tailBits()):
 		return nil, fmt.Errorf("bits behind the tail are set")
@@ -155,7 +155,7 @@ func Decode(e family.Encoded) (*Filter, error) {
 		return nil, fmt.Errorf("%d keys in %d slots", f.keys, g.allSlots())
 	}
 
-	f.prepare()
+	f.makeKernels()
 	return f, nil
 }
 
@@ -164,7 +164,7 @@ func readGeometry(s filter.Spec) (g geometry, err error) {
 	r := family.Reader(s)
 	small := func(name string, most uint64) uint64 {
 		v := r.Uint(name)
-		if v > most || v == 0 && family.Given(s, name) && name != "r" {
+		if v > most || v == 0 && family.Given(s, name) && name != "r" { // builtSpec leaves out zeros
 			return math.MaxUint64
 		}
 		return v

@@ -64,7 +64,7 @@ func TestHostile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, used := range []uint64{64 * g.words(), 2 * g.buckets(), g.tailBits()} {
+		for i, used := range []uint64{64 * g.wordCount(), 2 * g.bucketCount(), g.tailBits()} {
 			if used%64 == 0 {
 				continue
 			}
@@ -120,12 +120,12 @@ func TestDocumented(t *testing.T) {
 	hasher := filter.NewHasher(42)
 	answer := map[bool]string{false: "no", true: "yes"}
 	f := build(t, "ribbon(r=10)", filtertest.DocumentedKeys(hasher))
-	want := []string{"`" + f.spec().String() + "`", filtertest.DocumentedWords(f.tail)}
+	want := []string{"`" + f.builtSpec().String() + "`", filtertest.DocumentedWords(f.tail)}
 	for _, name := range []string{"key-7", "key-40", "key-41"} {
 		h := hasher.SumString(name)
 		k := keyOf(h, 0)
-		result, columns := f.columns(h, 0)
-		print := k.print() & (1<<columns - 1)
+		result, columns := f.laterColumns(h, 0)
+		print := k.fingerprint() & (1<<columns - 1)
 		want = append(want, fmt.Sprintf("| `%s` | %016x | %010x | %03x | %03x | %s |\n", name, k.x,
 			k.tailWord(f.tailSeed, 0)&(1<<f.slots-1), result, print, answer[result == print]))
 	}
@@ -136,14 +136,14 @@ func TestDocumented(t *testing.T) {
 	}
 	f = build(t, "ribbon(r=4)", hs)
 	l := &f.layers[0]
-	want = append(want, "`"+f.spec().String()+"`", filtertest.DocumentedWords(f.classes))
+	want = append(want, "`"+f.builtSpec().String()+"`", filtertest.DocumentedWords(f.classes))
 	for _, name := range []string{"key-7", "key-13", "key-1000", "key-1001"} {
 		h := hasher.SumString(name)
 		k := keyOf(h, 0)
-		start := l.start(k.hi)
-		class := f.class(start / 32)
-		result, columns := f.columns(h, 0)
-		print := k.print() & (1<<columns - 1)
+		start := l.startOf(k.hi)
+		class := f.classOf(start / 32)
+		result, columns := f.laterColumns(h, 0)
+		print := k.fingerprint() & (1<<columns - 1)
 		c, _ := l.coefficients(k)
 		at := fmt.Sprintf("%d, %d", start/64, start%64)
 		words := fmt.Sprintf("%016x", c)
@@ -154,7 +154,7 @@ func TestDocumented(t *testing.T) {
 			l.limits[class], at, words, result, print, answer[result == print]))
 	}
 	k := keyOf(hasher.SumString("key-1001"), 0)
-	block := l.start(k.hi) / 64
+	block := l.startOf(k.hi) / 64
 	want = append(want, fmt.Sprintf("word %d", 4*block), filtertest.DocumentedWords(f.words[4*block:4*block+8]))
 	filtertest.Documented(t, "ribbon.md", want...)
 }

@@ -1,11 +1,11 @@
 // Package ribbon is the bumped ribbon retrieval filter (Dillinger, Hübschle-Schneider, Sanders and Walzer, "Fast
 // Succinct Retrieval and Approximate Membership using Ribbon", SEA 2022). It is static. A key's fingerprint of r bits,
-// and a value if the filter has values, is the XOR of some of the slots; a filter takes 1.003·r bits per key. The
-// false-positive rate is 2^-r.
+// together with its value if the filter has values, is the XOR of some of the slots. A filter of many keys takes 1.003·r
+// bits per key. The false-positive rate is 2^-r.
 //
 // The slots of a key are within 64 or 128 slots from a start, chosen by random coefficients of 64 or 128 bits. The
 // linear system of all keys is solved by elimination, in order of the starts, so that only nearby rows meet. It has
-// fewer slots than keys. If the equation of a key contradicts the others, the key is bumped to the next layer, together
+// fewer slots than keys. If the equation of a key contradicts earlier ones, the key is bumped to the next layer, together
 // with all keys of its bucket whose offset in the bucket is below a threshold. Two bits per bucket select the
 // threshold:
 //
@@ -50,18 +50,18 @@ func (f *Filter) Get(h filter.Hash) (value uint64, ok bool) {
 		if f.keys == 0 {
 			return 0, f.r == 0
 		}
-		result, columns = f.columns(h, 1)
+		result, columns = f.laterColumns(h, 1)
 	}
 	value, prints := result&(1<<f.valueBits-1), columns-uint64(f.valueBits)
-	return value, prints == 0 || (result>>f.valueBits^keyOf(h, f.valueBits).print())&(1<<prints-1) == 0
+	return value, prints == 0 || (result>>f.valueBits^keyOf(h, f.valueBits).fingerprint())&(1<<prints-1) == 0
 }
 
 // ValueBits returns the number of bits of a value, 0 if the filter has none.
 func (f *Filter) ValueBits() int { return int(f.valueBits) }
 
-// columns returns the bits of the columns of a key that the layers before layer have bumped, the first one lowest, and
-// the number of these columns.
-func (f *Filter) columns(h filter.Hash, layer int) (result, columns uint64) {
+// laterColumns returns the bits of the columns of a key that the layers before layer have bumped, the first one lowest,
+// and the number of these columns.
+func (f *Filter) laterColumns(h filter.Hash, layer int) (result, columns uint64) {
 	for i := layer; i < len(f.whole); i++ {
 		if result, columns = f.whole[i].Get(h.Hi, h.Lo); columns != kernel.RibbonBumped {
 			return result, columns
@@ -75,8 +75,8 @@ func (f *Filter) columns(h filter.Hash, layer int) (result, columns uint64) {
 	return result, columns
 }
 
-// class returns the class of a bucket.
-func (f *Filter) class(bucket uint64) uint64 { return f.classes[bucket/32] >> (bucket % 32 * 2) & 3 }
+// classOf returns the class of a bucket.
+func (f *Filter) classOf(bucket uint64) uint64 { return f.classes[bucket/32] >> (bucket % 32 * 2) & 3 }
 
 // tailResult returns a column of a key in the tail.
 func (f *Filter) tailResult(k key, column uint64) uint64 {
@@ -91,8 +91,8 @@ func (f *Filter) tailResult(k key, column uint64) uint64 {
 // Info describes the filter. Fill is keys over slots. FPRPosterior is computed from the classes.
 func (f *Filter) Info() filter.Info {
 	sizes := geometry{w: f.w, r: f.r, wide: f.wide, valueBits: f.valueBits}
-	prior := predict(sizes, min(f.keys, maxStarts)).rate()
-	info := filter.Info{Spec: f.spec(), Keys: f.keys, Bits: f.bits(), FPRPrior: prior, FPRPosterior: f.rate()}
+	info := filter.Info{Spec: f.builtSpec(), Keys: f.keys, Bits: f.totalBits(), FPRPosterior: f.posteriorRate()}
+	info.FPRPrior = predict(sizes, min(f.keys, maxStarts)).expectedRate() // a file may state any number of keys
 	if f.keys == 0 && f.r > 0 {
 		info.FPRPrior = 0
 	}
@@ -102,8 +102,8 @@ func (f *Filter) Info() filter.Info {
 	return info
 }
 
-// rate returns the false-positive rate of random keys.
-func (f *Filter) rate() float64 {
+// posteriorRate returns the false-positive rate of random keys.
+func (f *Filter) posteriorRate() float64 {
 	if f.keys == 0 && f.r > 0 {
 		return 0
 	}
@@ -111,7 +111,7 @@ func (f *Filter) rate() float64 {
 	low, rate, reach := math.Ldexp(1, -int(f.r)), 0.0, 1.0 // reach: the share of keys that reach a layer
 	for i := range f.layers {
 		l := &f.layers[i]
-		narrow, wide := f.answered(l)
+		narrow, wide := f.answeredStarts(l)
 		starts := float64(l.starts)
 		rate += reach * low * (float64(narrow) + float64(wide)/2) / starts
 		reach *= float64(l.starts-narrow-wide) / starts
@@ -119,11 +119,11 @@ func (f *Filter) rate() float64 {
 	return rate + reach*math.Ldexp(1, int(f.valueBits)-int(f.tailColumns()))
 }
 
-// answered returns the number of starts of a layer that are not bumped, without and with the additional column.
-func (f *Filter) answered(l *layer) (narrow, wide uint64) {
+// answeredStarts returns the number of starts of a layer that are not bumped, without and with the additional column.
+func (f *Filter) answeredStarts(l *layer) (narrow, wide uint64) {
 	end := l.wideStarts()
-	for b := range l.buckets() {
-		from := b<<l.shift + l.limits[f.class(l.bucket+b)]
+	for b := range l.bucketCount() {
+		from := b<<l.shift + l.limits[f.classOf(l.bucket+b)]
 		to := min((b+1)<<l.shift, l.starts)
 		w := max(min(to, end), from) - from
 		wide += min(w, max(to, from)-from)
@@ -132,9 +132,9 @@ func (f *Filter) answered(l *layer) (narrow, wide uint64) {
 	return narrow, wide
 }
 
-// prepare makes the kernels, one for each layer, which keep the words of the filter. Decode and Build call it last.
-func (f *Filter) prepare() {
-	if len(f.layers) == 0 { // a kernel to which no key belongs
+// makeKernels makes the kernels, one for each layer, which keep the words of the filter. Decode and Build call it last.
+func (f *Filter) makeKernels() {
+	if len(f.layers) == 0 { // a kernel that bumps every key, so that the tail answers
 		f.kernels = []kernel.Ribbon{{Classes: []uint64{3}, Limits: [4]uint64{3: 1}, Rest: f.hasTail}}
 		f.whole = f.kernels
 		return
@@ -158,7 +158,7 @@ func (f *Filter) prepare() {
 func (f *Filter) columnKernels(first, count uint64) []kernel.Ribbon {
 	kernels := make([]kernel.Ribbon, len(f.layers))
 	low := ^uint64(0)
-	if f.valueBits > 0 {
+	if f.valueBits > 0 { // the builder stores the value of a key in these bits of its hash; see keyOf
 		low = ^uint64(hashes.ValueMask)
 	}
 
@@ -214,12 +214,12 @@ func (f *Filter) Prefetch(hs []filter.Hash) { f.kernels[0].Prefetch(hs) }
 
 // hasTail is Has for a key that all layers have bumped.
 func (f *Filter) hasTail(hi, lo uint64) bool {
-	if f.keys == 0 {
+	if f.keys == 0 { // an empty tail gives 0, which is the fingerprint of some keys
 		return f.r == 0
 	}
 
 	k := keyOf(filter.Hash{Hi: hi, Lo: lo}, f.valueBits)
-	print := k.print()
+	print := k.fingerprint()
 	for c := f.valueBits; c < f.tailColumns(); c++ { // two columns reject most absent keys
 		if f.tailResult(k, uint64(c)) != print&1 {
 			return false
@@ -229,8 +229,7 @@ func (f *Filter) hasTail(hi, lo uint64) bool {
 	return true
 }
 
-// Layers returns the number of keys that each layer answers and, as the last number, the number that the tail answers.
-// For the keys of the filter these are the numbers of keys that the layers and the tail hold.
+// Layers returns, for each layer, how many of the keys it answers, and last, how many the tail answers.
 func (f *Filter) Layers(hs []filter.Hash) []uint64 {
 	counts := make([]uint64, len(f.layers)+1)
 	for _, h := range hs {

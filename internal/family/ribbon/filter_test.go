@@ -83,7 +83,7 @@ func TestBuilds(t *testing.T) {
 		f := build(t, spec, hs)
 		for j, h := range hs {
 			if !f.Has(h) {
-				t.Fatalf("build %d: key %d of %d is missing in %s", i, j, n, f.spec())
+				t.Fatalf("build %d: key %d of %d is missing in %s", i, j, n, f.builtSpec())
 			}
 		}
 		if f.keys != uint64(n) {
@@ -112,7 +112,7 @@ func TestObservedRate(t *testing.T) {
 			dst, hs := make([]bool, 1<<12), make([]filter.Hash, 1<<12)
 			for seed := range uint64(seeds) {
 				f := build(t, c.spec, filtertest.Hashes([]int{200, 3000, 40_000}[seed], seed))
-				rate, h, seen := f.rate(), filter.NewHasher(seed+50), uint64(0)
+				rate, h, seen := f.posteriorRate(), filter.NewHasher(seed+50), uint64(0)
 				for i := uint64(0); i < trials/seeds; i += uint64(len(hs)) {
 					for j := range hs {
 						hs[j] = h.SumUint64(i + uint64(j))
@@ -127,7 +127,7 @@ func TestObservedRate(t *testing.T) {
 				asked := (trials/seeds + 1<<12 - 1) >> 12 << 12
 				if tail := stat.UpperTail(seen, asked, rate); tail < 1e-6 || tail > 1-1e-6 {
 					t.Errorf("seed %d, %s: %d false positives in %d, rate %g: tail %g",
-						seed, f.spec(), seen, asked, rate, tail)
+						seed, f.builtSpec(), seen, asked, rate, tail)
 				}
 			}
 		})
@@ -177,8 +177,8 @@ func TestVariants(t *testing.T) {
 	first := 0
 	for seed := range uint64(builds) {
 		f := build(t, "ribbon(r=1,w=128)", filtertest.Hashes(100_000, 713+seed))
-		if f.allSlots() > enough(f.keys) {
-			t.Errorf("build %d has %d slots, want at most %d", seed, f.allSlots(), enough(f.keys))
+		if f.allSlots() > enoughSlots(f.keys) {
+			t.Errorf("build %d has %d slots, want at most %d", seed, f.allSlots(), enoughSlots(f.keys))
 		}
 		if f.seed == 0 {
 			first++
@@ -196,18 +196,18 @@ func TestPromise(t *testing.T) {
 		for _, w := range []int{64, 128} {
 			for _, rate := range []float64{0.9, 0.5, 0.4, 0.1, 0.0101, 0.01, 1. / 256, 0.0001, 1e-9} {
 				f := build(t, fmt.Sprintf("ribbon(fpr=%g,w=%d)", rate, w), filtertest.Hashes(n, 3))
-				if f.rate() > rate {
-					t.Errorf("%d keys, %s: rate %g, want at most %g", n, f.spec(), f.rate(), rate)
+				if f.posteriorRate() > rate {
+					t.Errorf("%d keys, %s: rate %g, want at most %g", n, f.builtSpec(), f.posteriorRate(), rate)
 				}
-				over := f.Info().BitsPerKey() + math.Log2(f.rate())
+				over := f.Info().BitsPerKey() + math.Log2(f.posteriorRate())
 				if limit := 0.09 + 0.006*float64(f.r+1) + 0.01; n >= 30_000 && over > limit {
-					t.Errorf("%d keys, %s: %.4f bits over the bound, want at most %.4f", n, f.spec(), over, limit)
+					t.Errorf("%d keys, %s: %.4f bits over the bound, want at most %.4f", n, f.builtSpec(), over, limit)
 				}
 				size := min(1.5-1.3*math.Log2(rate), MaxBits+1) // the most that a filter takes
 				f = build(t, fmt.Sprintf("ribbon(bits_per_key=%g,w=%d)", size, w), filtertest.Hashes(n, 3))
-				bits, least := float64(f.bits()), (size*0.99-0.06)*float64(n)
+				bits, least := float64(f.totalBits()), (size*0.99-0.06)*float64(n)
 				if bits > math.Ceil(size*float64(n)) || n > 1000 && bits < least && f.r < MaxBits {
-					t.Errorf("%d keys, %s: %.4f bits a key, want %.4f", n, f.spec(), bits/float64(n), size)
+					t.Errorf("%d keys, %s: %.4f bits a key, want %.4f", n, f.builtSpec(), bits/float64(n), size)
 				}
 			}
 		}
@@ -259,7 +259,7 @@ func TestWorkers(t *testing.T) {
 		want := build(t, spec, hs)
 		for i, h := range hs {
 			if !want.Has(h) {
-				t.Fatalf("%s: key %d is missing", want.spec(), i)
+				t.Fatalf("%s: key %d is missing", want.builtSpec(), i)
 			}
 		}
 		for workers := range 4 {
@@ -276,8 +276,8 @@ func TestWorkers(t *testing.T) {
 			}
 			f := finish(t, b)
 			equal := slices.Equal(f.words, want.words) && slices.Equal(f.tail, want.tail)
-			if !equal || f.spec() != want.spec() {
-				t.Errorf("%s: another filter from %d workers", f.spec(), workers)
+			if !equal || f.builtSpec() != want.builtSpec() {
+				t.Errorf("%s: another filter from %d workers", f.builtSpec(), workers)
 			}
 		}
 	}
@@ -295,8 +295,8 @@ func TestSeedMemory(t *testing.T) {
 	if err := errors.Join(keys.AddMany(hs), b.AddMany(hs)); err != nil || !keys.Spilled() {
 		t.Errorf("%d keys of a variant in memory, with a limit of 1000: %v", len(hs), err)
 	}
-	if f := finish(t, b); !slices.Equal(f.words, want.words) || f.spec().String() != want.spec().String() {
-		t.Errorf("%s, without a limit %s", f.spec(), want.spec())
+	if f := finish(t, b); !slices.Equal(f.words, want.words) || f.builtSpec().String() != want.builtSpec().String() {
+		t.Errorf("%s, without a limit %s", f.builtSpec(), want.builtSpec())
 	}
 }
 
@@ -363,7 +363,7 @@ func TestDefaultWidth(t *testing.T) {
 		"ribbon(bits_per_key=5)": 64, "ribbon(r=1)": 64, "ribbon(fpr=0.2,w=64)": 64,
 	} {
 		f := build(t, spec, hs)
-		over := f.Info().BitsPerKey() + math.Log2(f.rate())
+		over := f.Info().BitsPerKey() + math.Log2(f.posteriorRate())
 		if f.w != want || want == 128 && over > 0.1 {
 			t.Errorf("%s: w=%d, %.4f bits over the bound", spec, f.w, over)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// Factors for the parts of a key and for the coefficients in the tail. They are odd and random.
+// Factors for the parts of a key and for the coefficients in the tail: odd random numbers. They are part of the format.
 const (
 	firstFactor  = 0x71bf41d65460b8e9
 	secondFactor = 0x04666d532545ae33
@@ -30,8 +30,8 @@ const (
 type profile struct {
 	width  uint64    // w': slots that a key may use, 64 or 128
 	shift  uint      // log2 of the starts of a bucket
-	limits [4]uint64 // of a class: offsets in the bucket below it are bumped
-	empty  uint64    // about one slot of a layer in that many stays empty
+	limits [4]uint64 // by class: keys with offsets in the bucket below the limit are bumped
+	empty  uint64    // about one of this number of slots stays empty
 }
 
 var (
@@ -67,8 +67,8 @@ type layer struct {
 	bucket  uint64 // the first one in section 1
 }
 
-// factor returns M(j).
-func factor(j uint64) uint64 {
+// layerFactor returns M(j), the factor of Hi in layer j: SplitMix64, made odd so that it has an inverse.
+func layerFactor(j uint64) uint64 {
 	if j == 0 {
 		return 1
 	}
@@ -88,20 +88,20 @@ func inverse(a uint64) uint64 {
 	return x
 }
 
-// slot returns the first slot of the keys with a start.
-func (l *layer) slot(start uint64) uint64 { return start + l.width*(start>>segmentBits) }
+// slotOf returns the first slot of the keys with a start.
+func (l *layer) slotOf(start uint64) uint64 { return start + l.width*(start>>segmentBits) }
 
-// buckets returns the number of buckets.
-func (l *layer) buckets() uint64 { return (l.starts + 1<<l.shift - 1) >> l.shift }
+// bucketCount returns the number of buckets.
+func (l *layer) bucketCount() uint64 { return (l.starts + 1<<l.shift - 1) >> l.shift }
 
-// words returns the number of words of the layer.
-func (l *layer) words() uint64 { return l.blocks*l.columns + l.wide }
+// wordCount returns the number of words of the layer.
+func (l *layer) wordCount() uint64 { return l.blocks*l.columns + l.wide }
 
-// begin returns the first word of a block.
-func (l *layer) begin(block uint64) uint64 { return l.word + block*l.columns + min(block, l.wide) }
+// firstWord returns the first word of a block.
+func (l *layer) firstWord(block uint64) uint64 { return l.word + block*l.columns + min(block, l.wide) }
 
-// start returns the start of a key.
-func (l *layer) start(hi uint64) uint64 { return probe.Position(hi*l.factor, l.starts) }
+// startOf returns the start of a key.
+func (l *layer) startOf(hi uint64) uint64 { return probe.Position(hi*l.factor, l.starts) }
 
 // isWide reports whether keys at a slot have the additional column.
 func (l *layer) isWide(slot uint64) bool { return slot/64+l.width/64 < l.wide }
@@ -113,7 +113,7 @@ func (l *layer) wideStarts() uint64 {
 	}
 	slots := (l.wide - l.width/64) * 64
 	whole, rest := slots/(segmentStart+l.width), slots%(segmentStart+l.width)
-	return min(whole*segmentStart+min(rest, segmentStart), l.starts)
+	return min(whole*segmentStart+min(rest, segmentStart), l.starts) // a segment has width slots more than starts
 }
 
 // key is the part of a key's hash that does not depend on the layer.
@@ -130,11 +130,12 @@ func keyOf(h filter.Hash, valueBits uint) key {
 	return key{h.Hi, h.Hi ^ lo}
 }
 
-// print returns the fingerprint. A filter uses its low bits.
-func (k key) print() uint64 { return probe.Mix(k.x, printFactor) }
+// fingerprint returns the fingerprint. A filter uses its low bits.
+func (k key) fingerprint() uint64 { return probe.Mix(k.x, printFactor) }
 
 // coefficients returns the coefficients of a key in a layer. The second word is 0 in a layer of width 64.
 func (l *layer) coefficients(k key) (c, d uint64) {
+	// The lowest bit is set, so that every key uses the slot at its start and an empty row can have its pivot there.
 	c = bits.RotateLeft64(probe.Mix(k.x, firstFactor), l.turn) | 1
 	if l.width == 128 {
 		d = bits.RotateLeft64(probe.Mix(k.x, secondFactor), l.turn)

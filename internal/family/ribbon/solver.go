@@ -41,8 +41,8 @@ type job struct {
 	words     []uint64 // of all layers
 }
 
-// empty returns n empty rows, in the memory of rows if it has room for them.
-func empty(rows []uint64, n uint64) []uint64 {
+// emptied returns n empty rows, in the memory of rows if they fit.
+func emptied(rows []uint64, n uint64) []uint64 {
 	if n > uint64(cap(rows)) {
 		return make([]uint64, n)
 	}
@@ -51,14 +51,14 @@ func empty(rows []uint64, n uint64) []uint64 {
 	return rows
 }
 
-// solve writes the classes and the words of a segment, and returns the keys that it has bumped, with their own Hi.
-// The result is valid until the next call.
-func (s *solver) solve(j *job) []filter.Hash {
+// solveSegment writes the classes and the words of a segment, and returns the keys that it has bumped, with their own
+// Hi. The result is valid until the next call.
+func (s *solver) solveSegment(j *job) []filter.Hash {
 	base := j.segment << segmentBits
 	slots := min(j.layer.starts-base, segmentStart) + j.width
-	s.rows.c, s.rows.result = empty(s.rows.c, slots), empty(s.rows.result, slots)
+	s.rows.c, s.rows.result = emptied(s.rows.c, slots), emptied(s.rows.result, slots)
 	if j.width == 128 {
-		s.rows.d = empty(s.rows.d, slots)
+		s.rows.d = emptied(s.rows.d, slots)
 	} else {
 		s.rows.d = s.rows.d[:0]
 	}
@@ -69,29 +69,30 @@ func (s *solver) solve(j *job) []filter.Hash {
 	for hs := range j.part.Pieces() {
 		for _, h := range hs {
 			if of := probe.Position(h.Hi, j.layer.starts) >> j.shift; of != bucket {
-				s.bucket(j, bucket, keys)
+				s.insertBucket(j, bucket, keys)
 				keys, bucket = keys[:0], of
 			}
 			keys = append(keys, h)
 		}
 	}
 
-	s.bucket(j, bucket, keys)
+	s.insertBucket(j, bucket, keys)
 	s.keys = keys
 	s.substitute(j, slots/64)
 	return s.bumped
 }
 
-// bucket inserts the equations of the keys of a bucket, in groups of a class of thresholds, the highest offsets first.
-// If the equations of a group contradict others, the keys of this group and of all lower groups are bumped.
-func (s *solver) bucket(j *job, bucket uint64, keys []filter.Hash) {
+// insertBucket inserts the equations of the keys of a bucket. The thresholds of the classes divide the keys into groups;
+// the group with the highest offsets comes first. If the equations of a group contradict others, the keys of this group
+// and of all lower groups are bumped.
+func (s *solver) insertBucket(j *job, bucket uint64, keys []filter.Hash) {
 	base := j.segment << segmentBits
 	s.equations = s.equations[:0]
 	for _, h := range keys {
 		k := keyOf(filter.Hash{Hi: h.Hi * j.back, Lo: h.Lo}, j.valueBits)
 		c, d := j.coefficients(k)
 		s.equations = append(s.equations, equation{
-			probe.Position(h.Hi, j.layer.starts) - base, c, d, k.print()<<j.valueBits | h.Lo&(1<<j.valueBits-1),
+			probe.Position(h.Hi, j.layer.starts) - base, c, d, k.fingerprint()<<j.valueBits | h.Lo&(1<<j.valueBits-1),
 		})
 	}
 
@@ -102,10 +103,10 @@ func (s *solver) bucket(j *job, bucket uint64, keys []filter.Hash) {
 		for begin > 0 && s.equations[begin-1].start&within >= j.limits[class-1] {
 			begin--
 		}
-		if s.insert(j, bucket, s.equations[begin:end]) {
+		if s.insertGroup(j, bucket, s.equations[begin:end]) {
 			continue
 		}
-		for _, pivot := range s.pivots {
+		for _, pivot := range s.pivots { // the rows of other groups do not depend on these
 			s.rows.remove(pivot)
 		}
 		j.classes[bucket] = uint8(class)
@@ -116,8 +117,8 @@ func (s *solver) bucket(j *job, bucket uint64, keys []filter.Hash) {
 	}
 }
 
-// insert inserts the equations of a group of a bucket and reports whether they agree with the others.
-func (s *solver) insert(j *job, bucket uint64, es []equation) bool {
+// insertGroup inserts the equations of a group of a bucket and reports whether they agree with the others.
+func (s *solver) insertGroup(j *job, bucket uint64, es []equation) bool {
 	s.pivots = s.pivots[:0]
 	if len(es) > 1 && j.anyOrder(bucket) {
 		s.pivots = slices.Grow(s.pivots, len(es))[:len(es)]
@@ -125,7 +126,7 @@ func (s *solver) insert(j *job, bucket uint64, es []equation) bool {
 		if j.width == 128 {
 			all = s.rows.insertAllBroad
 		}
-		n, ok := all(es, s.pivots, j.mask(es[0].start))
+		n, ok := all(es, s.pivots, j.columnMask(es[0].start))
 		s.pivots = s.pivots[:n]
 		return ok
 	}
@@ -139,7 +140,7 @@ func (s *solver) insert(j *job, bucket uint64, es []equation) bool {
 		} else {
 			pivot, rest = s.rows.insertBroad(e.start, e.c, e.d, e.result)
 		}
-		if rest&j.mask(e.start) != 0 {
+		if rest&j.columnMask(e.start) != 0 {
 			return false
 		}
 		if pivot != none {
@@ -154,13 +155,13 @@ func (s *solver) insert(j *job, bucket uint64, es []equation) bool {
 // column that only some keys have, the solution depends on the order of the other keys; groups with such keys are
 // inserted from the last start to the first.
 func (j *job) anyOrder(bucket uint64) bool {
-	return j.isWide(j.slot((bucket+1)<<j.shift-1)) || j.slot(j.segment<<segmentBits)/64 >= j.layer.wide
+	return j.isWide(j.slotOf((bucket+1)<<j.shift-1)) || j.slotOf(j.segment<<segmentBits)/64 >= j.layer.wide
 }
 
-// mask returns the columns of a key with that start in the segment.
-func (j *job) mask(start uint64) uint64 {
+// columnMask returns a mask of the columns of a key, whose start is relative to the segment.
+func (j *job) columnMask(start uint64) uint64 {
 	columns := j.columns
-	if j.isWide(j.slot(j.segment<<segmentBits + start)) {
+	if j.isWide(j.slotOf(j.segment<<segmentBits + start)) {
 		columns++
 	}
 	return 1<<columns - 1
@@ -169,14 +170,14 @@ func (j *job) mask(start uint64) uint64 {
 // substitute computes the slots from the rows, from the last one to the first, and writes the slots of each block. A
 // slot without a row is 0.
 func (s *solver) substitute(j *job, blocks uint64) {
-	base := j.slot(j.segment<<segmentBits) / 64
+	base := j.slotOf(j.segment<<segmentBits) / 64
 	columns := int(j.columns)
 	if j.wide > 0 {
 		columns++
 	}
 
-	// Bit i of near is slot at+1+i of a column, where at is the slot to compute; far has those after near. Columns are
-	// computed in groups of four, so the arrays have room for up to three columns too many.
+	// Bit i of near is slot at+1+i of a column, where at is the slot to compute; far are the 64 slots after these.
+	// Columns are computed in groups of four, so the arrays have room for up to three columns too many.
 	var near, far [2*MaxBits + 4]uint64
 	for b := blocks; b > 0; {
 		b--
@@ -197,7 +198,7 @@ func (s *solver) substitute(j *job, blocks uint64) {
 		if block < j.wide {
 			n++
 		}
-		copy(j.words[j.begin(block):], near[:n])
+		copy(j.words[j.firstWord(block):], near[:n])
 	}
 }
 
@@ -215,16 +216,16 @@ func (b *Builder) solveLayer(
 		layer: l, valueBits: f.valueBits, back: inverse(l.factor), classes: classes, words: f.words,
 	}
 
-	forth := factor(uint64(len(f.layers)) + maxLayers*f.seed)
+	forth := layerFactor(uint64(len(f.layers)) + maxLayers*f.seed)
 	part := func(h filter.Hash) uint64 { return probe.Position(h.Hi, l.starts) >> segmentBits }
-	check := f.valueBits > 0 && len(f.layers) == 1
+	check := f.valueBits > 0 && len(f.layers) == 1 // the first layer sees all keys
 	do := func(s *solver, j *job) error {
 		if check {
 			if err := checkValues(j.part.Pieces(), work.back); err != nil {
 				return err
 			}
 		}
-		bumped := s.solve(j)
+		bumped := s.solveSegment(j)
 		for i := range bumped {
 			bumped[i].Hi *= forth
 		}
@@ -236,7 +237,7 @@ func (b *Builder) solveLayer(
 		return keys.Parts(ctx, part, func(p hashes.Part) error {
 			j := work
 			j.segment, j.part = p.Number, p
-			b.done.add(p.Len())
+			b.done.countKeys(p.Len())
 			return send(j)
 		})
 	}
@@ -257,8 +258,8 @@ type progress struct {
 	start time.Time
 }
 
-// add counts keys, at least one, and reports them. A segment takes a few hundredths of a second.
-func (p *progress) add(keys int) {
+// countKeys counts keys, at least one, and reports them. A segment takes a few hundredths of a second.
+func (p *progress) countKeys(keys int) {
 	p.came += uint64(keys)
 	if p.give == nil {
 		return

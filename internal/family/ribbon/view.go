@@ -25,8 +25,8 @@ type View struct {
 	Starts         [MaxLayers]uint64 // of each layer
 }
 
-// ViewOf returns the View of a filter with the Spec of a built filter that has keys. It returns the errors of
-// SectionWords, and wrap filter.ErrConfig for a filter of values.
+// ViewOf returns the View of a built filter with this Spec, which must have keys. The error wraps filter.ErrConfig for a
+// filter with values or without keys; other errors are the errors of SectionWords.
 func ViewOf(s filter.Spec) (View, error) {
 	g, err := readGeometry(s)
 	if err != nil {
@@ -72,8 +72,8 @@ func (v *View) Bytes() (solution, classes, tail uint64) {
 	g := v.geometry()
 	var words, buckets uint64
 	for i, t := range v.Starts[:v.Layers] {
-		l := g.layer(i, t, words, buckets)
-		words, buckets = words+l.words(), buckets+l.buckets()
+		l := g.layerAt(i, t, words, buckets)
+		words, buckets = words+l.wordCount(), buckets+l.bucketCount()
 	}
 	return 8 * words, (2*buckets + 7) / 8, (g.tailBits() + 7) / 8
 }
@@ -84,17 +84,17 @@ func (v *View) Has(solution, classes, tail []byte, h filter.Hash) bool {
 	g, k := v.geometry(), keyOf(h, 0)
 	var words, buckets uint64
 	for i, t := range v.Starts[:v.Layers] {
-		l := g.layer(i, t, words, buckets)
-		start := l.start(h.Hi)
+		l := g.layerAt(i, t, words, buckets)
+		start := l.startOf(h.Hi)
 		bucket := l.bucket + start>>l.shift
 		class := classes[bucket/4] >> (bucket % 4 * 2) & 3
 		if start&(1<<l.shift-1) >= l.limits[class] {
-			return l.has(solution, start, k, v.R)
+			return l.matches(solution, start, k, v.R)
 		}
-		words, buckets = words+l.words(), buckets+l.buckets()
+		words, buckets = words+l.wordCount(), buckets+l.bucketCount()
 	}
 
-	print := k.print()
+	print := k.fingerprint()
 	for c := range uint64(g.tailColumns()) {
 		sum := uint64(0)
 		for at := uint64(0); at < v.Tail; at += 32 {
@@ -109,9 +109,9 @@ func (v *View) Has(solution, classes, tail []byte, h filter.Hash) bool {
 	return true
 }
 
-// has answers for a key with that start, which the layer has not bumped.
-func (l *layer) has(solution []byte, start uint64, k key, r uint) bool {
-	slot := l.slot(start)
+// matches is Has for a key that the layer has not bumped; start is the start of the key.
+func (l *layer) matches(solution []byte, start uint64, k key, r uint) bool {
+	slot := l.slotOf(start)
 	columns := uint64(r)
 	if l.isWide(slot) {
 		columns++
@@ -120,10 +120,10 @@ func (l *layer) has(solution []byte, start uint64, k key, r uint) bool {
 	c, d := l.coefficients(k)
 	block, q := slot/64, slot%64
 	c, d, e := c<<q, d<<q|c>>(64-q), d>>(64-q) // in Go a shift by 64 gives 0
-	first, second := solution[8*l.begin(block):], solution[8*l.begin(block+1):]
+	first, second := solution[8*l.firstWord(block):], solution[8*l.firstWord(block+1):]
 	third := second
 	if l.width == 128 {
-		third = solution[8*l.begin(block+2):]
+		third = solution[8*l.firstWord(block+2):]
 	}
 
 	first, second, third = first[:8*columns], second[:8*columns], third[:8*columns]
@@ -133,5 +133,5 @@ func (l *layer) has(solution []byte, start uint64, k key, r uint) bool {
 			e&binary.LittleEndian.Uint64(third[8*i:])
 		result |= uint64(bits.OnesCount64(w)&1) << i
 	}
-	return (result^k.print())&(1<<columns-1) == 0
+	return (result^k.fingerprint())&(1<<columns-1) == 0
 }

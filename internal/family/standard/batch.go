@@ -11,12 +11,12 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// first is the number of probes of every key that are prefetched at once. At half fill two probes leave a quarter of
-// the absent keys.
+// first is the number of probes of every key that are prefetched at once. If half of the bits are set, a quarter of the
+// absent keys pass two probes.
 const first = 2
 
-// maxAhead is the largest number of further probes that are prefetched at once. It limits the number of keys that are
-// finished together.
+// maxAhead is the largest number of further probes that are prefetched at once. It bounds the number of keys whose other
+// probes testRest tests together.
 const maxAhead = 256
 
 // HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first lines of a batch of keys before it reads any
@@ -39,15 +39,15 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	f.hasMany(dst, hs)
 }
 
-// hasMany tests the keys in groups, like a spread of one filter but one group at a time.
+// hasMany tests the keys in groups, as a spread of one filter does, but does not prefetch the next group.
 func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
-	s := spread{k: f.k, places: []place{f.place()}}
+	s := spread{k: f.k, places: []place{f.placeOf()}}
 	var p pending
 	var at [probe.BatchSize]uint32
 	for start := 0; start < len(hs); start += probe.BatchSize {
 		group := hs[start:min(start+probe.BatchSize, len(hs))]
-		s.ask(&p, group, at[:])
-		s.test(&p, dst[start:][:len(group)], group)
+		s.prefetchGroup(&p, group, at[:])
+		s.testGroup(&p, dst[start:][:len(group)], group)
 	}
 }
 
@@ -61,7 +61,7 @@ func (f *Filter) addMany(hs []filter.Hash) {
 		return
 	}
 
-	words, m, k := f.words, f.m, f.k // a loop without a ring is faster where nothing is prefetched
+	words, m, k := f.words, f.m, f.k // without prefetching, a plain loop is faster than the ring of addAhead
 	for _, h := range hs {
 		x, by := h.Lo, h.Hi
 		for range k {
@@ -84,7 +84,7 @@ func (f *Filter) addAhead(hs []filter.Hash, shared bool) {
 				w := &f.words[bit/64]
 				if !shared {
 					*w |= 1 << (bit % 64)
-				} else if atomic.LoadUint64(w)>>(bit%64)&1 == 0 {
+				} else if atomic.LoadUint64(w)>>(bit%64)&1 == 0 { // else a write would take the line
 					atomic.OrUint64(w, 1<<(bit%64))
 				}
 			}
@@ -122,7 +122,7 @@ func (f *Filter) prefetch(hs []filter.Hash) {
 	bitvec.PrefetchBits(f.words, at[:len(hs)*first])
 }
 
-// spread implements family.Spread for filters of the same k. It needs 16 bytes per filter.
+// spread implements family.Spread for filters of the same k. Its memory is 16 bytes per filter.
 type spread struct {
 	k      int
 	places []place
@@ -149,11 +149,11 @@ func (s *spread) SetFilter(i int, f family.Filter) bool {
 		s.places[i] = place{}
 		return false
 	}
-	s.places[i] = o.place()
+	s.places[i] = o.placeOf()
 	return true
 }
 
-func (f *Filter) place() place {
+func (f *Filter) placeOf() place {
 	return place{first: unsafe.Pointer(unsafe.SliceData(f.words)), m: f.m}
 }
 
@@ -173,23 +173,23 @@ func (s *spread) HasManySpread(dst []bool, hs []filter.Hash, at []uint32) {
 	family.CheckBatch(dst, hs)
 	at = at[:len(hs)]
 	var both [2]pending // of this batch and the next one
-	s.ask(&both[0], hs[:min(probe.BatchSize, len(hs))], at)
+	s.prefetchGroup(&both[0], hs[:min(probe.BatchSize, len(hs))], at)
 	for i := 0; len(hs) > 0; i++ {
 		p, size := &both[i%2], min(probe.BatchSize, len(hs))
 		group, out := hs[:size], dst[:size]
 		dst, hs, at = dst[size:], hs[size:], at[size:]
-		s.ask(&both[(i+1)%2], hs[:min(probe.BatchSize, len(hs))], at)
-		s.test(p, out, group)
+		s.prefetchGroup(&both[(i+1)%2], hs[:min(probe.BatchSize, len(hs))], at)
+		s.testGroup(p, out, group)
 	}
 }
 
-// ask prefetches the first probes of a group of keys.
-func (s *spread) ask(p *pending, group []filter.Hash, at []uint32) {
+// prefetchGroup prefetches the first probes of a group of keys.
+func (s *spread) prefetchGroup(p *pending, group []filter.Hash, at []uint32) {
 	for i, h := range group {
 		place := s.places[at[i]]
 		p.places[i] = place
 		x, y := h.Lo, h.Lo
-		if s.k > 1 {
+		if s.k > 1 { // with one probe, the second one repeats it
 			y = probe.Next(x, h.Hi)
 		}
 		a, b, base := probe.Position(x, place.m), probe.Position(y, place.m), bitvec.BitAddress(place.first)
@@ -201,14 +201,15 @@ func (s *spread) ask(p *pending, group []filter.Hash, at []uint32) {
 	bitvec.PrefetchBitsAt(p.ask[:len(group)*first])
 }
 
-// test tests a group of keys after ask: the first probes of all, then all other probes of the keys that pass.
-func (s *spread) test(p *pending, out []bool, group []filter.Hash) {
+// testGroup tests a group of keys after prefetchGroup: the first probes of all keys, then all other probes of the keys
+// that pass.
+func (s *spread) testGroup(p *pending, out []bool, group []filter.Hash) {
 	n := 0
 	for i := range out {
 		words := p.places[i].first
 		hit := bitvec.BitAt(words, p.at[i*first]) & bitvec.BitAt(words, p.at[i*first+1]) & 1
 		out[i] = hit == 1
-		p.maybe[n] = i
+		p.maybe[n] = i // overwritten by the next key unless it is a hit: no branch, which would be mispredicted
 		n += int(hit)
 	}
 
@@ -217,12 +218,12 @@ func (s *spread) test(p *pending, out []bool, group []filter.Hash) {
 	}
 
 	for step := maxAhead / (s.k - first); n > 0; n -= min(n, step) {
-		s.finish(p, out, group, p.maybe[max(0, n-step):n])
+		s.testRest(p, out, group, p.maybe[max(0, n-step):n])
 	}
 }
 
-// finish tests all other probes of some keys of a group.
-func (s *spread) finish(p *pending, out []bool, group []filter.Hash, keys []int) {
+// testRest tests all other probes of some keys of a group.
+func (s *spread) testRest(p *pending, out []bool, group []filter.Hash, keys []int) {
 	k := s.k - first
 	for j, i := range keys {
 		x, by := p.next[i], group[i].Hi

@@ -52,7 +52,7 @@ func NewBuilder(c Config) (*Builder, error) {
 		return nil, err
 	}
 	how := parallel.FillConfig[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.keys = keys }}
-	if len(f.words) <= parallel.SmallFilter {
+	if len(f.words) <= parallel.SmallFilter { // a filter per worker, merged at the end, is faster than atomic writes
 		how.Empty = func() (*Filter, error) { return New(Config{Bits: f.m, K: f.k}) }
 	} else {
 		how.Share = func(hs []filter.Hash) { f.addAhead(hs, true) }

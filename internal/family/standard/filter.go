@@ -8,10 +8,10 @@
 // rotl rotates a word to the left; see package probe. Lo determines the first probe; Lo and Hi together determine the
 // others.
 //
-// Plain double hashing, h1 + i·h2, is not enough. Reduced to m positions it has about m² different sequences, so an
-// absent key shares all its bits with one present key with probability near n/m². For n = 1000 at 24 bits per key this
-// alone is a sixth of the promised 1e-5. TestObservedRate measures small n at many bits per key, where such an error
-// would show. The tests of internal/probe measure pairs of probes.
+// Plain double hashing, h1 + i·h2, is not enough. Reduced to m positions it gives about m² different sequences, so an
+// absent key shares all of its bits with some present key with a probability near n/m². For n = 1000 at 24 bits per key
+// this alone is a sixth of the promised 1e-5. TestObservedRate measures small n at many bits per key, where such an
+// error would show. The tests of internal/probe measure pairs of probes.
 package standard
 
 import (
@@ -39,8 +39,8 @@ type Filter struct {
 	keys  uint64
 }
 
-// together is the number of probes that Has tests before it branches. At half fill a branch after each probe would be
-// mispredicted for every other absent key; after three probes one absent key in eight remains.
+// together is the number of probes that Has tests before it branches. If half of the bits are set, a branch after each
+// probe would be mispredicted for every other absent key; after three probes one absent key in eight remains.
 const together = 3
 
 // Has reports whether the key may be in the set. It stops after the first three probes whose bits are not all set.
@@ -87,22 +87,22 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
-// Merge makes f hold the keys of both filters; see bitvec.Merge. The filters must have the same m and k.
+// Merge adds the keys of other to f; see bitvec.Merge. The filters must have the same m and k.
 func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
 	return bitvec.Merge(f, &f.keys, other, passed)
 }
 
-// Intersect makes f hold at least the keys that are in both filters; see bitvec.Intersect.
+// Intersect reduces f to the keys that are in both filters, and some others; see bitvec.Intersect.
 func (f *Filter) Intersect(other family.Filter, passed func([]uint64)) error {
 	return bitvec.Intersect(f, &f.keys, other, passed)
 }
 
 // Info counts the set bits, which reads the whole filter.
-func (f *Filter) Info() filter.Info { return f.info(f.keys, bitvec.OnesCount(f.words)) }
+func (f *Filter) Info() filter.Info { return f.infoFor(f.keys, bitvec.OnesCount(f.words)) }
 
-// info describes a filter with that many keys and set bits.
-func (f *Filter) info(keys, ones uint64) filter.Info {
-	return probe.Config{Keys: keys, M: f.m, K: f.k, Width: 1}.Info(f.spec(), ones)
+// infoFor describes a filter with these numbers of keys and set bits.
+func (f *Filter) infoFor(keys, ones uint64) filter.Info {
+	return probe.Config{Keys: keys, M: f.m, K: f.k, Width: 1}.Info(f.builtSpec(), ones)
 }
 
 // Cells describes the bits.
@@ -111,11 +111,11 @@ func (f *Filter) Cells() family.Cells { return probe.Cells(f.m, f.k) }
 // Free returns the number of bits that are 0 in both filters. It returns the errors of Merge.
 func (f *Filter) Free(other family.Filter) (uint64, error) { return bitvec.Free(f, other, f.m) }
 
-func (f *Filter) spec() filter.Spec { return family.NewSpec(Family, "m", f.m, "k", f.k) }
+func (f *Filter) builtSpec() filter.Spec { return family.NewSpec(Family, "m", f.m, "k", f.k) }
 
 // Encode returns one section of ⌈m/64⌉ words. Bit i of the filter is bit i%64 of word i/64. Bits from m on are 0.
 func (f *Filter) Encode() family.Encoded {
-	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
+	return family.Encoded{Spec: f.builtSpec(), Keys: f.keys, Sections: [][]uint64{f.words}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
@@ -132,8 +132,9 @@ func Decode(e family.Encoded) (*Filter, error) {
 	if err := e.CheckSections([]uint64{(m + 63) / 64}, err); err != nil {
 		return nil, err
 	}
+
 	words := e.Sections[0]
-	if !bitvec.ZeroFrom(words, m) {
+	if !bitvec.ZeroFrom(words, m) { // else Info would count bits that no query reads
 		return nil, fmt.Errorf("bits from m=%d on are set", m)
 	}
 	return &Filter{words: words, m: m, k: k, keys: e.Keys}, nil

@@ -1,6 +1,7 @@
 package twochoice
 
 import (
+	"cmp"
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
@@ -23,8 +24,8 @@ type Config struct {
 	Choices int           // c, the groups of a key, 2 to maxChoices; default: defaultChoices
 	K       int           // functions per group, 1 to MaxK; default: the best number for the size and the choices
 	Hashing Hashing       // default: Independent
-	// Shards is the number of filters that the keys are divided among, at most 4 Mi keys each. Default: one for every
-	// 16 Ki keys, which is faster than one (as in the paper) and has the same rate.
+	// Shards is the number of filters that the keys are divided among, at most 4 Mi keys each. Default: one per 16 Ki
+	// keys, which is faster than a single one (as in the paper) at the same rate.
 	Shards uint64
 	// Greedy selects the search of the paper: without noise, until several rounds gain nothing.
 	Greedy bool
@@ -33,10 +34,10 @@ type Config struct {
 	Effort  filter.Effort
 	Workers int    // shards that are searched at once; default: GOMAXPROCS
 	Table   uint64 // version of the table that the geometry comes from; default: the newest
-	// From is an earlier filter: the new one has its geometry, and the search starts from it. With the effort
-	// filter.Keep there is no search: each key that From contains takes the first group whose bits From has; then each
-	// other key, in the order of the hashes, takes the group that sets the fewest new bits. Size, Choices, K, Hashing
-	// and Shards are not used. All keys are needed again; they may have changed.
+	// From is an earlier filter. The new filter has the same geometry, and the search starts from From. With the effort
+	// filter.Keep there is no search: each key that From contains uses the first group whose bits are set in From; then
+	// each other key, in the order of the hashes, uses the group that sets the fewest new bits. Size, Choices, K,
+	// Hashing and Shards are not used. All keys are needed again; they may have changed.
 	From *Filter
 }
 
@@ -65,14 +66,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 // Check sets the defaults and returns an error wrapping filter.ErrConfig if the Config is invalid whatever the number
 // of keys.
 func (c *Config) Check() error {
-	if c.Choices == 0 {
-		c.Choices = defaultChoices
-	}
-
-	if c.Hashing == "" {
-		c.Hashing = Independent
-	}
-
+	c.Choices, c.Hashing = cmp.Or(c.Choices, defaultChoices), cmp.Or(c.Hashing, Independent)
 	if c.Size.IsZero() {
 		c.Size.BitsPerKey = defaultBitsPerKey
 	}
@@ -93,7 +87,7 @@ func (c *Config) Check() error {
 	return nil
 }
 
-// common returns the part of the Config that all families with a search have.
+// common returns the parameters that all families with a search share.
 func (c Config) common() anneal.Common {
 	return anneal.Common{
 		Keys: c.Keys, Size: c.Size, K: c.K, Effort: c.Effort, Workers: c.Workers, Table: c.Table,
@@ -101,8 +95,8 @@ func (c Config) common() anneal.Common {
 	}
 }
 
-// New returns an empty filter for Config.Keys keys that come one by one. It does not use the fields of a search:
-// Greedy, Effort, Workers, Memory, Dir and From.
+// New returns an empty filter for Config.Keys keys that are added one by one. It does not use the fields of a search:
+// Greedy, Effort, Workers and From.
 func New(c Config) (*Filter, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -114,7 +108,7 @@ func New(c Config) (*Filter, error) {
 		return nil, err
 	}
 
-	words, err := bitvec.Alloc(g.words())
+	words, err := bitvec.Alloc(g.wordCount())
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +147,7 @@ func (j *job) Geometry(n uint64) (geometry, filter.Effort, error) {
 
 // New returns a filter for n keys with no bit set.
 func (j *job) New(g geometry, n uint64) (*Filter, error) {
-	words, err := bitvec.Alloc(g.words())
+	words, err := bitvec.Alloc(g.wordCount())
 	if err != nil {
 		return nil, err
 	}
@@ -161,17 +155,18 @@ func (j *job) New(g geometry, n uint64) (*Filter, error) {
 }
 
 // Parts returns the shards.
-func (j *job) Parts(g geometry) (uint64, func(filter.Hash) uint64) { return g.shards, g.shard }
+func (j *job) Parts(g geometry) (uint64, func(filter.Hash) uint64) { return g.shards, g.shardOf }
 
 // Worker searches shards.
 func (j *job) Worker(f *Filter, pace *anneal.Pace) func(uint64, []filter.Hash) error {
 	var s search
 	return func(shard uint64, keys []filter.Hash) error {
-		s.shard(f.geometry, shard, keys, pace.Take(uint64(len(keys))), j.Config)
+		s.searchShard(f.geometry, shard, keys, pace.Take(uint64(len(keys))), j.Config)
+
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		s.store(f, shard)
-		return anneal.Verify(f, keys)
+		s.storeShard(f, shard)
+		return anneal.Verify(f, keys) // under the lock: a neighbour may write a word of this shard
 	}
 }
 
@@ -189,10 +184,10 @@ func (j *job) Longer(_ geometry, was filter.Effort, n uint64) (filter.Effort, bo
 // Larger adds bits to all shards.
 func (j *job) Larger(g geometry, n uint64, rate, bits float64) (geometry, error) {
 	more := 1 + uint64(bits)/g.shards
-	if j.Hashing == Double {
+	if j.Hashing == Double { // the bits of a shard stay a multiple of whole
 		more = (more + whole - 1) / whole * whole
 	}
-	if g.bits += more; float64(g.bits)*float64(g.shards) > (maxBitsPerKey+1)*float64(n)+1024 || !g.valid() {
+	if g.bits += more; float64(g.bits)*float64(g.shards) > (maxBitsPerKey+1)*float64(n)+1024 || !g.isValid() {
 		return geometry{}, family.Invalid("fpr", j.Size.FPR,
 			"the lowest rate for these keys is %.2g; take family standard", rate)
 	}

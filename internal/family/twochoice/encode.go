@@ -14,7 +14,7 @@ const (
 	MaxK       = 64
 	maxShard   = 1 << 28 // bits of a shard, which a search counts in bytes
 	maxShards  = 1 << 32
-	minShard   = 1 << 12 // bits of one shard of several, so that the work for a shard is bounded by the size of a file
+	minShard   = 1 << 12 // bits of a shard if the filter has several, so that a small file cannot have many shards
 )
 
 // whole divides the bits of a shard with double hashing, so that an odd step visits at least 64 positions before it
@@ -26,7 +26,7 @@ const whole = 64
 //  1. the bits of all shards one after the other, bit i at bit i%64 of word i/64, then zeros to the end of the word;
 //  2. two words that no query needs: the number of keys added after the search, and of bits set at its end.
 func (f *Filter) Encode() family.Encoded {
-	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words, {f.late, f.searched}}}
+	return family.Encoded{Spec: f.builtSpec(), Keys: f.keys, Sections: [][]uint64{f.words, {f.late, f.searched}}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
@@ -37,7 +37,7 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 }
 
 // sections returns the number of words of each section.
-func (g geometry) sections() []uint64 { return []uint64{g.words(), 2} }
+func (g geometry) sections() []uint64 { return []uint64{g.wordCount(), 2} }
 
 // Decode makes a filter from the result of Encode and keeps its words. It returns an error if the sections do not have
 // the sizes of SectionWords, bits behind the last one are set, or the counts contradict each other.
@@ -69,15 +69,15 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 		return geometry{}, err
 	}
 
-	if !g.valid() {
+	if !g.isValid() {
 		return geometry{}, family.Invalid("spec", s,
 			"want twochoice(bits=,choices=,hashing=independent|double,k=,shards=)")
 	}
 	return g, nil
 }
 
-// valid reports whether a filter may have these sizes.
-func (g geometry) valid() bool {
+// isValid reports whether a filter may have these sizes.
+func (g geometry) isValid() bool {
 	return g.bits >= 1 && g.bits <= maxShard && g.choices >= 2 && g.choices <= maxChoices && g.k >= 1 && g.k <= MaxK &&
 		(g.hashing == Independent || g.hashing == Double && g.bits%whole == 0) &&
 		g.shards >= 1 && g.shards <= maxShards && (g.shards == 1 || g.bits >= minShard)

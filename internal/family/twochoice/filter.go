@@ -4,8 +4,8 @@
 //
 //	rate = 1 - (1 - f^k)^c,  f the share of set bits
 //
-// A filter from New takes keys one by one (the online solution of the paper). A Builder has all keys. It makes many
-// passes over them; each pass takes every key out and chooses its group again (offline).
+// Keys are added one by one to a filter from New (the online solution of the paper). A Builder has all keys before it
+// starts. It makes many passes over them; each pass takes every key out and chooses its group again (offline).
 //
 //	Hash   Hi -> shard ⌊Hi·shards / 2^64⌋
 //	       Lo, Hi -> the positions of group j, with independent hashing:
@@ -34,7 +34,7 @@ const Family = "twochoice"
 // Hashing selects how the k positions of a group follow from the Hash.
 type Hashing string
 
-// The two hashings of the paper. Double takes two hash values per group instead of k. It repeats whole groups: an
+// The two hashings of the paper. Double uses two hash values per group instead of k. It repeats whole groups: an
 // absent key has all or most positions of a present one with a probability of about 12·c·n/m², at any fill. That is
 // negligible at 8 bits per key, and 100 times the rate after a search at n = 10,000, 32 bits per key and c = 3. The
 // rates of this package include it; see FPRDouble. m must be a multiple of 64, because otherwise some steps return to
@@ -53,7 +53,7 @@ type Filter struct {
 	searched uint64 // bits that were set at the end of the search; 0 if there was none
 }
 
-// geometry holds the sizes of a filter.
+// geometry describes the sizes of a filter.
 type geometry struct {
 	shards  uint64
 	bits    uint64 // of a shard
@@ -62,10 +62,10 @@ type geometry struct {
 	hashing Hashing
 }
 
-// shard returns the shard of a key.
-func (g geometry) shard(h filter.Hash) uint64 { return probe.Position(h.Hi, g.shards) }
+// shardOf returns the shard of a key.
+func (g geometry) shardOf(h filter.Hash) uint64 { return probe.Position(h.Hi, g.shards) }
 
-func (g geometry) words() uint64 { return (g.shards*g.bits + 63) / 64 }
+func (g geometry) wordCount() uint64 { return (g.shards*g.bits + 63) / 64 }
 
 func (g geometry) String() string {
 	return fmt.Sprintf("%d shards of %d bits, %d groups of k=%d", g.shards, g.bits, g.choices, g.k)
@@ -76,8 +76,8 @@ type walk struct {
 	x, by uint64 // or a1 and a2
 }
 
-// walk starts a group of a key.
-func (g geometry) walk(h filter.Hash, group int) walk {
+// walkGroup starts a group of a key.
+func (g geometry) walkGroup(h filter.Hash, group int) walk {
 	w := walk{h.Lo, probe.Remix(h.Hi, uint64(group)) | 1}
 	if group > 0 {
 		w.x = probe.Remix(h.Lo, uint64(group))
@@ -88,8 +88,8 @@ func (g geometry) walk(h filter.Hash, group int) walk {
 	return w
 }
 
-// next returns the next position of the walk, a bit of the shard.
-func (g geometry) next(w *walk) (at uint64) {
+// nextPosition returns the next position of the walk, a bit of the shard.
+func (g geometry) nextPosition(w *walk) (at uint64) {
 	if g.hashing == Double {
 		at = w.x
 		if w.x += w.by; w.x >= g.bits {
@@ -105,12 +105,12 @@ func (g geometry) next(w *walk) (at uint64) {
 // together is the number of bits that Has tests before it branches; see family standard.
 const together = 3
 
-// Has reports whether the key may be in the set. It goes on to the next group after the first bits that are not all
-// set.
+// Has reports whether the key may be in the set. After the first three bits of a group that are not all set, it goes on
+// to the next group.
 func (f *Filter) Has(h filter.Hash) bool {
-	start := f.shard(h) * f.bits
+	start := f.shardOf(h) * f.bits
 	for j := range f.choices {
-		if f.covers(start, f.walk(h, j)) {
+		if f.covers(start, f.walkGroup(h, j)) {
 			return true
 		}
 	}
@@ -121,9 +121,9 @@ func (f *Filter) Has(h filter.Hash) bool {
 func (f *Filter) covers(start uint64, w walk) bool {
 	k := f.k
 	for ; k > together; k -= together {
-		all := bitvec.Bit(f.words, start+f.next(&w))
-		all &= bitvec.Bit(f.words, start+f.next(&w))
-		all &= bitvec.Bit(f.words, start+f.next(&w))
+		all := bitvec.Bit(f.words, start+f.nextPosition(&w))
+		all &= bitvec.Bit(f.words, start+f.nextPosition(&w))
+		all &= bitvec.Bit(f.words, start+f.nextPosition(&w))
 		if all&1 == 0 {
 			return false
 		}
@@ -131,7 +131,7 @@ func (f *Filter) covers(start uint64, w walk) bool {
 
 	all := uint64(1)
 	for ; k > 0; k-- {
-		all &= bitvec.Bit(f.words, start+f.next(&w))
+		all &= bitvec.Bit(f.words, start+f.nextPosition(&w))
 	}
 	return all != 0
 }
@@ -139,10 +139,10 @@ func (f *Filter) covers(start uint64, w walk) bool {
 // Probes returns the number of bits that a query reads if it stops at the first zero of each group: for an absent key
 // about c/(1-f), for a present key the bits up to the end of the group that covers it.
 func (f *Filter) Probes(h filter.Hash) (n int) {
-	start := f.shard(h) * f.bits
+	start := f.shardOf(h) * f.bits
 	for j := range f.choices {
-		w, set := f.walk(h, j), 0
-		for set < f.k && bitvec.Bit(f.words, start+f.next(&w))&1 == 1 {
+		w, set := f.walkGroup(h, j), 0
+		for set < f.k && bitvec.Bit(f.words, start+f.nextPosition(&w))&1 == 1 {
 			set++
 		}
 		if set == f.k {
@@ -156,30 +156,31 @@ func (f *Filter) Probes(h filter.Hash) (n int) {
 // Add adds a key by the group that sets the fewest new bits (section 3.1). Ties are broken at random by the Hash. A
 // position that a group has twice counts twice. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
-	start := f.shard(h) * f.bits
+	start := f.shardOf(h) * f.bits
 	best, fewest := 0, ^uint64(0)
 	for j := range f.choices {
-		w, fresh := f.walk(h, j), uint64(0)
+		w, fresh := f.walkGroup(h, j), uint64(0)
 		for range f.k {
-			fresh += ^bitvec.Bit(f.words, start+f.next(&w)) & 1
+			fresh += ^bitvec.Bit(f.words, start+f.nextPosition(&w)) & 1
 		}
-		// Rounds of Remix beyond the rounds of the groups are used only for ties.
+		// The upper half of the cost counts bits; the lower half is random and decides ties. walkGroup uses the rounds
+		// of Remix below maxChoices.
 		if cost := fresh<<32 | probe.Remix(h.Hi, uint64(maxChoices+j))>>32; cost < fewest {
 			best, fewest = j, cost
 		}
 	}
 
-	f.set(start, f.walk(h, best))
+	f.setGroup(start, f.walkGroup(h, best))
 	f.keys++
-	if f.searched > 0 {
+	if f.searched > 0 { // a filter from New has no late keys
 		f.late++
 	}
 	return nil
 }
 
-func (f *Filter) set(start uint64, w walk) {
+func (f *Filter) setGroup(start uint64, w walk) {
 	for range f.k {
-		at := start + f.next(&w)
+		at := start + f.nextPosition(&w)
 		f.words[at/64] |= 1 << (at % 64)
 	}
 }
@@ -189,15 +190,15 @@ func (f *Filter) Info() filter.Info {
 	total := f.shards * f.bits
 	ones, rate := f.census()
 	return filter.Info{
-		Spec: f.spec(), Keys: f.keys, Late: f.late, Bits: total,
+		Spec: f.builtSpec(), Keys: f.keys, Late: f.late, Bits: total,
 		Fill:         float64(ones) / float64(total),
 		FillSearched: float64(f.searched) / float64(total),
-		FPRPrior:     f.prior(f.keys),
+		FPRPrior:     f.priorRate(f.keys),
 		FPRPosterior: rate,
 	}
 }
 
-func (f *Filter) spec() filter.Spec {
+func (f *Filter) builtSpec() filter.Spec {
 	return family.NewSpec(Family,
 		"bits", f.bits, "choices", f.choices, "hashing", string(f.hashing), "k", f.k, "shards", f.shards)
 }
@@ -216,11 +217,11 @@ func (f *Filter) prefetch(hs []filter.Hash) {
 	for len(hs) > 0 {
 		at := room[:0]
 		for _, h := range hs[:min(probe.BatchSize/2, len(hs))] {
-			start := f.shard(h) * f.bits
+			start := f.shardOf(h) * f.bits
 			for j := range f.choices {
-				w := f.walk(h, j)
+				w := f.walkGroup(h, j)
 				for range min(first, f.k) {
-					at = append(at, start+f.next(&w))
+					at = append(at, start+f.nextPosition(&w))
 				}
 			}
 		}

@@ -49,7 +49,7 @@ func TestPlain(t *testing.T) {
 			owners[i] = map[int]bool{}
 		}
 		for round := range 6 {
-			s.round(noise, &rnd)
+			s.searchRound(noise, &rnd)
 			for key, h := range hs {
 				for _, o := range owners {
 					delete(o, key)
@@ -58,8 +58,8 @@ func TestPlain(t *testing.T) {
 				for j := range g.choices {
 					// In 2^-16 of a bit, without a fraction; ties are broken by the part of a bit that is always there.
 					cost := math.Floor(float64(same.Next()>>32) * math.Floor(max(noise, 1-1./65536)*65536) / (1 << 32) / 1)
-					for w, l := g.walk(h, j), 0; l < g.k; l++ {
-						if len(owners[g.next(&w)]) == 0 {
+					for w, l := g.walkGroup(h, j), 0; l < g.k; l++ {
+						if len(owners[g.nextPosition(&w)]) == 0 {
 							cost += 65536
 						}
 					}
@@ -67,8 +67,8 @@ func TestPlain(t *testing.T) {
 						best, least = j, cost
 					}
 				}
-				for w, l := g.walk(h, best), 0; l < g.k; l++ {
-					owners[g.next(&w)][key] = true
+				for w, l := g.walkGroup(h, best), 0; l < g.k; l++ {
+					owners[g.nextPosition(&w)][key] = true
 				}
 				if s.chosen[key] != uint8(best) && round == 0 {
 					// The first round has all keys before this one in both, and none behind it.
@@ -187,7 +187,7 @@ func TestTies(t *testing.T) {
 	for _, h := range filtertest.Hashes(n, 1) {
 		_ = f.Add(h)
 		for j := range taken {
-			if f.covers(f.shard(h)*f.bits, f.walk(h, j)) {
+			if f.covers(f.shardOf(h)*f.bits, f.walkGroup(h, j)) {
 				taken[j]++
 			}
 		}
@@ -253,12 +253,12 @@ func TestFull(t *testing.T) {
 	var s search
 	s.layOut(geometry{shards: 1, bits: 100, choices: 2, k: 2, hashing: Independent}, make([]filter.Hash, 300))
 	for key := range 300 {
-		s.putIn(key, 0)
+		s.putInGroup(key, 0)
 	}
 	for key := range 299 {
 		s.takeOut(key)
 	}
-	for _, at := range s.group(299, 0) {
+	for _, at := range s.groupPositions(299, 0) {
 		if s.counts[at] == 0 {
 			t.Error("a bit of the last key is lost")
 		}
@@ -283,7 +283,7 @@ func BenchmarkRound(b *testing.B) {
 			s.layOut(g, filtertest.Hashes(n, 1))
 			rnd := anneal.Random(1)
 			for b.Loop() {
-				s.round(1, &rnd)
+				s.searchRound(1, &rnd)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/key")
 		})

@@ -12,7 +12,7 @@ import (
 
 // The grid of the table. Its values are the yields of searches: -ln(1-f)/λ, where f is the share of set bits after the
 // search and λ the number of distinct positions per bit, of one group of every key. With one choice it would be 1.
-func axes() []anneal.Axis {
+func tableAxes() []anneal.Axis {
 	return []anneal.Axis{
 		{0, 1},                                     // 1 for a greedy search
 		anneal.Logs(2, 4, 8, 16, 32, 64),           // passes
@@ -25,11 +25,12 @@ func axes() []anneal.Axis {
 //go:embed choices.table
 var tableText []byte
 
-// table parses the table at its first call. A package variable would link the table into programs that never search.
-func table() anneal.Table {
+// yieldTable parses the table at its first call. A package variable would link the table into programs that never
+// search.
+func yieldTable() anneal.Table {
 	readTable.once.Do(func() {
 		var err error
-		if readTable.Table, err = anneal.ParseTable(tableText, axes()...); err != nil {
+		if readTable.Table, err = anneal.ParseTable(tableText, tableAxes()...); err != nil {
 			panic(err) // the table is embedded; TestTable reads it
 		}
 	})
@@ -41,8 +42,8 @@ var readTable struct {
 	anneal.Table
 }
 
-// distinct returns the mean number of distinct positions among k random ones of that many bits.
-func distinct(k int, bits float64) float64 {
+// distinctPositions returns the mean number of distinct positions among k random ones of that many bits.
+func distinctPositions(k int, bits float64) float64 {
 	return -bits * math.Expm1(float64(k)*math.Log1p(-1/bits))
 }
 
@@ -50,10 +51,10 @@ func distinct(k int, bits float64) float64 {
 // than its forecast, by about 5%.
 const maxPasses = 64
 
-// problem has the requirements for which k is chosen.
+// problem describes the requirements for which k is chosen.
 type problem struct {
-	keys    float64 // of the filter, and
-	inShard float64 // of a shard
+	keys    float64 // of the filter
+	inShard float64 // keys of a shard
 	choices int
 	k       int // 0 if free
 	hashing Hashing
@@ -79,18 +80,18 @@ func (c Config) problem(n uint64) problem {
 		greedy = 1
 	}
 
-	p.yields = table().Pick(greedy).First(math.Log(float64(passes))).First(math.Log(float64(c.Choices)))
+	p.yields = yieldTable().Pick(greedy).First(math.Log(float64(passes))).First(math.Log(float64(c.Choices)))
 	return p
 }
 
-// forecast has a k, its rate, and the luck of the keys: the standard deviation of the rate over the rate.
+// forecast is a k, its rate, and the luck of the keys: the standard deviation of the rate over the rate.
 type forecast struct {
 	k          int
 	rate, luck float64
 }
 
-// tune looks for the k with the lowest forecast at that many bits per key.
-func (p problem) tune(per float64) forecast {
+// bestForecast looks for the k with the lowest forecast with per bits per key.
+func (p problem) bestForecast(per float64) forecast {
 	per = min(per, maxBitsPerKey)
 	switch {
 	case p.k != 0:
@@ -108,7 +109,7 @@ func (p problem) tune(per float64) forecast {
 	return best
 }
 
-// Spreads are the variance of the set bits of a filter over the variance of as many independent bits: after a search,
+// The spread is the variance of the number of set bits over the variance of as many independent bits: after a search,
 // and after online insertion.
 const (
 	searchSpread = 0.12
@@ -125,13 +126,13 @@ func (p problem) forecastOf(k int, per float64) forecast {
 	if p.online {
 		fill, spread = Fill(per, k, p.choices), onlineSpread
 	} else {
-		load := distinct(k, bits) / per
+		load := distinctPositions(k, bits) / per
 		fill = anneal.Fill(p.yields.At(math.Log(float64(k)), math.Log(load)), load) * (1 + smaller/bits)
 	}
 
-	fill = min(1, fill)                         // for a few bits the estimate exceeds 1
+	fill = min(1, fill)                         // with few bits the estimate exceeds 1
 	luck := spread * (1 - fill) / fill / bits   // the variance of the fill over its square
 	fill = min(1, fill*(1+float64(k-1)/2*luck)) // so that fill^k is the mean of the power
 	g := geometry{shards: 1, bits: uint64(max(1, per*p.inShard)), choices: p.choices, k: k, hashing: p.hashing}
-	return forecast{k, g.rate(fill, p.inShard), float64(k) * math.Sqrt(max(0, luck))}
+	return forecast{k, g.shardRate(fill, p.inShard), float64(k) * math.Sqrt(max(0, luck))}
 }

@@ -32,8 +32,8 @@ func searched(choices, k, passes int, load float64, greedy bool, seed uint64) fl
 	bits := uint64(float64(len(keys)*k) / load)
 	g := geometry{shards: 1, bits: bits, choices: choices, k: k, hashing: Independent}
 	var s search
-	s.shard(g, 0, keys, anneal.NewPart(passes), Config{Greedy: greedy})
-	return -math.Log1p(-float64(s.ones)/float64(bits)) / (distinct(k, float64(bits)) * float64(len(keys)) / float64(bits))
+	s.searchShard(g, 0, keys, anneal.NewPart(passes), Config{Greedy: greedy})
+	return -math.Log1p(-float64(s.ones)/float64(bits)) / (distinctPositions(k, float64(bits)) * float64(len(keys)) / float64(bits))
 }
 
 // exp is the inverse of the logarithm of an axis.
@@ -46,7 +46,7 @@ func atPoint(at []float64) float64 {
 // TestTable measures the table again, with -update all of it, else some points.
 func TestTable(t *testing.T) {
 	if !*update {
-		stored, axes := table(), axes()
+		stored, axes := yieldTable(), tableAxes()
 		r := rand.New(rand.NewPCG(40, 1))
 		for range 40 {
 			at := make([]float64, len(axes))
@@ -61,7 +61,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile("choices.table", anneal.MeasureTable(atPoint, axes()...), 0o644); err != nil {
+		if err := os.WriteFile("choices.table", anneal.MeasureTable(atPoint, tableAxes()...), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestForecast(t *testing.T) {
 					t.Fatal(err)
 				}
 				p := c.problem(n)
-				f := p.tune(per)
+				f := p.bestForecast(per)
 				if throws := float64(n) * float64(f.k*c.Choices); throws > 1e6 {
 					continue
 				}
@@ -119,6 +119,6 @@ func simulate(c Config, k, passes int, n uint64, per float64, seed uint64) float
 	}
 	g := geometry{shards: 1, bits: bits, choices: c.Choices, k: k, hashing: c.Hashing}
 	var s search
-	s.shard(g, 0, hs, anneal.NewPart(passes), c)
-	return g.rate(float64(s.ones)/float64(bits), float64(n))
+	s.searchShard(g, 0, hs, anneal.NewPart(passes), c)
+	return g.shardRate(float64(s.ones)/float64(bits), float64(n))
 }

@@ -55,8 +55,8 @@ func Fill(perKey float64, k, c int) float64 {
 		next := min(1, z+h*(35./384*k1+500./1113*k3+125./192*k4-2187./6784*k5+11./84*k6))
 		k7 := rise(next)
 		wrong := math.Abs(h * (71./57600*k1 - 71./16695*k3 + 71./1920*k4 - 17253./339200*k5 + 22./525*k6 - 1./40*k7))
-		if wrong <= tolerance || h < 1e-6 {
-			z, t, k1 = next, t+h, k7
+		if wrong <= tolerance || h < 1e-6 { // else repeat the step with a smaller h
+			z, t, k1 = next, t+h, k7 // k7 of this step is k1 of the next one
 		}
 		h *= min(4, max(0.2, 0.9*math.Pow(tolerance/max(wrong, 1e-20), 0.2)))
 	}
@@ -74,17 +74,17 @@ func fewest(z float64, k, c int) (sum float64) {
 	}
 
 	// Sum from p = k-1 down, which keeps the digits of small tails.
-	term, above, odds := power(1-z, k), 0.0, z/(1-z) // term is Pr[B = p+1], above Pr[B > p+1]
+	term, above, odds := intPower(1-z, k), 0.0, z/(1-z) // term is Pr[B = p+1], above Pr[B > p+1]
 	for p := k - 1; p >= 0; p-- {
 		above += term
-		sum += power(min(1, above), c)
+		sum += intPower(min(1, above), c)
 		term *= float64(p+1) / float64(k-p) * odds
 	}
 	return sum
 }
 
-// power returns x^n for n >= 1, faster than math.Pow.
-func power(x float64, n int) float64 {
+// intPower returns x^n for n >= 1, faster than math.Pow.
+func intPower(x float64, n int) float64 {
 	y := 1.0
 	for ; n > 1; n >>= 1 {
 		if n&1 == 1 {
@@ -113,18 +113,18 @@ func bestK(perKey float64, c int) (k int) {
 	return k
 }
 
-// rate returns the rate of one shard with n keys and fill f.
-func (g geometry) rate(f, n float64) float64 {
+// shardRate returns the rate of one shard with n keys and fill f.
+func (g geometry) shardRate(f, n float64) float64 {
 	if g.hashing == Double {
 		return FPRDouble(f, g.k, g.choices, n, float64(g.bits))
 	}
 	return FPR(f, g.k, g.choices)
 }
 
-// prior returns p_b, the rate before a search: the rate of n keys added online.
-func (g geometry) prior(n uint64) float64 {
+// priorRate returns p_b, the rate before a search: the rate of n keys added online.
+func (g geometry) priorRate(n uint64) float64 {
 	perShard := float64(n) / float64(g.shards)
-	return g.rate(Fill(float64(g.bits)/perShard, g.k, g.choices), perShard)
+	return g.shardRate(Fill(float64(g.bits)/perShard, g.k, g.choices), perShard)
 }
 
 // census returns the number of set bits and p_a, the mean of the rates of the shards.
@@ -132,7 +132,7 @@ func (f *Filter) census() (ones uint64, rate float64) {
 	for s := range f.shards {
 		n := bitvec.OnesIn(f.words, s*f.bits, (s+1)*f.bits)
 		ones += n
-		rate += f.rate(float64(n)/float64(f.bits), float64(f.keys)/float64(f.shards))
+		rate += f.shardRate(float64(n)/float64(f.bits), float64(f.keys)/float64(f.shards))
 	}
 	return ones, rate / float64(f.shards)
 }

@@ -113,7 +113,7 @@ func TestForecastDouble(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := f.prior(n); p > 1e-5 || p < 0.9e-5 {
+	if p := f.priorRate(n); p > 1e-5 || p < 0.9e-5 {
 		t.Errorf("prior rate %g, asked for 1e-5", p)
 	}
 }

@@ -27,7 +27,8 @@ type search struct {
 // none is the group of a key that is out.
 const none = 0xff
 
-// full is the largest count. A count that reaches it stays there, and its bit stays set.
+// full is the largest count. A count that reaches it never changes again, and its bit stays set, because the number of
+// keys on the bit is no longer known.
 const full = 0xff
 
 // layOut fills s for a shard, with all keys out.
@@ -42,17 +43,17 @@ func (s *search) layOut(g geometry, keys []filter.Hash) {
 	for i, h := range keys {
 		s.chosen[i] = none
 		for j := range g.choices {
-			w := g.walk(h, j)
+			w := g.walkGroup(h, j)
 			for l := range g.k {
-				rest[l] = uint32(g.next(&w))
+				rest[l] = uint32(g.nextPosition(&w))
 			}
 			rest = rest[g.k:]
 		}
 	}
 }
 
-// group returns the positions of a group of a key.
-func (s *search) group(key, j int) []uint32 {
+// groupPositions returns the positions of a group of a key.
+func (s *search) groupPositions(key, j int) []uint32 {
 	return s.positions[(key*s.choices+j)*s.k:][:s.k]
 }
 
@@ -64,8 +65,8 @@ func (s *search) takeOut(key int) {
 		return
 	}
 	counts, emptied := s.counts, uint32(0)
-	for _, at := range s.group(key, int(s.chosen[key])) {
-		n := uint32(counts[at])
+	for _, at := range s.groupPositions(key, int(s.chosen[key])) {
+		n := uint32(counts[at]) // at least 1
 		emptied += isZero(n - 1)
 		counts[at] = uint8(n - 1 + isZero(n-full))
 	}
@@ -73,12 +74,12 @@ func (s *search) takeOut(key int) {
 	s.chosen[key] = none
 }
 
-// putIn adds a key, which is out, by group j.
+// putInGroup adds a key, which is out, by group j.
 //
 //go:norace
-func (s *search) putIn(key, j int) {
+func (s *search) putInGroup(key, j int) {
 	counts, filled := s.counts, uint32(0)
-	for _, at := range s.group(key, j) {
+	for _, at := range s.groupPositions(key, j) {
 		n := uint32(counts[at])
 		filled += isZero(n)
 		counts[at] = uint8(n + 1 - isZero(n-full))
@@ -87,17 +88,17 @@ func (s *search) putIn(key, j int) {
 	s.chosen[key] = uint8(j)
 }
 
-// isZero returns 1 if n is 0, else 0. n is a count, or a count minus 1 or full.
+// isZero returns 1 if n is 0, else 0, without a branch. n is a count, or a count minus 1 or minus full, which wraps around.
 func isZero(n uint32) uint32 { return (n&0x7fffffff - 1) >> 31 }
 
-// round takes each key out and puts it back. noise is in bits; below 1 it only breaks ties.
+// searchRound takes each key out and puts it back. noise is in bits; below 1 it only breaks ties.
 //
 //go:norace
-func (s *search) round(noise float64, rnd *anneal.Random) {
+func (s *search) searchRound(noise float64, rnd *anneal.Random) {
 	amplitude := uint64(max(noise, least) * unit)
 	for key := range s.chosen {
 		s.takeOut(key)
-		s.putIn(key, s.cheapest(key, amplitude, rnd))
+		s.putInGroup(key, s.cheapest(key, amplitude, rnd))
 	}
 }
 
@@ -113,9 +114,10 @@ func (s *search) cheapest(key int, amplitude uint64, rnd *anneal.Random) int {
 	best, lowest := 0, uint64(math.MaxUint64)
 	for j := range s.choices {
 		fresh := uint32(0)
-		for _, at := range s.group(key, j) {
+		for _, at := range s.groupPositions(key, j) {
 			fresh += isZero(uint32(s.counts[at]))
 		}
+		// The noise is a random 32-bit fraction of the amplitude.
 		if cost := uint64(fresh)*unit + rnd.Next()>>32*amplitude>>32; cost < lowest {
 			best, lowest = j, cost
 		}
@@ -127,33 +129,34 @@ func (s *search) cheapest(key int, amplitude uint64, rnd *anneal.Random) int {
 func (s *search) putInRest(rnd *anneal.Random) {
 	for key, j := range s.chosen {
 		if j == none {
-			s.putIn(key, s.cheapest(key, unit-1, rnd))
+			s.putInGroup(key, s.cheapest(key, unit-1, rnd))
 		}
 	}
 }
 
-// follow adds each key that f contains by its first group whose bits f has.
-func (s *search) follow(f *Filter, start uint64, keys []filter.Hash) {
+// followFilter adds each key that f contains by its first group whose bits f has.
+func (s *search) followFilter(f *Filter, start uint64, keys []filter.Hash) {
 	for i, h := range keys {
 		for j := range s.choices {
-			if f.covers(start, f.walk(h, j)) {
-				s.putIn(i, j)
+			if f.covers(start, f.walkGroup(h, j)) {
+				s.putInGroup(i, j)
 				break
 			}
 		}
 	}
 }
 
-// patience is the number of rounds without a gain that ends a greedy search.
+// patience is the number of rounds without a gain after which a greedy search ends.
 const patience = 5
 
 // resume is the share of the schedule that a search skips if it starts from an earlier one: the noise of those rounds
 // would undo the progress of the earlier search.
 const resume = 0.4
 
-// run searches. With greedy it is the search of the paper: without noise, until several rounds gain nothing. With again
-// it starts from the chosen groups and keeps them if it finds nothing better.
-func (s *search) run(part *anneal.Part, rnd *anneal.Random, greedy, again bool) {
+// searchRounds makes the rounds of a search. If greedy is true, it is the search of the paper: without noise, until
+// several rounds gain nothing. If again is true, it starts from the chosen groups and keeps them if it finds nothing
+// better.
+func (s *search) searchRounds(part *anneal.Part, rnd *anneal.Random, greedy, again bool) {
 	from, before := 0.0, s.ones
 	var kept []uint8
 	if again {
@@ -167,13 +170,13 @@ func (s *search) run(part *anneal.Part, rnd *anneal.Random, greedy, again bool) 
 	}
 
 	fewest, idle := math.MaxInt, 0
-	rate := func() float64 { return s.rate(float64(s.ones)/float64(s.bits), float64(len(s.chosen))) }
+	rate := func() float64 { return s.shardRate(float64(s.ones)/float64(s.bits), float64(len(s.chosen))) }
 	part.Loop(rate, func(at float64) bool {
 		noise := 0.0
 		if !greedy {
 			noise = math.Sqrt(float64(s.k)) * (1 - from) * (1 - at)
 		}
-		s.round(noise, rnd)
+		s.searchRound(noise, rnd)
 		if idle++; s.ones < fewest {
 			fewest, idle = s.ones, 0
 		}
@@ -182,28 +185,28 @@ func (s *search) run(part *anneal.Part, rnd *anneal.Random, greedy, again bool) 
 	if kept != nil && s.ones > before {
 		for key, j := range kept {
 			s.takeOut(key)
-			s.putIn(key, int(j))
+			s.putInGroup(key, int(j))
 		}
 	}
 }
 
-// shard searches one shard.
-func (s *search) shard(g geometry, shard uint64, keys []filter.Hash, part *anneal.Part, c Config) {
+// searchShard searches one shard.
+func (s *search) searchShard(g geometry, shard uint64, keys []filter.Hash, part *anneal.Part, c Config) {
 	s.layOut(g, keys)
 	if c.From != nil {
-		s.follow(c.From, shard*g.bits, keys)
+		s.followFilter(c.From, shard*g.bits, keys)
 	}
-	rnd := anneal.Random(shard * 0x9E3779B97F4A7C15)
+	rnd := anneal.Random(shard * 0x9E3779B97F4A7C15) // by shard, so that the number of workers does not matter
 	if c.Effort.Level == filter.Keep {
 		s.putInRest(&rnd)
 		part.Advance(1)
 		return
 	}
-	s.run(part, &rnd, c.Greedy, c.From != nil)
+	s.searchRounds(part, &rnd, c.Greedy, c.From != nil)
 }
 
-// store sets the bits of a shard.
-func (s *search) store(f *Filter, shard uint64) {
+// storeShard sets the bits of a shard.
+func (s *search) storeShard(f *Filter, shard uint64) {
 	start := shard * f.bits
 	for at, n := range s.counts {
 		if n > 0 {

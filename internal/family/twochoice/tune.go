@@ -16,8 +16,8 @@ const (
 	maxKeys       = 1 << 48
 )
 
-// maxShardKeys is the largest number of keys of a shard if Config.Shards is set: a search holds all positions of a
-// shard.
+// maxShardKeys is the largest number of keys of a shard if Config.Shards is set. It bounds the memory of a search, which
+// keeps all positions of a shard.
 const maxShardKeys = 1 << 22
 
 // shards returns the number of shards for n keys.
@@ -28,8 +28,9 @@ func (c Config) shards(n uint64) uint64 {
 	return max(1, (n+shardKeys-1)/shardKeys)
 }
 
-// shardKeys is the largest average number of keys of a shard. Its counts fit the cache of a core, and all cores get
-// shards. Random differences between the numbers of keys of shards raise the rate at 16 bits per key by about 0.2%.
+// shardKeys is the largest average number of keys of a shard. The counts of such a shard fit the cache of a core, and
+// most filters have enough shards for all cores. Random differences between the numbers of keys of shards raise the rate
+// at 16 bits per key by about 0.2%.
 const shardKeys = 1 << 14
 
 // geometry returns the geometry that suits the Config for n distinct keys.
@@ -51,7 +52,7 @@ func (c Config) geometry(n uint64) (geometry, error) {
 	if c.Size.FPR != 0 {
 		p := c.problem(n)
 		per, nearest := anneal.LeastBits(c.Size.FPR, minBitsPerKey, maxBitsPerKey, func(per float64) float64 {
-			f := p.tune(per)
+			f := p.bestForecast(per)
 			if p.online { // nothing is built that could miss the rate
 				return f.rate
 			}
@@ -80,7 +81,7 @@ func (c Config) geometry(n uint64) (geometry, error) {
 			"too few for %d keys; want at least %d", n, n/maxShardKeys+1)
 	}
 
-	k := c.problem(n).tune(float64(total) / float64(n)).k
+	k := c.problem(n).bestForecast(float64(total) / float64(n)).k
 	g := geometry{shards: shards, bits: total / shards, choices: c.Choices, k: k, hashing: c.Hashing}
 	if c.Size.BitsPerKey != 0 { // a size in bytes is a limit; a size in bits per key is exact
 		g.bits = (total + shards - 1) / shards
@@ -94,7 +95,7 @@ func (c Config) geometry(n uint64) (geometry, error) {
 		}
 	}
 
-	if !g.valid() {
+	if !g.isValid() {
 		return geometry{}, fmt.Errorf("%v: %w", g, filter.ErrTooLarge)
 	}
 	return g, nil
