@@ -18,7 +18,7 @@ type checkFlags struct {
 func (a *app) checkCommand() *cobra.Command {
 	var f checkFlags
 	c := &cobra.Command{
-		Use:   "check FILE [INPUT...]",
+		Use:   "check FILE [INPUT... | -e KEY...]",
 		Short: "Print the keys that a filter holds, as grep does",
 		Long: `Print those keys of the inputs, or of standard input, that the filter holds, in their order, one per
 line, as soon as they come. Exit code 0 if a key was printed (or counted), 1 if none was, 2 on an error. FILE may be -,
@@ -43,7 +43,6 @@ U+FFFD. -q hides no key: for the exit code alone send the output to /dev/null.`,
   bloomery check -v known.bloom --input-format csv --column email users.csv > new.csv
   find . -type f -print0 | bloomery build -0 -o files.bloom
   find . -type f -print0 | bloomery check -0 files.bloom`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			set, err := a.open(args[0])
 			if isWindow(args[0], err) {
@@ -77,6 +76,7 @@ U+FFFD. -q hides no key: for the exit code alone send the output to /dev/null.`,
 	}
 	f.register(c)
 	f.in.badRows(c, keyio.Pass)
+	f.in.keyFlag(c)
 	return c
 }
 

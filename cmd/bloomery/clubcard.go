@@ -32,8 +32,9 @@ version 4 (https://c2sp.org/upki-revocation). They are read only.`,
 }
 
 func (a *app) clubcardCheckCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "check FILE CHAIN",
+	var given []string
+	c := &cobra.Command{
+		Use:   "check FILE CHAIN | check FILE -e PEM...",
 		Short: "Print whether a certificate is revoked",
 		Long: `Print whether a certificate is revoked. CHAIN is a PEM file with the certificate and then the
 certificate of its issuer. FILE is a Clubcard, or the folder of several with their index.bin. The answers are:
@@ -46,23 +47,62 @@ certificate of its issuer. FILE is a Clubcard, or the folder of several with the
 Exit code 0 if the certificate is not revoked, 1 for the other answers, 2 on an error. Of the chain only the signature
 of the issuer is checked: validate the certificate and its timestamps first.`,
 		Example: "  bloomery clubcard check cache valid.pem\n  bloomery clubcard check base.clubcard valid.pem --json",
-		Args:    cobra.ExactArgs(2),
+		Args: func(c *cobra.Command, args []string) error {
+			if len(given) > 0 {
+				return cobra.ExactArgs(1)(c, args)
+			}
+			return cobra.ExactArgs(2)(c, args)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
-			cert, err := readChain(c.Context(), args[1])
+			certs, err := chains(c.Context(), args[1:], given)
 			if err != nil {
 				return err
 			}
-			answer, err := checkClubcard(c.Context(), args[0], cert)
-			if err != nil {
-				return err
+
+			no := false
+			for _, cert := range certs {
+				answer, err := checkClubcard(c.Context(), args[0], cert)
+				if err != nil {
+					return err
+				}
+				if err := a.printStatus(cert, answer); err != nil {
+					return err
+				}
+				no = no || answer != clubcard.NotRevoked
 			}
-			return exitIf(answer != clubcard.NotRevoked, a.answer(object{
-				{"status", answer},
-				{"issuer", hex.EncodeToString(cert.Issuer[:])}, // SHA-256 of its SubjectPublicKeyInfo
-				{"serial", hex.EncodeToString(cert.Serial)}, {"timestamps", len(cert.SCTs)},
-			}, "%v\n", answer))
+			return exitIf(no, nil)
 		},
 	}
+	c.Flags().StringArrayVarP(&given, "pem", "e", nil, "the `text` of CHAIN, in place of the file; repeatable")
+	return c
+}
+
+// printStatus prints what a Clubcard says about a certificate.
+func (a *app) printStatus(cert clubcard.Certificate, answer clubcard.Status) error {
+	return a.answer(object{
+		{"status", answer},
+		{"issuer", hex.EncodeToString(cert.Issuer[:])}, // SHA-256 of its SubjectPublicKeyInfo
+		{"serial", hex.EncodeToString(cert.Serial)}, {"timestamps", len(cert.SCTs)},
+	}, "%v\n", answer)
+}
+
+// chains returns the first certificate of each PEM file and of each PEM text of -e.
+func chains(ctx context.Context, paths, given []string) (all []clubcard.Certificate, err error) {
+	for _, path := range paths {
+		cert, err := readChain(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, cert)
+	}
+	for _, text := range given {
+		cert, err := parseChain([]byte(text))
+		if err != nil {
+			return nil, fmt.Errorf("-e: %w", err)
+		}
+		all = append(all, cert)
+	}
+	return all, nil
 }
 
 func (a *app) clubcardInfoCommand() *cobra.Command {

@@ -99,7 +99,7 @@ func (r exactReport) MarshalJSON() ([]byte, error) {
 func (a *app) exactCheckCommand() *cobra.Command {
 	var f checkFlags
 	c := &cobra.Command{
-		Use:   "check FILE [INPUT...]",
+		Use:   "check FILE [INPUT... | -e KEY...]",
 		Short: "Print the members among keys, without error for keys of the universe",
 		Long: `Print those keys of the inputs, or of standard input, that are members, in their order, one a line, as
 soon as they come. Exit code 0 if a key was printed (or counted), 1 if none was, 2 on an error. Rows, --json, -v and -c
@@ -115,7 +115,6 @@ A set with partitions needs --partition-column. A partition that the universe di
 		Example: `  bloomery exact check revoked.exact serials.txt
   bloomery exact check parts.exact --input-format csv --column serial --partition-column issuer seen.csv
   echo example.com | bloomery exact check -c blocked.exact`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			set, err := a.openExact(args[0])
 			if err != nil {
@@ -130,6 +129,7 @@ A set with partitions needs --partition-column. A partition that the universe di
 	}
 	f.register(c)
 	f.in.badRows(c, keyio.Stop) // such a row is not in the universe, so its answer would be meaningless
+	f.in.keyFlag(c)
 	f.in.partitionFlag(c)
 	return c
 }

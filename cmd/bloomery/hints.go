@@ -82,6 +82,9 @@ const (
 
 // hint returns the hint for an error that has no hint of its own, or "".
 func hint(c *cobra.Command, err error) string {
+	if text := adviseKey(c, err); text != "" {
+		return text
+	}
 	text := ""
 	for sentence := range strings.SplitAfterSeq(adviceFor(err), ". ") {
 		others := aboutOther.MatchString(sentence)

@@ -27,6 +27,7 @@ type inputFlags struct {
 	second, secondFlag string                       // a second column, and the flag that names it, such as "time-column"
 	maxKey             int                          // 0: the limit of keyio
 	bad, normal        keyio.BadRows                // values of --bad-rows and its default; "": stop
+	keys               []string                     // of -e, in place of inputs
 	block              int                          // 0: the block size of keyio; no flag
 	numbers            bool                         // keep line numbers; no flag
 	parse              func([]byte) (uint64, error) // parses the fields of second; no flag
@@ -222,10 +223,13 @@ func (s *source) warnBad() {
 	}
 }
 
-// pass is source.pass for inputs that are read only once.
+// pass is source.pass for inputs that are read only once, or for the keys of -e.
 func (a *app) pass(
 	ctx context.Context, in inputFlags, paths []string, what string, work, emit func(*keyio.Batch) error,
 ) error {
+	if len(in.keys) > 0 {
+		return a.passGiven(ctx, in, work, emit)
+	}
 	s, err := a.source(in, paths)
 	if err != nil {
 		return err

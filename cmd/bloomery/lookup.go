@@ -19,7 +19,7 @@ import (
 func (a *app) countCommand() *cobra.Command {
 	var in inputFlags
 	c := &cobra.Command{
-		Use:   "count FILE [INPUT...]",
+		Use:   "count FILE [INPUT... | -e KEY...]",
 		Short: "Print how often a filter holds each key",
 		Long: `Print for each key of the inputs, or of standard input, how often it was added less how often it was
 removed, a tab and the key, in their order, as soon as they come. The number may be too large, at the false-positive
@@ -33,7 +33,6 @@ With --json every key gets a line such as {"key":"yopmail.com","count":2}, with 
 lower bound.`,
 		Example: `  bloomery build -o seen.bloom --spec rankindexed --counting log.txt
   bloomery count seen.bloom names.txt`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			set, err := a.open(args[0])
 			if err != nil {
@@ -48,6 +47,7 @@ lower bound.`,
 	}
 	in.register(c)
 	in.badRows(c, keyio.Pass)
+	in.keyFlag(c)
 	return c
 }
 
@@ -72,7 +72,7 @@ func (a *app) countLine(set *bloomery.Set, in *inputFlags) lookup {
 func (a *app) getCommand() *cobra.Command {
 	var in inputFlags
 	c := &cobra.Command{
-		Use:   "get FILE [INPUT...]",
+		Use:   "get FILE [INPUT... | -e KEY...]",
 		Short: "Print the values of keys",
 		Long: `Print those keys of the inputs, or of standard input, that the filter holds, each with a tab and its
 value, in their order, as soon as they come. A build takes values with the keys, and put sets them; a key without one
@@ -82,7 +82,6 @@ was printed, 1 if none was, 2 on an error. --bad-rows works as in bloomery check
 
 With --json every key gets a line such as {"key":"yopmail.com","present":true,"value":3}.`,
 		Example: "  bloomery get routes.bloom addresses.txt",
-		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			set, err := a.open(args[0])
 			if err != nil {
@@ -99,6 +98,7 @@ With --json every key gets a line such as {"key":"yopmail.com","present":true,"v
 	}
 	in.register(c)
 	in.badRows(c, keyio.Pass)
+	in.keyFlag(c)
 	return c
 }
 
