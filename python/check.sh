@@ -41,7 +41,8 @@ if [ -n "$compiling" ]; then
   wait "$compiling"
   "$bin/python" wheels.py command --platform native --binary "$work/bloomery" --out "$work/command"
   "$bin/pip" install -q --no-index "$work"/command/*.whl
-  export BLOOMERY_COMMAND=$work/venv/bin/bloomery
+  BLOOMERY_COMMAND=$("$bin/python" -c 'from bloomery_filters._command import find; print(find())')
+  export BLOOMERY_COMMAND
 fi
 # All packages are installed: a test that skips one of them is a fault.
 BLOOMERY_ALL_PACKAGES=1 "$bin/python" -m pytest -q "$@"

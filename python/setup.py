@@ -1,4 +1,4 @@
-"""Builds bloomery._core. All other settings are in pyproject.toml.
+"""Builds bloomery_filters._core. All other settings are in pyproject.toml.
 
 The header bloomery.h and the licence lie in other folders of the repository. They are copied beside the sources, so
 that a source distribution, which has no such folders, holds them.
@@ -28,7 +28,7 @@ if msvc and not stable:
 setup(
     ext_modules=[
         Extension(
-            "bloomery._core",
+            "bloomery_filters._core",
             ["src/core/core.c"],
             depends=[str(p.relative_to(here)) for p in sorted((here / "src" / "core").glob("*.h"))],
             define_macros=macros,

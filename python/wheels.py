@@ -4,13 +4,14 @@
     python wheels.py command                     bloomery-filters-bin: the command, for all platforms (needs Go)
     python wheels.py command --platform native   the same for this one
 
-One abi3 wheel of bloomery-filters a platform serves CPython 3.11 and later; free-threaded CPython gets one for each of
-its versions. cross.py makes the abi3 wheels for other platforms, but cannot run them. cibuildwheel, whose settings are
-in pyproject.toml, makes and tests all: run `pipx run cibuildwheel python --output-dir dist` on Linux (it makes those
-for glibc and for musl) with x86-64 and with arm64, on macOS with both, and on Windows.
+One abi3 wheel of bloomery-filters per platform serves CPython 3.11 and later; each version of free-threaded CPython
+needs a wheel of its own. cross.py makes the abi3 wheels for other platforms, but cannot run them. cibuildwheel, whose
+settings are in pyproject.toml, makes and tests all wheels: run `pipx run cibuildwheel python --output-dir dist` on
+Linux (for glibc and for musl) with x86-64 and with arm64, on macOS with both, and on Windows.
 
-The command is a static binary of Go, cross-compiled here. A wheel of it has the same bytes whenever it is built from
-the same commit with the same version of Go.
+The command is a static binary of Go, cross-compiled here. Its wheel installs it in the folder of a module, not as a
+script: the distribution bloomery of PyPI installs a script of the same name. `python -m bloomery_filters` runs it. The
+same commit and the same version of Go give a wheel with the same bytes.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ PLATFORMS = {
 # Zip files have no times before this one; it is that of all members.
 TIME = (1980, 1, 1, 0, 0, 0)
 
-MODULE = '''"""The command bloomery: see bloomery-filters, which finds it by the record of this package."""
+MODULE = '''"""The command of Bloomery: `python -m bloomery_filters` runs it, from the package bloomery-filters."""
 
 __version__ = "{version}"
 '''
@@ -87,17 +88,17 @@ def wheel(out: Path, target: str, binary: bytes) -> Path:
     """Writes a wheel of bloomery-filters-bin with this binary. Returns its path."""
     tags, number = PLATFORMS[target], version()
     stem = f"bloomery_filters_bin-{number}"
-    info, suffix = f"{stem}.dist-info", ".exe" if target.startswith("windows/") else ""
+    info, program = f"{stem}.dist-info", "bloomery.exe" if target.startswith("windows/") else "bloomery"
     metadata = (
         f"Metadata-Version: 2.4\nName: bloomery-filters-bin\nVersion: {number}\n"
-        "Summary: The command bloomery: builds, checks and publishes compact filter files\n"
+        "Summary: The command of Bloomery, for bloomery-filters: builds, checks and publishes compact filter files\n"
         "License-Expression: MIT\nLicense-File: LICENSE\nRequires-Python: >=3.11\n"
     )
     tag_lines = "".join(f"Tag: py3-none-{tag}\n" for tag in tags.split("."))
     files: dict[str, bytes] = {
         "bloomery_filters_bin/__init__.py": MODULE.format(version=number).encode(),
         "bloomery_filters_bin/py.typed": b"",
-        f"{stem}.data/scripts/bloomery{suffix}": binary,
+        f"bloomery_filters_bin/{program}": binary,
         f"{info}/METADATA": metadata.encode(),
         f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: wheels.py\nRoot-Is-Purelib: false\n{tag_lines}".encode(),
         f"{info}/licenses/LICENSE": (HERE.parent / "LICENSE").read_bytes(),
@@ -114,7 +115,7 @@ def wheel(out: Path, target: str, binary: bytes) -> Path:
             member = zipfile.ZipInfo(name, TIME)
             member.compress_type = zipfile.ZIP_DEFLATED
             member.create_system = 3  # Unix, on all machines
-            member.external_attr = (0o100755 if "/scripts/" in name else 0o100644) << 16
+            member.external_attr = (0o100755 if data is binary else 0o100644) << 16
             archive.writestr(member, data)
     return path
 

@@ -137,7 +137,7 @@ func cCommand(ctx context.Context, cc, dir string, args []string) ([]string, err
 
 // pythonCommand returns the command of the Python package, which the interpreter must have.
 func pythonCommand(ctx context.Context, interpreter string) ([]string, error) {
-	if out, err := exec.CommandContext(ctx, interpreter, "-c", "import bloomery").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, interpreter, "-c", "import bloomery_filters").CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%s: %w: %s: install the package, with pip install ../../python, or name an interpreter that "+
 			"has it with --python", interpreter, err, out)
 	}

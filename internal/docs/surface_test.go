@@ -134,7 +134,7 @@ func TestVersions(t *testing.T) {
 	}
 	for path, line := range map[string]string{
 		"js/package.json": `"version": "%d.%d.%d"`, "python/pyproject.toml": `version = "%d.%d.%d"`,
-		"python/src/bloomery/__init__.py": `__version__ = "%d.%d.%d"`,
+		"python/src/bloomery_filters/__init__.py": `__version__ = "%d.%d.%d"`,
 	} {
 		if want := fmt.Sprintf(line, major, minor, patch); !strings.Contains(read(path), want) {
 			t.Errorf("%s lacks %s, the version of c/bloomery.h", path, want)

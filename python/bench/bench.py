@@ -62,7 +62,7 @@ def member(kind: str, keys: list[Any], fpr: float) -> Any:
         add = fast.add_str_batch if isinstance(keys[0], str) else fast.add_int_batch
         add(keys)
         return fast
-    import bloomery as bl
+    import bloomery_filters as bl
 
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "list.bloom")

@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-import bloomery as bl
+import bloomery_filters as bl
 from bench import host, keys_and_rows
 
 

@@ -13,7 +13,7 @@ import struct
 import sys
 from typing import Any
 
-import bloomery as bl
+import bloomery_filters as bl
 
 
 def read_keys(path: str) -> list[Any]:

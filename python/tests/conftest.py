@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-import bloomery as bl
-from bloomery import _command
+import bloomery_filters as bl
+from bloomery_filters import _command
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CONTAINER = REPOSITORY / "internal" / "container" / "testdata"
@@ -80,10 +80,10 @@ def golden() -> dict[str, bytes]:
 
 @pytest.fixture(scope="session")
 def command() -> str:
-    """The path of the command bloomery."""
+    """The path of the command of Bloomery."""
     try:
         return _command.find()
     except bl.CommandNotFoundError:
         if "BLOOMERY_COMMAND" in os.environ:
             raise
-        pytest.skip("NOT RUN: the command bloomery is not installed")
+        pytest.skip("NOT RUN: the command of Bloomery is not installed")

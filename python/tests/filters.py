@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from conftest import CONTAINER, EXACT, SECRET, SETS
 
-import bloomery as bl
-from bloomery._columns import columns
+import bloomery_filters as bl
+from bloomery_filters._columns import columns
 
 
 def all_filters() -> list[bl.Filter]:

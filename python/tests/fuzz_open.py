@@ -19,8 +19,8 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["bloomery"]):
-    import bloomery as bl
+with atheris.instrument_imports(include=["bloomery_filters"]):
+    import bloomery_filters as bl
 
 from conftest import CONTAINER, EXACT, SECRET
 from crc import fix_checksums

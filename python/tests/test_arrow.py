@@ -9,7 +9,7 @@ import pytest
 from conftest import package
 from filters import all_filters, check_refused, integers, strings
 
-import bloomery as bl
+import bloomery_filters as bl
 
 pa = package("pyarrow")
 

@@ -1,10 +1,11 @@
-"""build, follow and python -m bloomery. They need the command, which BLOOMERY_COMMAND names or PATH has."""
+"""build, follow and python -m bloomery_filters. The tests need the command of Bloomery."""
 
 from __future__ import annotations
 
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import CONTAINER, EXACT, SETS, key_bytes, package
+from conftest import CONTAINER, key_bytes, package
 
-import bloomery as bl
-from bloomery import _command
+import bloomery_filters as bl
+from bloomery_filters import _command
 
 R = random.Random(1)
 KEYS: list[str | bytes | int] = [
@@ -49,6 +50,8 @@ def test_same_bytes_as_the_command(command: str, tmp_path: Path, spec: str) -> N
     assert all(f.contains(KEYS))
     want = by_hand(command, tmp_path / "want", KEYS, "--fpr=0.001", f"--family={spec}")
     assert (tmp_path / "f.bloom").read_bytes() == want
+    bl.build(tmp_path / "short.bloom", KEYS, family=spec, fpr=0.001)
+    assert (tmp_path / "short.bloom").read_bytes() == want
     again = bl.build(tmp_path / "f.bloom", iter(KEYS), spec=spec, fpr=0.001)
     assert again.contains(KEYS) == f.contains(KEYS)
 
@@ -178,6 +181,8 @@ def test_failures_leave_nothing(command: str, tmp_path: Path) -> None:
     for keys in ["one key", b"one key", 7, None]:
         with pytest.raises(TypeError, match="not"):
             bl.build(path, keys)
+    with pytest.raises(TypeError, match="spec or family"):
+        bl.build(path, KEYS, spec="blocked", family="blocked")
     assert path.read_bytes() == old
     assert [p.name for p in tmp_path.iterdir()] == ["f.bloom"]
     path.write_bytes(b"not a filter")
@@ -195,7 +200,7 @@ def test_ctrl_c(command: str, tmp_path: Path) -> None:
     old = (CONTAINER / "fuse-0.bloom").read_bytes()
     path.write_bytes(old)
     code = (
-        "import itertools, sys, bloomery as bl\n"
+        "import itertools, sys, bloomery_filters as bl\n"
         "def keys():\n"
         "    yield from range(70000)\n"
         "    print('ready', flush=True)\n"
@@ -221,8 +226,25 @@ def test_command_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.delenv("BLOOMERY_COMMAND")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(_command, "BINARY", "bloomery-filters-not-installed")
-    with pytest.raises(FileNotFoundError, match="name it in BLOOMERY_COMMAND"):
+    other = tmp_path / ("bloomery.exe" if sys.platform == "win32" else "bloomery")
+    other.write_text("#!/bin/sh\necho the command of another project\n")
+    other.chmod(0o755)
+    with pytest.raises(FileNotFoundError, match="set BLOOMERY_COMMAND"):
         bl.build(tmp_path / "f.bloom", ["a"])
+
+
+def test_first_of_path(command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A program of another project with this name, before the command in PATH, is passed over."""
+    program = "bloomery.exe" if sys.platform == "win32" else "bloomery"
+    for folder in ["other", "ours"]:
+        (tmp_path / folder).mkdir()
+    (tmp_path / "other" / program).write_text("#!/bin/sh\necho the command of another project\n")
+    (tmp_path / "other" / program).chmod(0o755)
+    shutil.copy(command, tmp_path / "ours" / program)
+    monkeypatch.delenv("BLOOMERY_COMMAND", raising=False)
+    monkeypatch.setenv("PATH", os.pathsep.join(str(tmp_path / folder) for folder in ["other", "ours"]))
+    monkeypatch.setattr(_command, "BINARY", "bloomery-filters-not-installed")
+    assert _command.find() == str(tmp_path / "ours" / program)
 
 
 def test_follow(command: str, tmp_path: Path) -> None:
@@ -297,22 +319,30 @@ def test_on_event_raises(command: str, tmp_path: Path) -> None:
         assert "one" in follower.filter
 
 
-def test_info(tmp_path: Path) -> None:
-    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, "-m", "bloomery", *map(str, arguments)], capture_output=True, text=True)
+def test_runs_the_command(command: str, tmp_path: Path) -> None:
+    """python -m bloomery_filters passes arguments, both streams and the exit code through."""
 
-    ran = run("info", CONTAINER / "standard-0-rate.bloom", SETS / "blocked", EXACT / "half.exact")
-    assert ran.returncode == 0
-    assert "spec           standard(k=7,m=400)\n" in ran.stdout
-    assert "shards         5\n" in ran.stdout
-    assert "universe" in ran.stdout
-    ran = run("info", "--json", CONTAINER / "standard-0-rate.bloom", tmp_path / "missing", SETS / "blocked")
+    def run(*arguments: object, input: str = "") -> subprocess.CompletedProcess[str]:
+        argv = [sys.executable, "-m", "bloomery_filters", *map(str, arguments)]
+        return subprocess.run(argv, input=input, capture_output=True, text=True)
+
+    path = tmp_path / "f.bloom"
+    assert run("build", "-q", "-o", path, input="a\nb\n").returncode == 0
+    assert "a" in bl.open(path)
+    assert json.loads(run("info", "--json", path).stdout)["keys"] == 2
+    assert run("check", path, input="a\nnot in it\n").stdout == "a\n"
+    missing = run("info", tmp_path / "missing")
+    assert missing.returncode == 2
+    assert "missing" in missing.stderr
+
+
+def test_main_without_the_command() -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        argv = [sys.executable, "-m", "bloomery_filters", *arguments]
+        variables = {**os.environ, "BLOOMERY_COMMAND": "/missing"}
+        return subprocess.run(argv, capture_output=True, text=True, env=variables)
+
+    assert run("version").stdout == f"bloomery-filters {bl.__version__}, without the command\n"
+    ran = run("info", "f.bloom")
     assert ran.returncode == 2
-    assert [json.loads(line)["family"] for line in ran.stdout.splitlines()] == ["standard", "blocked"]
-    assert "missing" in ran.stderr
-    secret = tmp_path / "secret"
-    secret.write_text(json.loads((EXACT / "siphash.json").read_text())["secret"] + "\n")
-    assert run("info", EXACT / "siphash.exact").returncode == 2
-    assert "key check" in run("info", "--secret-file", secret, EXACT / "siphash.exact").stdout
-    assert run("info").returncode == 2
-    assert run("info", "--secret-file", tmp_path / "x", EXACT / "siphash.exact").returncode == 2
+    assert ran.stderr.startswith("python -m bloomery_filters: BLOOMERY_COMMAND is '/missing'")

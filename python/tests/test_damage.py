@@ -10,7 +10,7 @@ import pytest
 from conftest import CONTAINER, EXACT, SECRET
 from crc import fix_checksums
 
-import bloomery as bl
+import bloomery_filters as bl
 
 FILES = sorted(CONTAINER.glob("*.bloom")) + sorted(EXACT.glob("*.exact"))
 PER_FILE = 60

@@ -18,7 +18,7 @@ from filters import built, check_refused
 from hypothesis import given
 from hypothesis import strategies as st
 
-import bloomery as bl
+import bloomery_filters as bl
 
 FILTERS = [
     bl.open(CONTAINER / "standard-1.bloom", SECRET),
@@ -192,7 +192,7 @@ def test_partitions(tmp_path: Path) -> None:
 def test_imports_nothing() -> None:
     """Importing the package, and lists, need none of the packages of arrays."""
     code = (
-        "import sys, bloomery as bl; bl.open(sys.argv[1]).contains(['a', b'b', 1]);"
+        "import sys, bloomery_filters as bl; bl.open(sys.argv[1]).contains(['a', b'b', 1]);"
         "print([m for m in ('numpy', 'pandas', 'pyarrow', 'polars', 'typing_extensions') if m in sys.modules])"
     )
     ran = subprocess.run(

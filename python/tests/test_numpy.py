@@ -12,7 +12,7 @@ from filters import all_filters, built, check_refused, integers, strings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import bloomery as bl
+import bloomery_filters as bl
 
 np = package("numpy")
 

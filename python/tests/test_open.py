@@ -20,8 +20,8 @@ import pytest
 from conftest import CONTAINER, EXACT, SECRET, SETS, package
 from crc import fix_checksums
 
-import bloomery as bl
-from bloomery import _filter, _sharded
+import bloomery_filters as bl
+from bloomery_filters import _filter, _sharded
 
 STANDARD = CONTAINER / "standard-0.bloom"
 
@@ -62,8 +62,8 @@ def test_info(golden: dict[str, bytes]) -> None:
     assert 0 < f.info.fpr_chosen < 1
     assert f.info.bits_per_key == 8 * 184 / 40
     assert len(f) == 40
-    assert repr(f) == "<bloomery.Filter standard(k=7,m=400) keys=40 bytes=184>"
-    assert repr(bl.open(STANDARD)).startswith(f"<bloomery.Filter {str(STANDARD)!r} ")
+    assert repr(f) == "<bloomery_filters.Filter standard(k=7,m=400) keys=40 bytes=184>"
+    assert repr(bl.open(STANDARD)).startswith(f"<bloomery_filters.Filter {str(STANDARD)!r} ")
     with pytest.raises(AttributeError):
         f.info.keys = 1  # type: ignore[misc]
 
@@ -94,7 +94,7 @@ def test_close(golden: dict[str, bytes]) -> None:
     ]:
         with pytest.raises(ValueError, match="closed"):
             ask()
-    assert repr(f) == "<bloomery.Filter closed>"
+    assert repr(f) == "<bloomery_filters.Filter closed>"
 
 
 def test_frees_its_bytes(tmp_path: Path) -> None:

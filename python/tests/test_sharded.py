@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from conftest import EXACT, SETS, key_of
 
-import bloomery as bl
-from bloomery import _core
-from bloomery._manifest import shortest
+import bloomery_filters as bl
+from bloomery_filters import _core
+from bloomery_filters._manifest import shortest
 
 VECTORS = json.loads((SETS / "blocked.json").read_text())["keys"]
 KEYS = [key_of(v) for v in VECTORS] + [str(i) for i in range(2000)]
@@ -36,7 +36,7 @@ def test_opens(folder: Path) -> None:
     info = f.info
     assert isinstance(info, bl.ShardedInfo)
     assert (info.shards, info.loaded, info.keys, len(f)) == (5, 0, 300, 300)
-    assert repr(f) == f"<bloomery.ShardedFilter {str(folder)!r} blocked(fpr=0.01) keys=300 shards=5>"
+    assert repr(f) == f"<bloomery_filters.ShardedFilter {str(folder)!r} blocked(fpr=0.01) keys=300 shards=5>"
     want = f.contains(KEYS)
     assert [k in f for k in KEYS] == want
     assert any(want)
@@ -48,7 +48,7 @@ def test_opens(folder: Path) -> None:
     with pytest.raises(TypeError, match="secret"):
         pickle.dumps(bl.open(SETS / "counting", COUNTING["secret"]))
     f.close()
-    assert repr(f) == "<bloomery.ShardedFilter closed>"
+    assert repr(f) == "<bloomery_filters.ShardedFilter closed>"
     with pytest.raises(ValueError, match="closed"):
         "x" in f  # noqa: B015
     f.close()
@@ -185,7 +185,7 @@ def test_reload(folder: Path, tmp_path: Path) -> None:
 
 
 def test_threads_load_a_shard_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bloomery._sharded import Shards
+    from bloomery_filters._sharded import Shards
 
     loads: list[int] = []
     real = Shards._load

@@ -12,8 +12,8 @@ import pytest
 from conftest import SETS, package
 from filters import held, integers, strings
 
-import bloomery as bl
-from bloomery._sharded import Shards
+import bloomery_filters as bl
+from bloomery_filters._sharded import Shards
 
 pa = package("pyarrow")
 np = package("numpy")

@@ -10,7 +10,7 @@ import pytest
 from conftest import CONTAINER, EXACT, SECRET, SETS, key_bytes, key_of, secret_of, vectors
 from crc import fix_checksums
 
-import bloomery as bl
+import bloomery_filters as bl
 
 
 def check_keys(f: bl.Filter, keys: list[dict[str, Any]]) -> None:

@@ -1,11 +1,10 @@
-"""Wheels: of bloomery-filters-bin, what pip makes of them, and the copies that cross.py makes of this package."""
+"""Wheels of bloomery-filters-bin, what pip installs from them, and the wheels that cross.py makes of this package."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import importlib.util
-import os
 import subprocess
 import sys
 import tomllib
@@ -17,7 +16,7 @@ from types import ModuleType
 import pytest
 from conftest import package
 
-import bloomery as bl
+import bloomery_filters as bl
 
 
 def script(name: str) -> ModuleType:
@@ -60,8 +59,8 @@ def test_contents(wheels: ModuleType, tmp_path: Path) -> None:
             stated = {line[5:] for line in files[f"{info}/WHEEL"].decode().splitlines() if line.startswith("Tag: ")}
             assert stated == {str(tag) for tag in parsed}
             check_record(archive, info)
-            (program,) = [m for m in archive.infolist() if ".data/scripts/" in m.filename]
-            assert program.external_attr >> 16 == 0o100755
+            (program,) = [m for m in archive.infolist() if m.external_attr >> 16 == 0o100755]
+            assert not [name for name in files if ".data/" in name], "the wheel installs a script"
             assert files[program.filename] == binary
             assert program.filename.endswith(".exe") == target.startswith("windows")
 
@@ -70,7 +69,7 @@ def test_copies(tmp_path: Path) -> None:
     cross, tags = script("cross"), package("packaging.utils")
     native, info = tmp_path / "bloomery_filters-1.2-cp311-abi3-linux_x86_64.whl", "bloomery_filters-1.2.dist-info"
     with zipfile.ZipFile(native, "w") as archive:
-        archive.writestr("bloomery/_core.abi3.so", b"native")
+        archive.writestr("bloomery_filters/_core.abi3.so", b"native")
         archive.writestr(
             f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: cp311-abi3-linux_x86_64\n\n"
         )
@@ -83,7 +82,7 @@ def test_copies(tmp_path: Path) -> None:
             lines = archive.read(f"{info}/WHEEL").decode().splitlines()
             assert {line[5:] for line in lines if line.startswith("Tag: ")} == {str(tag) for tag in parsed}
             assert "Root-Is-Purelib: false" in lines
-            name = "bloomery/_core.pyd" if platform.startswith("win") else "bloomery/_core.abi3.so"
+            name = "bloomery_filters/_core.pyd" if platform.startswith("win") else "bloomery_filters/_core.abi3.so"
             assert archive.read(name) == platform.encode()
 
 
@@ -94,7 +93,7 @@ def python(tmp_path: Path) -> Path:
         pytest.skip("NOT RUN: the binary of this test is a shell script")
     venv.create(tmp_path / "venv", symlinks=True)
     (site,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
-    (site / "bloomery").symlink_to(Path(bl.__file__).parent)
+    (site / "bloomery_filters").symlink_to(Path(bl.__file__).parent)
     return tmp_path / "venv" / "bin" / "python"
 
 
@@ -105,10 +104,11 @@ def test_installs(wheels: ModuleType, python: Path, tmp_path: Path) -> None:
     path = wheels.wheel(tmp_path, target, b"#!/bin/sh\necho ran $1\n")
     pip = [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-index", "--no-deps"]
     subprocess.run([*pip, "--target", tmp_path / "site", path], check=True)
-    assert found(python, tmp_path / "site") == str(tmp_path / "site" / "bin" / "bloomery")
+    assert found(python, tmp_path / "site") == str(tmp_path / "site" / "bloomery_filters_bin" / "bloomery")
     subprocess.run([*pip, path], check=True)
     program = found(python)
-    assert os.path.samefile(program, tmp_path / "venv" / "bin" / "bloomery")
+    assert Path(program).parts[-2:] == ("bloomery_filters_bin", "bloomery")
+    assert not (tmp_path / "venv" / "bin" / "bloomery").exists()
     assert subprocess.run([program, "x"], capture_output=True, text=True, check=True).stdout == "ran x\n"
     # A file that this distribution did not install is not run, wherever the record leads.
     Path(program).write_text("#!/bin/sh\necho another\n")
@@ -118,7 +118,7 @@ def test_installs(wheels: ModuleType, python: Path, tmp_path: Path) -> None:
 def found(python: Path, folder: str | Path = "") -> str:
     """Returns the path of the command that the package finds there and in a folder, or the exception."""
     code = (
-        "from bloomery import _command\n"
+        "from bloomery_filters import _command\n"
         "try:\n    print(_command.find())\n"
         "except Exception as e:\n    print(type(e).__name__)\n"
     )

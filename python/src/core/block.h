@@ -1,5 +1,5 @@
-/* Blocks: Keys -> the keys of bloomery.h, which lie one after the other or have offsets. Keys in another form are copied
-   in blocks of CORE_BLOCK. */
+/* Blocks: Keys -> the keys of bloomery.h, which lie one after the other or have offsets. Keys in another form are
+   copied in blocks of CORE_BLOCK. */
 
 #define CORE_BLOCK 1024
 

@@ -185,5 +185,5 @@ static PyType_Slot keys_slots[] = {
 };
 
 static PyType_Spec keys_spec = {
-    "bloomery._core.Keys", sizeof(Keys), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, keys_slots,
+    "bloomery_filters._core.Keys", sizeof(Keys), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, keys_slots,
 };

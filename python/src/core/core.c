@@ -1,20 +1,20 @@
-/* bloomery._core: bloomery.h for Python, on the stable ABI of CPython 3.11 where there is one.
+/* bloomery_filters._core: bloomery.h for Python, on the stable ABI of CPython 3.11 where there is one.
 
    A query has these parts, each with a file:
 
      key.h      a Python object -> the bytes of a key
      keys.h     many keys: a list, a NumPy buffer or (column.h) an Arrow array
      block.h    many keys -> blocks of keys as bloomery.h takes them
-     hex.h      many keys -> text that the command bloomery reads
+     hex.h      many keys -> text that the command reads
      opened.h   a filter or an exact set in memory, which answers one key or Keys
      route.h    the keys of a batch grouped by their shard
      router.h   a sharded set, which answers keys from the shards that it is given
-     handle.h   the base of bloomery.Filter
+     handle.h   the base of bloomery_filters.Filter
 
-   The Python side (src/bloomery) checks arguments, maps files and chooses the type of answers. Functions here check all
-   that memory depends on: sizes of buffers, formats and offsets. They release the GIL while they open files and while
-   they answer keys that are not Python objects. Objects are immutable once made, except Handle and Router, which locks
-   protect in free-threaded Python. */
+   The Python side (src/bloomery_filters) checks arguments, maps files and chooses the type of answers. Functions here
+   check all that memory depends on: sizes of buffers, formats and offsets. They release the GIL while they open files
+   and while they answer keys that are not Python objects. Objects are immutable once made, except Handle and Router,
+   which locks protect in free-threaded Python. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -103,7 +103,7 @@ static PyModuleDef_Slot slots[] = {
 };
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "bloomery._core", "Queries of filter files, from bloomery.h.",
+    PyModuleDef_HEAD_INIT, "bloomery_filters._core", "Queries of filter files, from bloomery.h.",
     sizeof(core_state),    functions,        slots,
     core_traverse,         core_clear,       NULL,
 };

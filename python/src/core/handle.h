@@ -1,10 +1,11 @@
-/* Handle: the base of bloomery.Filter. It holds what answers its queries, so that `key in f` needs no Python code, and
-   that one thread may close or replace what others are asking: a query keeps it until it ends. */
+/* Handle: the base class of bloomery_filters.Filter. It keeps the object that answers the queries, so that `key in f`
+   runs no Python code. One thread may close or replace this object while others ask it: each query holds a reference
+   until it ends. */
 
 typedef struct {
   PyObject_HEAD
   PyObject *opened; /* Opened, or Shards of the Python side; NULL: closed */
-  PyObject *router; /* that of Shards, or NULL */
+  PyObject *router; /* the router of Shards, or NULL */
 } Handle;
 
 static int handle_traverse(PyObject *self, visitproc visit, void *arg) {
@@ -130,6 +131,6 @@ static PyType_Slot handle_slots[] = {
 };
 
 static PyType_Spec handle_spec = {
-    "bloomery._core.Handle", sizeof(Handle), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    "bloomery_filters._core.Handle", sizeof(Handle), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
     handle_slots,
 };

@@ -206,5 +206,6 @@ static PyType_Slot opened_slots[] = {
 };
 
 static PyType_Spec opened_spec = {
-    "bloomery._core.Opened", sizeof(Opened), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, opened_slots,
+    "bloomery_filters._core.Opened", sizeof(Opened), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    opened_slots,
 };

@@ -233,5 +233,6 @@ static PyType_Slot router_slots[] = {
 };
 
 static PyType_Spec router_spec = {
-    "bloomery._core.Router", sizeof(Router), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, router_slots,
+    "bloomery_filters._core.Router", sizeof(Router), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    router_slots,
 };

@@ -82,7 +82,10 @@ class ShardError(Error):
 
 
 class CommandError(Error):
-    """The command bloomery ended with an error: its text, its advice or None, and its exit code."""
+    """The command of Bloomery ended with an error.
+
+    message is its text, hint its advice or None, exit_code its exit code.
+    """
 
     def __init__(self, message: str, hint: str | None = None, exit_code: int = 2) -> None:
         super().__init__(message if hint is None else f"{message}; {hint}")
@@ -93,7 +96,7 @@ class CommandError(Error):
 
 
 class CommandNotFoundError(Error, FileNotFoundError):
-    """The command bloomery is not installed."""
+    """The command of Bloomery is not installed."""
 
 
 # By the results of bloomery.h.

@@ -1,4 +1,4 @@
-"""The compiled part of the package. Its functions are private: use bloomery.open."""
+"""The compiled part of the package. Its functions are private: use bloomery_filters.open."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -24,7 +24,7 @@ def load(path: str, secret: bytes | None) -> _core.Opened:
 
 
 class Filter(_core.Handle):
-    """An open filter. bloomery.open makes it.
+    """An open filter. bloomery_filters.open makes it.
 
     Any number of threads may use it at once. It never says that a key of the set is absent.
     """
@@ -134,9 +134,9 @@ class Filter(_core.Handle):
         try:
             info = self.info
         except ValueError:
-            return f"<bloomery.{name} closed>"
+            return f"<bloomery_filters.{name} closed>"
         where = "" if self._path is None else f" {self._path!r}"
-        return f"<bloomery.{name}{where} {info.spec} keys={info.keys} bytes={info.bytes}>"
+        return f"<bloomery_filters.{name}{where} {info.spec} keys={info.keys} bytes={info.bytes}>"
 
 
 class ExactSet(Filter):

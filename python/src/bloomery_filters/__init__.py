@@ -1,6 +1,6 @@
 """Bloomery: compact filter files that answer "is this key in the set?" for keys, lists, arrays and columns.
 
-    import bloomery as bl
+    import bloomery_filters as bl
 
     f = bl.open("blocklist.bloom")
     "example.com" in f           # False: it is not in the set. True: it is, or, rarely, it is a false positive

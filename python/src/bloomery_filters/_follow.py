@@ -1,4 +1,4 @@
-"""follow: a filter that stays current with what a publisher publishes, by the command bloomery."""
+"""follow: keeps a filter current with a published folder, with the command of Bloomery."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ._open import open
 from ._source import secret_bytes
 
 Event = dict[str, Any]
-"""A line of `bloomery follow --json`: event ("updated", "unchanged", "failed", "expired"), and what belongs to it."""
+"""A line that the command prints with `follow --json`. Its "event" is "updated", "unchanged", "failed" or "expired"."""
 
 
 class Follower:
-    """A file that the command keeps current, and the filter in it. follow makes it; close ends it.
+    """A file that a running command keeps current, and the filter in it. follow starts it; close ends it.
 
-    Any number of threads may use it.
+    It is safe for concurrent use.
     """
 
     def __init__(
@@ -46,8 +46,10 @@ class Follower:
 
     @property
     def filter(self) -> Filter:
-        """The filter of the newest release. It is the same object after each update. Raises CommandError if no release
-        could be loaded so far."""
+        """The filter of the newest release: one object, which each update reloads.
+
+        Raises CommandError if no release was loaded so far.
+        """
         with self._changed:
             if self._filter is None:
                 raise self._ended or CommandError(str((self._event or {}).get("error", "no release is loaded yet")))
@@ -59,7 +61,7 @@ class Follower:
         return self._event
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Waits for the next poll to end, in seconds at most. Returns whether one did. Raises CommandError if the
+        """Waits at most timeout seconds for the next poll to end. Returns whether one ended. Raises CommandError if the
         command has ended."""
         with self._changed:
             seen = self._polls
@@ -84,7 +86,7 @@ class Follower:
         self.close()
 
     def _first(self) -> None:
-        """Waits until the file is there, or it is clear that it will not be soon."""
+        """Waits until the first poll or the command has ended."""
         with self._changed:
             self._changed.wait_for(lambda: self._polls > 0 or self._ended is not None)
 
@@ -94,7 +96,7 @@ class Follower:
             with self._process.stdout as lines:
                 for line in lines:
                     self._take(line)
-        except BaseException:  # of on_event
+        except BaseException:  # on_event raised it
             end(self._process)
             raise
         finally:
@@ -148,17 +150,21 @@ def follow(
     options: Sequence[str] = (),
     on_event: Callable[[Event], object] | None = None,
 ) -> Follower:
-    """Keeps the file or folder path current with what `bloomery publish` publishes at url, and opens it.
+    """Starts a command that keeps the file or folder path current with the folder published at url, and opens path.
 
-    The command checks signatures and release numbers, and replaces path as a whole; the filter is opened again whenever
-    it has. Its state is beside path, so use the same path after a restart.
+    The command checks signatures and release numbers, and replaces path as a whole; each update reloads the filter. The
+    state of the command is beside path: use the same path after a restart.
 
-    - key: public key of the publisher, "ed25519:..." or a file with it, or several; insecure: take releases unchecked
-    - interval: the longest time between two polls, such as "30s"; name: refuse releases with another name
-    - secret: of a keyed hash; options: further flags of `bloomery follow`
-    - on_event: called with each Event, in a thread of its own; the command ends if it raises
+    - key: the public key of the publisher, "ed25519:..." or a file that contains it, or a list of keys
+    - insecure: accept releases unchecked, without key
+    - interval: the longest time between two polls, such as "30s"
+    - name: refuse releases with another name
+    - secret: the secret of a keyed hash, 16 bytes or 32 hexadecimal digits
+    - options: further flags of the command; `python -m bloomery_filters follow --help` lists them
+    - on_event: called with each Event in a thread of its own; if it raises, the command is ended
 
-    Returns after the first poll. Raises CommandError if that fails and there is no filter at path from before.
+    Returns after the first poll. Raises CommandNotFoundError without the command, and CommandError if the first poll
+    fails and path does not exist yet.
     """
     target, secret_key = os.path.abspath(path), secret_bytes(secret)
     arguments = ["follow", os.fspath(url), f"--output={target}", "--json"]
@@ -170,6 +176,7 @@ def follow(
         arguments.append(f"--interval={interval}")
     if name is not None:
         arguments.append(f"--name={name}")
+
     with secret_file(secret_key) as secret_arguments:
         process = subprocess.Popen(
             [find(), *arguments, *options, *secret_arguments],

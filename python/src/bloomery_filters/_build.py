@@ -1,4 +1,4 @@
-"""build: filters from Python, by the command bloomery."""
+"""build: makes filters with the command of Bloomery."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ def build(
     path: str | os.PathLike[str],
     keys: Any,
     *,
-    values: Any = None,
+    spec: str | None = None,
+    family: str | None = None,
     fpr: float | None = None,
     bits_per_key: float | None = None,
-    spec: str | None = None,
-    needs: str | Sequence[str] = (),
     capacity: int | None = None,
+    needs: str | Sequence[str] = (),
+    values: Any = None,
     value_bits: int | None = None,
     shards: int | str | None = None,
     seed: int | None = None,
@@ -34,27 +35,37 @@ def build(
     options: Sequence[str] = (),
     progress: Callable[[int], object] | None = None,
 ) -> Filter:
-    """Builds a filter of keys, writes it to a file, all or nothing, and opens it.
+    """Builds a filter of keys, writes it to the file path as a whole, and opens it.
 
-    keys are a list or any iterable of str, bytes and int, a NumPy array, a column of pyarrow, pandas or polars, or a
-    pathlib.Path or a list of them: files with a key per line, or as options such as "--input-format=csv" say. The bytes
-    of the filter are those that the command and Go make of the same keys. Missing keys of columns are left out.
+    keys are an iterable of str, bytes and int, a NumPy array, or a column of pyarrow, pandas or polars. A pathlib.Path,
+    or a list of them, names files with one key per line, or in the format that options state, such as
+    "--input-format=csv". Missing keys of columns are left out. Go and the command make the same bytes from the same
+    keys.
 
-    - fpr, bits_per_key: the size; without both, a false-positive rate of 1%
-    - spec: a family or a spec, such as "blocked" or "fuse(width=16)"; without it, `ribbon` or what needs asks for
-    - needs: what the filter must do: "add", "count", "merge", "remove", ...; see `bloomery build --help`
-    - capacity: number of keys to make room for, those that are added later included
-    - values: an integer of 0 or more for each key, for get; value_bits: their bits, else those of the largest one
-    - shards: writes a sharded set to the folder path: the number of shards, or "auto"
-    - seed: of the hash; secret: of a keyed hash, 16 bytes or 32 hexadecimal digits
-    - like: a filter file of a similar list, whose size and hash the new one takes
-    - options: further flags of `bloomery build`
-    - progress: called with the number of keys that the command has taken so far
+    - spec: a family such as "blocked", or a family with parameters such as "fuse(width=16)"; default: "ribbon", or the
+      family that needs asks for. family is another name of this parameter
+    - fpr: the false-positive rate, a number between 0 and 1; default: 0.01
+    - bits_per_key: the size, instead of fpr
+    - capacity: the number of keys to make room for, later keys included
+    - needs: what the filter must do, such as "add", "count", "merge" or "remove"
+    - values: one integer from 0 to 2**32-1 per key, which get returns
+    - value_bits: bits per value, 1 to 32; default: the bits of the largest value
+    - shards: the number of shards of a sharded set in the folder path, or "auto"
+    - seed: the seed of the hash
+    - secret: the secret of a keyed hash, 16 bytes or 32 hexadecimal digits
+    - like: a filter file of a similar list; the new filter has its size and hash
+    - options: further flags of the command; `python -m bloomery_filters build --help` lists them
+    - progress: called with the number of keys that were passed to the command so far
 
-    If it raises or is interrupted, the command is ended and path is as it was. Raises CommandError with the message of
-    the command, CommandNotFoundError without it, and what reading the keys raises. Warnings of the command are warnings
-    of Python.
+    If build raises or is interrupted, the command is ended and path is unchanged. Raises CommandNotFoundError without
+    the command, CommandError with the command's message, and what reading the keys raises. Warnings of the command are
+    warnings of Python.
     """
+    if family is not None:
+        if spec is not None:
+            raise TypeError("build takes spec or family, not both")
+        spec = family
+
     target = os.path.abspath(path)
     secret_key = secret_bytes(secret)
     arguments = ["build", f"--output={target}"]
@@ -73,19 +84,25 @@ def build(
     if wanted:
         arguments.append(f"--needs={','.join(wanted)}")
     arguments += options
+
     files = _files(keys)
     if files is not None and values is not None:
-        raise TypeError("values of files are in the files: give value_bits, and see `bloomery build --help`")
+        raise TypeError(
+            "files have the values beside their keys: pass value_bits, "
+            "and see `python -m bloomery_filters build --help`"
+        )
     numbers = None if values is None else _values(values)
     if numbers is not None and value_bits is None:
         value_bits = max(1, max(numbers, default=0).bit_length())
     if value_bits is not None and (spec is None or "value_bits=" not in spec):
         arguments.append(f"--value-bits={value_bits}")
+
     with secret_file(secret_key) as secret_arguments:
         arguments += secret_arguments
         if files is not None:
             run([*arguments, "--", *files])
         else:
+            # Hexadecimal digits, because a key may contain any byte, line ends included.
             run([*arguments, "--input-format=hex", "--keep-empty"], _lines(columns(keys), numbers, progress))
     return open(target, secret_key)
 
@@ -100,31 +117,32 @@ def _files(keys: Any) -> list[str] | None:
 
 
 def _values(values: Any) -> array.array[int]:
-    """Returns values as integers of 64 bits."""
+    """Returns values as integers of 64 bits. Raises TypeError or OverflowError."""
     try:
         if getattr(getattr(values, "dtype", None), "kind", None) in ("m", "M"):
-            raise TypeError(f"{values.dtype} is a time")  # tolist makes integers of nanoseconds
-        # Of an iterator, since array takes the bytes of bytes as they lie in memory.
+            raise TypeError(f"{values.dtype} is a time")  # tolist would return integers of nanoseconds
+        # An iterator, because array would read bytes as the memory of its elements.
         return array.array("Q", iter(values.tolist() if hasattr(values, "tolist") else values))
     except (OverflowError, TypeError) as e:
-        raise type(e)(f"values: want integers of 0 to 2**64-1: {e}") from None
+        raise type(e)(f"values: want integers from 0 to 2**32-1: {e}") from None
 
 
 def _lines(
     pieces: Iterable[_core.Keys], values: array.array[int] | None, progress: Callable[[int], object] | None
 ) -> Iterator[bytes]:
-    """Yields the lines of all keys, as text that the command reads."""
+    """Yields the input of the command: one line per key, with its value if there are values."""
     done = 0
     for keys in pieces:
         n = len(keys)
-        own = None if values is None else values[done : done + n]
-        if own is not None and len(own) != n:
+        piece = None if values is None else values[done : done + n]
+        if piece is not None and len(piece) != n:
             raise ValueError(f"{len(values or ())} values, and more keys")
         for start in range(0, n, PIECE):
             stop = min(start + PIECE, n)
-            yield keys.hex(start, stop, own)
+            yield keys.hex(start, stop, piece)
             if progress is not None:
                 progress(done + stop)
         done += n
+
     if values is not None and len(values) != done:
         raise ValueError(f"{len(values)} values for {done} keys")

@@ -181,9 +181,9 @@ class ShardedFilter(Filter):
         try:
             m = self._shards().manifest
         except ValueError:
-            return "<bloomery.ShardedFilter closed>"
+            return "<bloomery_filters.ShardedFilter closed>"
         keys = sum(e.keys for e in m.shards)
-        return f"<bloomery.ShardedFilter {self._path!r} {m.spec} keys={keys} shards={len(m.shards)}>"
+        return f"<bloomery_filters.ShardedFilter {self._path!r} {m.spec} keys={keys} shards={len(m.shards)}>"
 
     def check(self) -> None:
         """Loads and checks all shards. Raises ShardError."""
