@@ -29,12 +29,14 @@ import (
 // A folder, or the manifest.json in it, is a sharded set. Open then checks the manifest and the size and header of
 // every shard. A shard is loaded and checked at its first query; [Set.Check] checks all. If a shard cannot be loaded,
 // Contains is true for its keys, and Err returns a *shard.Error; after a transient error, a later query tries again, as
-// a [Live] does. Shards that another process replaces stay readable. See docs/sharded.md.
+// a [Live] does. Shards that another process replaces stay readable. See the [guide to sharded sets].
 //
 // If ctx ends first, Open returns its cause. Other errors name the path and wrap the error of the file system,
 // filter.ErrMagic, ErrVersion, ErrHash, ErrSecret (ErrNoSecret if none was given), ErrChecksum, ErrCorrupt, ErrFamily,
 // ErrTooLarge or io.ErrUnexpectedEOF; for a sharded set also filter.ErrNoManifest, shard.ErrManifest, ErrForeign or
 // ErrChanged.
+//
+// [guide to sharded sets]: https://github.com/bloomery/bloomery/blob/main/docs/guides/large.md
 func Open(ctx context.Context, path string, o ...Option) (*Set, error) {
 	return openFile(ctx, path, optionsOf(0, o))
 }

@@ -11,8 +11,10 @@
 //	4 set      a sharded set: one of the above for each shard that changed
 //	5 append   an exact set: the updates that were appended, and the new trailer
 //
-// docs/format/delta.md has the format. Deltas are small if both versions have the same geometry: build the next version
+// The [format] specifies the bytes. Deltas are small if both versions have the same geometry: build the next version
 // with bloomery.Config.Like. Package publish makes, signs and follows deltas between releases.
+//
+// [format]: https://github.com/bloomery/bloomery/blob/main/docs/format/delta.md
 package delta
 
 import (

@@ -38,6 +38,8 @@
 //
 // # Files
 //
-// docs/format/exact.md describes the bytes. The same keys give the same bytes, in any order, on any machine. A file may
+// The [format] describes the bytes. The same keys give the same bytes, in any order, on any machine. A file may
 // have updates after its base; a key is a member if an odd number of records say so.
+//
+// [format]: https://github.com/bloomery/bloomery/blob/main/docs/format/exact.md
 package exact

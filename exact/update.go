@@ -14,7 +14,7 @@ import (
 const MaxUpdates = 255
 
 // tryPositions is the largest number of toggled keys for which an update tries positions. A set is smaller from 30 to
-// 50 keys on, see docs/exact.md.
+// 50 keys on, see docs/guides/exact.md.
 const tryPositions = 64
 
 // changed describes the changes that Build made to Config.Base: see Info.Changed.

@@ -118,7 +118,7 @@ func (d *daily) wrong(t *testing.T, s *Set) (n int) {
 
 // TestUpdateDays changes 0.1% of the members each day, half of them removed and half added, without or with 0.2% of the
 // universe replaced by new keys. It compares the updates with the entropy of the change and with a full build. With
-// -long -v it prints the table of docs/exact.md.
+// -long -v it prints the table of docs/guides/exact.md.
 func TestUpdateDays(t *testing.T) {
 	type run struct {
 		n, days  int

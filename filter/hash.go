@@ -11,7 +11,9 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Hash is the 128-bit hash of a key. The pages of docs/format describe which bits each family uses.
+// Hash is the 128-bit hash of a key. The [file format] describes which bits each family uses.
+//
+// [file format]: https://github.com/bloomery/bloomery/blob/main/docs/format.md
 type Hash struct {
 	Hi, Lo uint64
 }

@@ -13,11 +13,13 @@
 // [Read] reads a file of a known format as a bloomery.Set, [Detect] tells the format, and [Write] writes a Set. To make
 // a filter for another system, build a Set of its family, and for Parquet set Config.Hash to filter.XXH64.
 //
-// Keys are bytes. docs/interop.md describes how the other systems turn values into bytes. RedisBloom and FastFilter in
-// C store the number of keys; for the other formats it is estimated from the bits or slots that are set.
+// Keys are bytes. The [guide] describes how the other systems turn values into bytes. RedisBloom and FastFilter in C
+// store the number of keys; for the other formats it is estimated from the bits or slots that are set.
 //
 // Input may be hostile. Sizes are checked against each other and against the limit of the caller, and memory is
 // allocated as bytes arrive. These formats have no checksums: a damaged file may be read as another filter.
+//
+// [guide]: https://github.com/bloomery/bloomery/blob/main/docs/guides/interop.md
 package interop
 
 import (

@@ -138,14 +138,14 @@ func TestLoadedOver(t *testing.T) {
 				}
 			}
 			if t.Logf("%d commands refused, %d keys lost", refused, lost); refused == 0 || lost == 0 {
-				t.Error("docs/interop.md warns of what does not happen")
+				t.Error("docs/guides/interop.md warns of what does not happen")
 			}
 		})
 	}
 }
 
-// TestRecipe runs the shell line of docs/interop.md with the real redis-cli. A middle chunk that fails leaves the old
-// filter.
+// TestRecipe runs the shell line of docs/guides/interop.md with the real redis-cli. A middle chunk that fails leaves the
+// old filter.
 func TestRecipe(t *testing.T) {
 	cli, err := exec.LookPath("redis-cli")
 	if err != nil {

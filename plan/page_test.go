@@ -14,9 +14,9 @@ import (
 	"github.com/bloomery/bloomery/internal/families"
 )
 
-var update = flag.Bool("update", false, "write the table of docs/plan.md")
+var update = flag.Bool("update", false, "write the table of docs/families/README.md")
 
-// times returns the table of docs/plan.md: the forecasts for a million keys at 1%.
+// times returns the table of docs/families/README.md: the forecasts for a million keys at 1%.
 func times() string {
 	const keys, fpr = 1_000_000, 0.01
 	table := families.Costs()
@@ -37,9 +37,9 @@ func times() string {
 	return b.String()
 }
 
-// TestPage compares the table of docs/plan.md with the table of costs.
+// TestPage compares the table of docs/families/README.md with the table of costs.
 func TestPage(t *testing.T) {
-	const path, begin, end = "../docs/plan.md", "<!-- times -->\n", "<!-- end of times -->"
+	const path, begin, end = "../docs/families/README.md", "<!-- times -->\n", "<!-- end of times -->"
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

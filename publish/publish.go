@@ -6,11 +6,15 @@
 //	objects/<SHA-256>  filter files, manifests, shards, deltas and histories, named by their hash
 //
 // A reader polls release.json, checks its signature, and loads the object that it needs: usually the delta from the
-// release before. Names in a release are hashes, never paths. docs/format/release.md specifies the files.
+// release before. Names in a release are hashes, never paths. The [format] specifies the files, and
+// the [guide] shows how to publish and follow.
 //
 //   - Publisher: [CreateKey] makes a key, [Publish] publishes a file, and [Check] checks the folder as a reader would.
 //   - Reader: [Follow] keeps a file current and returns a bloomery.Live of it, [FollowExact] an exact.Live. [Follower]
 //     polls only when you call Poll or Run.
+//
+// [format]: https://github.com/bloomery/bloomery/blob/main/docs/format/release.md
+// [guide]: https://github.com/bloomery/bloomery/blob/main/docs/guides/publish.md
 package publish
 
 import "errors"

@@ -2,16 +2,18 @@
 // set is a folder, or a prefix of a bucket, with these files:
 //
 //	manifest.json                 written last: without it there is no set
-//	00000-of-00016.bloom          the filter of the keys of shard 0, a file as any other (docs/format.md)
+//	00000-of-00016.bloom          the filter of the keys of shard 0, a file as any other
 //	00001-of-00016.3f2a9c.bloom   a shard that was replaced gets a suffix, so that readers keep the old one
 //	...
 //
 // All shards have the same spec, hash function and seed or secret. The file of a shard is byte-identical to the file
-// that bloomery.Build and Set.Save write for its keys. docs/format.md describes the manifest.
+// that bloomery.Build and Set.Save write for its keys. The [format] describes the manifest.
 //
 // Package bloomery builds, opens and changes sharded sets; distribute builds them on many machines. Use this package to
 // send a query to the machine with the shard of a key: read the manifest with [ReadManifest], make the Hasher that it
 // names, hash the key, and call [Route].
+//
+// [format]: https://github.com/bloomery/bloomery/blob/main/docs/format.md#sharded-sets
 package shard
 
 import (
@@ -54,9 +56,11 @@ var (
 
 // Route returns the shard of a key, in [0, shards), by routing 1. It panics if shards is 0 or negative.
 //
-// It depends on all 128 bits of the hash and is independent of every family's use of them. docs/format.md has the
+// It depends on all 128 bits of the hash and is independent of every family's use of them. The [format] has the
 // function and test vectors. Do not choose the shard by bits of the hash instead: if a family uses these bits for
 // positions, the keys of a shard crowd into the same blocks, and up to 99.8% of the absent keys are false positives.
+//
+// [format]: https://github.com/bloomery/bloomery/blob/main/docs/format.md#sharded-sets
 func Route(h filter.Hash, shards int) int {
 	if shards <= 0 {
 		panic("shard: Route needs at least one shard")

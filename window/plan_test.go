@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// TestSizes compares the total bits per key that arrives within TTL with docs/window.md.
+// TestSizes compares the total bits per key that arrives within TTL with docs/guides/dedup.md.
 func TestSizes(t *testing.T) {
 	for _, x := range []struct {
 		keys       uint64

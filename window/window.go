@@ -7,8 +7,8 @@
 //
 // # Stamps and the hand
 //
-// The keys are in a rank-indexed table (docs/rankindexed.md) of buckets with about 200 cells each; a cell stores a few
-// bits of the hash of a key. Here each cell also stores a stamp of 3 bits, the epoch in which the cell was written. An
+// The keys are in a [rank-indexed table] of buckets with about 200 cells each; a cell stores a few bits of the hash of a
+// key. Here each cell also stores a stamp of 3 bits, the epoch in which the cell was written. An
 // epoch is a seventh of TTL. A new epoch of a bucket begins when the hand passes the bucket. The hand goes around all
 // buckets once per epoch:
 //
@@ -46,14 +46,18 @@
 //
 // Save writes a filter and its time to a file, and Open reads them: no key expires early, and no expired key comes
 // back. A file that is an hour old gives a filter that was idle for an hour; a file that is far ahead of the clock is
-// an error, see Open. docs/format/window.md describes the format.
+// an error, see Open. The [format] has a page of its own.
 //
 // # No removal
 //
 // Two keys may share a cell, and a cell does not count its keys. So removing one key could remove another: removing a
 // tenth of the keys would remove 0.03% of the others.
 //
-// docs/window.md lists sizes and speeds, and derives the sizes from the equations.
+// The [guide] lists sizes and speeds.
+//
+// [rank-indexed table]: https://github.com/bloomery/bloomery/blob/main/docs/families/rankindexed.md
+// [format]: https://github.com/bloomery/bloomery/blob/main/docs/format/window.md
+// [guide]: https://github.com/bloomery/bloomery/blob/main/docs/guides/dedup.md
 package window
 
 import (

@@ -28,7 +28,7 @@ func shardsFlag(c *cobra.Command, to *int, usage string) {
 }
 
 // fewKeys is the number of keys per shard from which on headers and rates of a set are about as in one filter; see
-// docs/scale.md.
+// docs/measured/scale.md.
 const fewKeys = 1000
 
 // reportShards reports a sharded set that was just written, as bloomery info does.

@@ -136,8 +136,8 @@ func numbersTo(n, restAfter int) io.Reader {
 	return r
 }
 
-// TestMemoryOfDedup checks the memory limits of docs/dedup.md for a state that is made, and for one that is read and
-// saved many times. The limit is the size of the filter, or with --ttl twice this size, since a copy is saved; while
+// TestMemoryOfDedup checks the memory limits of docs/guides/dedup.md for a state that is made, and for one that is read
+// and saved many times. The limit is the size of the filter, or with --ttl twice this size, since a copy is saved; while
 // the filter doubles, it is up to three times the size. The program and its buffers take 20 MiB; a further copy takes
 // more than the 32 MiB that the test leaves.
 func TestMemoryOfDedup(t *testing.T) {

@@ -29,7 +29,7 @@ Every step may be killed and run again at any moment: what is finished is checke
 bytes. Two attempts at the same step may run at the same time. Only finish changes the set in DIR, so a late worker of a
 plan that was given up does no harm.
 
-For Kubernetes Jobs and make see docs/sharded.md.`,
+For Kubernetes Jobs and make see https://github.com/bloomery/bloomery/blob/main/docs/guides/large.md`,
 		Example: "  bloomery shard plan -o large.set --shards 16 --spec blocked large.txt\n" +
 			"  bloomery shard range large.set --all\n  bloomery shard build large.set --all\n  bloomery shard finish large.set",
 	}

@@ -137,7 +137,7 @@ func TestNotRun(t *testing.T) {
 
 // TestIndex checks that the committed index is the one that the next page writes.
 func TestIndex(t *testing.T) {
-	const committed = "../../docs/results"
+	const committed = "../../docs/measured"
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(committed)); err != nil {
 		t.Fatal(err)

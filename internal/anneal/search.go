@@ -16,7 +16,7 @@ const (
 
 // Noise returns the amplitude of the noise, 0 to maxNoise, after a share done, in [0, 1], of a search of that many
 // passes: amplitude·(1-done)^power. A search of hundreds of passes spends most of them where the noise decides between
-// points 8 apart; a short one has to begin above that. docs/partitioned.md has the trials.
+// points 8 apart; a short one has to begin above that. docs/families/partitioned.md has the trials.
 func Noise(done float64, passes int) int {
 	amplitude, power := 12.0, 0.5
 	if passes >= 300 {

@@ -81,10 +81,10 @@ func between(text, from, to string) string {
 	return text
 }
 
-// TestThreats checks that every test and every file that docs/threats.md names exists.
+// TestThreats checks that every test and every file that docs/reference/threats.md names exists.
 func TestThreats(t *testing.T) {
 	atRoot(t)
-	page, err := os.ReadFile("docs/threats.md")
+	page, err := os.ReadFile("docs/reference/threats.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,11 +140,15 @@ func TestExamples(t *testing.T) {
 	for _, p := range []string{"context", "fmt", "io", "log", "os", "slices", "time"} {
 		imports[p] = p
 	}
-	pages, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
+	pages := []string{"../../README.md"}
+	for _, pattern := range []string{"../../docs/*.md", "../../docs/*/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, found...)
 	}
-	n := docs.CompileExamples(t, "../..", append(pages, "../../README.md"), `
+	n := docs.CompileExamples(t, "../..", pages, `
 var (
 	ctx       = context.Background()
 	blocklist []string

@@ -49,8 +49,8 @@ func (c *counting) Remove(ctx context.Context, name string) error {
 }
 
 // TestRequests counts the requests of a build in a bucket with R ranges of one group of hashes each, and N shards:
-// 6·R + 13·N + R·N reads, R + 2·N writes and R + N removals, and a few for the job. lab/scale and docs/scale.md
-// compute with these numbers.
+// 6·R + 13·N + R·N reads, R + 2·N writes and R + N removals, and a few for the job. lab/scale and
+// docs/measured/scale.md compute with these numbers.
 func TestRequests(t *testing.T) {
 	const shards = 7
 	for _, rangeBytes := range []int64{20_000, 2_000} {

@@ -1,4 +1,5 @@
-// Package features holds the test of docs/features.md, which compares Bloomery with other filter libraries for Go.
+// Package features holds the test of docs/measured/features.md, which compares Bloomery with other filter libraries
+// for Go.
 // Every cell of the table is measured, or derived from the code of the other library:
 //
 //   - cells about encodings and allocations are measured in each library (measured_test.go);

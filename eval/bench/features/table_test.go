@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-const page = "../../../docs/features.md"
+const page = "../../../docs/measured/features.md"
 
 // readTable returns the headings of the columns and the cells of each row of the first table of the page.
 func readTable(t *testing.T) (columns []string, rows map[string][]string) {

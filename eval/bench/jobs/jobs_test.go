@@ -18,10 +18,10 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-var update = flag.Bool("update", false, "write docs/results/jobs.md")
+var update = flag.Bool("update", false, "write docs/measured/jobs.md")
 
 // page has the table.
-const page = "../../../docs/results/jobs.md"
+const page = "../../../docs/measured/jobs.md"
 
 // libraries are the columns of the table: title, file, and the first word of the functions.
 var libraries = [][3]string{

@@ -1,12 +1,13 @@
 // Command refresh measures all figures of the documentation again and lists the ones that changed: the times of
-// bloomery plan (internal/families), and the pages in docs/results. It takes 90 minutes and needs an otherwise idle
+// bloomery plan (internal/families), and the pages in docs/measured. It takes 90 minutes and needs an otherwise idle
 // machine.
 //
 //	cd eval/bench && go run ./refresh              everything
 //	cd eval/bench && go run ./refresh --only peers one step
 //
 // Afterwards run go test in the module of the repository and in eval/bench: TestPage of package plan and TestPagesAgree
-// compare the documents with the figures. go test ./plan -run TestPage -update writes the table of docs/plan.md.
+// compare the documents with the figures. go test ./plan -run TestPage -update writes the table of
+// docs/families/README.md.
 package main
 
 import (
@@ -34,7 +35,7 @@ type step struct {
 }
 
 // results is where the pages are, for the commands and for the files.
-const results = "docs/results"
+const results = "docs/measured"
 
 var steps = []step{
 	{"costs", 20, ".", []string{"go", "generate", "./internal/families"}, []string{"internal/families/costs.json"}},
@@ -45,7 +46,7 @@ var steps = []step{
 	{"peers", 15, "eval/bench", pages("--keys", "10k,1M,10M", "--peers", "rust,java"), []string{results + "/peers-*.md"}},
 	{"peers-100M", 20, "eval/bench", pages("--keys", "100M", "--peers", "rust", "--fpr", "1%", "--builds", "1", "--turns", "3",
 		"--only", "^(standard|blocked|fuse)"), []string{results + "/peers-100M*.md"}},
-	{"plan", 1, ".", []string{"go", "test", "./plan", "-run", "TestPage", "-update"}, []string{"docs/plan.md"}},
+	{"plan", 1, ".", []string{"go", "test", "./plan", "-run", "TestPage", "-update"}, []string{"docs/families/README.md"}},
 }
 
 // large are the filters that are measured at 100M keys, since their builds do not take hours.

@@ -1,5 +1,5 @@
 // Package exact measures exact sets: their size compared with the entropy of the choice and with a cascade of Bloom
-// filters, with and without partitions, and whether every answer is right. docs/exact.md shows the results.
+// filters, with and without partitions, and whether every answer is right. docs/guides/exact.md shows the results.
 package exact
 
 import (
@@ -16,7 +16,7 @@ import (
 func Experiments() []experiment.Experiment { return []experiment.Experiment{sets} }
 
 var sets = experiment.Experiment{
-	Name: "exact", Source: "docs/exact.md", Varies: "share of members; partitions; daily changes", Run: run,
+	Name: "exact", Source: "docs/guides/exact.md", Varies: "share of members; partitions; daily changes", Run: run,
 	Seconds: 60,
 }
 

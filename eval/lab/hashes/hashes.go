@@ -23,7 +23,7 @@ func Experiments() []experiment.Experiment { return []experiment.Experiment{tabl
 
 // table compares the hashings of all documents with the same keys, in filters of the same size.
 var table = experiment.Experiment{
-	Name: "hashes", Source: "all documents; docs/papers.md", Varies: "hashing, keys and bits a key", Run: runHashes,
+	Name: "hashes", Source: "all documents; docs/papers/README.md", Varies: "hashing, keys and bits a key", Run: runHashes,
 	Seconds: 122,
 }
 

@@ -27,7 +27,8 @@ func Experiments() []experiment.Experiment { return []experiment.Experiment{plan
 // planNeeds builds the choices of the planner for random needs and compares the first one with its forecast and with
 // the others.
 var planNeeds = experiment.Experiment{
-	Name: "plan-needs", Source: "docs/plan.md", Varies: "what a filter has to do", Run: runPlanNeeds, Seconds: 300,
+	Name: "plan-needs", Source: "docs/families/README.md", Varies: "what a filter has to do", Run: runPlanNeeds,
+	Seconds: 300,
 }
 
 // Tolerances of the forecasts.

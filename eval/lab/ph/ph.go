@@ -25,7 +25,7 @@ func Experiments() []experiment.Experiment {
 
 // annealing measures the rate after every pass of short and long searches.
 var annealing = experiment.Experiment{
-	Name: "ph-anneal", Source: "docs/partitioned.md", Varies: "passes of a search", Run: runAnneal, Seconds: 3,
+	Name: "ph-anneal", Source: "docs/families/partitioned.md", Varies: "passes of a search", Run: runAnneal, Seconds: 3,
 }
 
 func runAnneal(ctx context.Context, c experiment.Config) (figure.Result, error) {

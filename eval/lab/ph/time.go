@@ -16,7 +16,7 @@ import (
 // buildTime measures how the rate falls with the time of a build on one core. Builds run one after the other, so that
 // they do not disturb each other.
 var buildTime = experiment.Experiment{
-	Name: "ph-time", Source: "docs/partitioned.md", Varies: "time of a build on one core, a key", Run: runTime,
+	Name: "ph-time", Source: "docs/families/partitioned.md", Varies: "time of a build on one core, a key", Run: runTime,
 	Seconds: 107,
 }
 

@@ -127,7 +127,7 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
 		"A search with noise adds up to √k random bits to the cost of each group of a key, less in each round; see " +
-			"docs/twochoice.md.",
+			"docs/families/twochoice.md.",
 	}
 	return result, nil
 }

@@ -1,6 +1,6 @@
 // Package publish measures the cost of keeping readers of a set current: a list of domains in which a few are replaced
-// every day, the filter of every version in each family, and the deltas between versions. docs/updates.md shows the
-// results.
+// every day, the filter of every version in each family, and the deltas between versions. docs/guides/publish.md shows
+// the results.
 package publish
 
 import (
@@ -17,7 +17,7 @@ func Experiments() []experiment.Experiment { return []experiment.Experiment{dail
 
 // daily publishes a version a day.
 var daily = experiment.Experiment{
-	Name: "publish", Source: "docs/updates.md", Varies: "family, room for later keys", Run: run, Seconds: 60,
+	Name: "publish", Source: "docs/guides/publish.md", Varies: "family, room for later keys", Run: run, Seconds: 60,
 }
 
 // scale is the size of a run.

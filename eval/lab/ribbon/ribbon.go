@@ -1,5 +1,6 @@
 // Package ribbon measures filters of family ribbon: their size compared with the bound of information theory, their
-// rates, how many keys each layer takes, and their times compared with family fuse. docs/ribbon.md shows the results.
+// rates, how many keys each layer takes, and their times compared with family fuse. docs/families/ribbon.md shows the
+// results.
 package ribbon
 
 import (
@@ -18,7 +19,7 @@ import (
 // Experiments returns the experiments of this room in the order in which they are shown.
 func Experiments() []experiment.Experiment { return []experiment.Experiment{sizes, times} }
 
-const source = "docs/ribbon.md"
+const source = "docs/families/ribbon.md"
 
 // sizes measures everything but times.
 var sizes = experiment.Experiment{

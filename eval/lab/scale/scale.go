@@ -1,5 +1,5 @@
 // Package scale computes the cost of a distributed build of a very large set (package distribute), and simulates its
-// stragglers and lost workers. docs/scale.md shows the results.
+// stragglers and lost workers. docs/measured/scale.md shows the results.
 package scale
 
 import (
@@ -18,10 +18,10 @@ func Experiments() []experiment.Experiment {
 
 // scaleBuild computes sizes, requests, time and cost of builds.
 var scaleBuild = experiment.Experiment{
-	Name: "scale-build", Source: "docs/scale.md", Varies: "number of keys and shards", Run: runBuild, Seconds: 1,
+	Name: "scale-build", Source: "docs/measured/scale.md", Varies: "number of keys and shards", Run: runBuild, Seconds: 1,
 }
 
-// Costs that were measured, or that follow from the formats; see docs/scale.md.
+// Costs that were measured, or that follow from the formats; see docs/measured/scale.md.
 const (
 	hashBytes  = 16      // of a key in a run file
 	groupKeys  = 1 << 22 // keys of a group of a run file: internal/hashes.GroupKeys
@@ -46,7 +46,7 @@ var builds = []struct {
 	{"partitioned fast, 8 bits", 580e-9, 8, 25},
 }
 
-// Assumed properties of the machines and the store, and prices in US dollars; docs/scale.md has the sources.
+// Assumed properties of the machines and the store, and prices in US dollars; docs/measured/scale.md has the sources.
 const (
 	lineBytes   = 20 // of a key in the input
 	workers     = 100

@@ -68,12 +68,12 @@ func TestSecondAttempts(t *testing.T) {
 	}
 }
 
-// TestDocumented runs both experiments and compares the tables of docs/scale.md.
+// TestDocumented runs both experiments and compares the tables of docs/measured/scale.md.
 func TestDocumented(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	text, err := os.ReadFile("../../../docs/scale.md")
+	text, err := os.ReadFile("../../../docs/measured/scale.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestDocumented(t *testing.T) {
 	want = append(want, stragglerTable(stragglers)...)
 	for _, line := range want {
 		if !strings.Contains(string(text), line+"\n") {
-			t.Errorf("docs/scale.md does not have the line\n%s", line)
+			t.Errorf("docs/measured/scale.md does not have the line\n%s", line)
 		}
 	}
 }

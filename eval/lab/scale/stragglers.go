@@ -14,7 +14,7 @@ import (
 
 // scaleStragglers simulates a stage of equal tasks on workers, some of which are slow or get lost.
 var scaleStragglers = experiment.Experiment{
-	Name: "scale-stragglers", Source: "docs/scale.md", Varies: "slow and lost workers, second attempts",
+	Name: "scale-stragglers", Source: "docs/measured/scale.md", Varies: "slow and lost workers, second attempts",
 	Run: runStragglers, Seconds: 20,
 }
 

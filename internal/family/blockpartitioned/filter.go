@@ -16,7 +16,7 @@
 // search is the search of family partitioned (internal/anneal), block by block. Keys may be added later, with the
 // shifts of their group.
 //
-// US patent 7,930,547 B2 covers partitioned hashing; see docs/papers.md.
+// US patent 7,930,547 B2 covers partitioned hashing; see docs/papers/README.md.
 package blockpartitioned
 
 import (

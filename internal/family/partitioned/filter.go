@@ -17,7 +17,7 @@
 // algorithm of the paper. Keys may be added later, with the shifts of their group; the rate then moves towards the rate
 // of a filter without a search.
 //
-// US patent 7,930,547 B2 covers partitioned hashing; see docs/papers.md.
+// US patent 7,930,547 B2 covers partitioned hashing; see docs/papers/README.md.
 package partitioned
 
 import (

@@ -81,7 +81,7 @@ func TestNeverFull(t *testing.T) {
 	}
 }
 
-// TestFullAbove checks the table of docs/rankindexed.md: how many keys fit above the capacity.
+// TestFullAbove checks the table of docs/families/rankindexed.md: how many keys fit above the capacity.
 func TestFullAbove(t *testing.T) {
 	for _, x := range []struct {
 		keys, filters int
@@ -104,7 +104,8 @@ func TestFullAbove(t *testing.T) {
 			over := float64(n)/float64(x.keys) - 1
 			t.Logf("%d keys: full at %+.1f%%", x.keys, 100*over)
 			if over < x.least || over > x.most {
-				t.Errorf("%d keys, seed %d: full at %+.1f%%, docs/rankindexed.md says about %.0f%%", x.keys, seed, 100*over, 100*x.least)
+				t.Errorf("%d keys, seed %d: full at %+.1f%%, docs/families/rankindexed.md says about %.0f%%", x.keys, seed,
+					100*over, 100*x.least)
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 //
 // Unlike in the paper a round has noise: a random cost in bits is added to each group of a key. Keys sometimes take a
 // worse group, which lets the search leave a local optimum. The noise falls from round to round and is 0 in the last.
-// docs/twochoice.md has measurements of its effect.
+// docs/families/twochoice.md has measurements of its effect.
 //
 // A search belongs to one goroutine. Its loops are marked norace: the race detector would make tests take minutes.
 type search struct {

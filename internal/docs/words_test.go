@@ -1,0 +1,66 @@
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// words are the largest numbers of words in pages, counted as wc -w does. A page belongs to the first group that
+// matches its name.
+var words = []struct {
+	name  string
+	pages *regexp.Regexp
+	most  int
+}{
+	{"README.md", regexp.MustCompile(`^README\.md$`), 1900},
+	{"docs/format", regexp.MustCompile(`^docs/format(/.*)?\.md$`), 28_700},
+	{"pages of eval/bench", regexp.MustCompile(`^docs/measured/(README|jobs|bench-.*|peers-.*)\.md$`), 22_000},
+	// 24,000 words are the aim. Pages of later features may add 4,000 in all.
+	{"docs", regexp.MustCompile(`^docs/.*\.md$`), 41_000},
+}
+
+// TestWords limits the words of the pages, so that a page is cut when another one grows.
+func TestWords(t *testing.T) {
+	atRoot(t)
+	count := make([]int, len(words))
+	tree(t, func(name, text string) {
+		for i, group := range words {
+			if group.pages.MatchString(name) {
+				count[i] += len(strings.Fields(text))
+				return
+			}
+		}
+	})
+
+	for i, group := range words {
+		t.Logf("%s: %d words", group.name, count[i])
+		if count[i] > group.most {
+			t.Errorf("%s: %d words, at most %d", group.name, count[i], group.most)
+		}
+	}
+}
+
+// TestIndex requires that docs/README.md links to every page.
+func TestIndex(t *testing.T) {
+	atRoot(t)
+	index, err := os.ReadFile("docs/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{"guides", "reference", "families", "measured", "papers"} {
+		pages, err := filepath.Glob("docs/" + pattern + "/*.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range pages {
+			// The index of a folder links to the pages that a program writes.
+			if name := strings.TrimPrefix(filepath.ToSlash(p), "docs/"); !strings.Contains(string(index), "("+name) &&
+				!regexp.MustCompile(`^measured/(jobs|bench-.*|peers-.*)\.md$`).MatchString(name) {
+				t.Errorf("docs/README.md has no link to %s", name)
+			}
+		}
+	}
+}
