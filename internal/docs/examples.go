@@ -16,8 +16,9 @@ import (
 )
 
 // CompileExamples compiles every block of Go in Markdown files as a part of the module in dir, with the go command. A
-// block is a list of statements that may return err; it may begin with imports. declare has the declarations that all
-// blocks use, imports the packages by name. It returns the number of blocks. Without a go command it skips the test.
+// block is a list of statements that may return err; it may begin with imports. A block that begins with //go:embed is
+// a list of declarations. declare has the declarations that all blocks use, imports the packages by name. It returns
+// the number of blocks. Without a go command it skips the test.
 func CompileExamples(t *testing.T, dir string, files []string, declare string, imports map[string]string) int {
 	t.Helper()
 	command, err := exec.LookPath("go")
@@ -50,6 +51,9 @@ func CompileExamples(t *testing.T, dir string, files []string, declare string, i
 		for _, part := range strings.Split(string(text), "```go\n")[1:] {
 			block, _, _ := strings.Cut(part, "```")
 			n++
+			if name, ok := embedded(block); ok {
+				replace[filepath.Join(dir, "zz_examples", name)] = write(name, nil)
+			}
 			add(fmt.Sprintf("b%d_%s.go", n, strings.TrimSuffix(filepath.Base(path), ".md")), program(t, block))
 		}
 	}
@@ -68,9 +72,20 @@ func CompileExamples(t *testing.T, dir string, files []string, declare string, i
 	return n
 }
 
-// program returns the file of a block: a function that uses every variable that the block declares.
+// embedded returns the file that a block of declarations embeds. ok is false for a block of statements.
+func embedded(block string) (name string, ok bool) {
+	line, _, _ := strings.Cut(block, "\n")
+	return strings.CutPrefix(line, "//go:embed ")
+}
+
+// program returns the file of a block: the declarations of the block, or a function that uses every variable that the
+// block declares.
 func program(t *testing.T, block string) string {
 	t.Helper()
+	if _, ok := embedded(block); ok {
+		return "package examples\nimport _ \"embed\"\n" + block
+	}
+
 	head := ""
 	if strings.HasPrefix(block, "import (") {
 		head, block, _ = strings.Cut(block, "\n)\n")

@@ -22,7 +22,7 @@ import (
 )
 
 // Experiments returns the experiments of this room in the order in which they are shown.
-func Experiments() []experiment.Experiment { return []experiment.Experiment{planNeeds} }
+func Experiments() []experiment.Experiment { return []experiment.Experiment{sizes, planNeeds} }
 
 // planNeeds builds the choices of the planner for random needs and compares the first one with its forecast and with
 // the others.
