@@ -8,9 +8,8 @@
 // # Stamps and the hand
 //
 // The keys are in a [rank-indexed table] of buckets with about 200 cells each; a cell stores a few bits of the hash of a
-// key. Here each cell also stores a stamp of 3 bits, the epoch in which the cell was written. An
-// epoch is a seventh of TTL. A new epoch of a bucket begins when the hand passes the bucket. The hand goes around all
-// buckets once per epoch:
+// key. Here each cell also stores a stamp of 3 bits, the epoch in which the cell was written. An epoch is a seventh of
+// TTL. A new epoch of a bucket begins when the hand passes the bucket. The hand goes around all buckets once per epoch:
 //
 //	bucket            0   1   2   3   4   5   6   7   8   9
 //	epoch            13  13  13  13  12  12  12  12  12  12
