@@ -71,7 +71,7 @@ func BenchmarkIntake(b *testing.B) {
 						wg.Wait()
 					}
 					for b.Loop() {
-						settest.Check(b, intakeOnce(b, bloomery.Config{Spec: spec, Shards: shards}, fill))
+						settest.Check(b, intakeOnce(b, bloomery.Config{Spec: spec, Sharding: bloomery.Sharding{Shards: shards}}, fill))
 					}
 					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/most, "ns/key")
 				})
@@ -82,7 +82,7 @@ func BenchmarkIntake(b *testing.B) {
 
 // intakeOnce makes a Builder, fills it and drops the keys. It does not measure the build of the filter.
 func intakeOnce(b *testing.B, c bloomery.Config, fill func(keyAdder)) error {
-	if c.Shards == 0 {
+	if c.Sharding.Shards == 0 {
 		c.Keys = 1 << 20
 		one, err := bloomery.NewBuilder(b.Context(), c)
 		if err != nil {
@@ -112,7 +112,7 @@ func BenchmarkLive(b *testing.B) {
 		path := filepath.Join(b.TempDir(), form)
 		c := bloomery.Config{Spec: "blocked(bytes=4096)"}
 		if form == "sharded" {
-			c.Shards = 4
+			c.Sharding.Shards = 4
 			must(settest.BuildShards(b.Context(), slices.Values(keys), path, c))
 		} else if err := must(bloomery.Build(b.Context(), slices.Values(keys), c)).Save(b.Context(), path); err != nil {
 			b.Fatal(err)
@@ -166,7 +166,8 @@ func forms(b *testing.B, keys []string) map[string]*bloomery.Set {
 	settest.Check(b, built(bloomery.Config{Spec: "blocked(bytes=1100000)"}).Save(b.Context(), path))
 	all["mapped"] = settest.OpenSet(b, path)
 	dir := b.TempDir()
-	s := must(settest.NewShardBuilder(dir, bloomery.Config{Spec: "blocked(bits_per_key=10)", Shards: 16}))
+	s := must(settest.NewShardBuilder(dir, bloomery.Config{Spec: "blocked(bits_per_key=10)",
+		Sharding: bloomery.Sharding{Shards: 16}}))
 	defer s.Close()
 	for _, k := range keys {
 		settest.Check(b, s.AddString(k))

@@ -30,8 +30,8 @@
 //   - Files that change: [OpenLive] follows a file that is replaced, [Lock] locks one to change it.
 //   - Several filters: [Set.Merge], [MergeFiles] and [Set.EstimateOverlap].
 //   - Jobs on lists of keys: [Addition], [Removal], [Allower], [Optimizer] and [Verifier]; see [JobConfig].
-//   - Large sets: Config.Dir builds a sharded set, a folder with a file for each part of the keys. Open and use it like
-//     a file.
+//   - Large sets: Sharding.Dir builds a sharded set, a folder with a file for each part of the keys. Open and use it
+//     like a file.
 //
 // Errors wrap the sentinels of package filter, which say what to do about each; test for them with errors.Is.
 //
@@ -59,7 +59,7 @@ import (
 // New returns an empty Set with room for Config.Keys or Config.Capacity keys, whichever is more. One of the two must be
 // set, unless the Spec has a size, such as capacity= or bytes=, or grows, as rankindexed(capacity=1000,growth=10) does;
 // or, without a Spec, Needs has Later or Bytes. The error wraps filter.ErrConfig if no size is set. It also does if
-// Like, Allow, Dir or Shards is set: use [Build]. For static families, such as ribbon, it wraps errors.ErrUnsupported:
+// Like, Allow or Sharding is set: use [Build]. For static families, such as ribbon, it wraps errors.ErrUnsupported:
 // use [Build]. In families that can be full, Add then returns an error wrapping filter.ErrFull, unless the Spec has
 // growth=.
 func New(c Config) (*Set, error) {
@@ -86,7 +86,7 @@ func New(c Config) (*Set, error) {
 		return nil, families.Lacks(spec, family.CanStartEmpty)
 	}
 
-	h, err := kind.Hasher(spec, c.Hash, c.Seed, c.Secret)
+	h, err := kind.Hasher(spec, c.Hashing.ID, c.Hashing.Seed, c.Hashing.Secret)
 	if err != nil {
 		return nil, err
 	}
@@ -98,12 +98,12 @@ func New(c Config) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := intake.CheckSize(kind, spec, keys, c.MaxBytes); err != nil {
+	if err := intake.CheckSize(kind, spec, keys, c.Limits.Bytes); err != nil {
 		return nil, err
 	}
-	if c.MaxFPR > 0 {
+	if c.Limits.FPR > 0 {
 		_, fpr, err := kind.Forecast(spec, max(keys, family.Reader(spec).Uint("capacity")))
-		if err = cmp.Or(err, engine.CheckRate(filter.Info{FPRPrior: fpr, FPRPosterior: fpr}, c.MaxFPR)); err != nil {
+		if err = cmp.Or(err, engine.CheckRate(filter.Info{FPRPrior: fpr, FPRPosterior: fpr}, c.Limits.FPR)); err != nil {
 			return nil, err
 		}
 	}
@@ -115,7 +115,7 @@ func New(c Config) (*Set, error) {
 
 	set, err := newSet(f, h, c.Concurrent)
 	if err == nil {
-		set.choose(cmp.Or(c.FPRChosen, engine.ChosenFPR(set.inner(), kind, spec, c.Keys)))
+		set.choose(cmp.Or(c.FPR, engine.ChosenFPR(set.inner(), kind, spec, c.Keys)))
 	}
 	return set, err
 }
@@ -187,9 +187,9 @@ func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 // failed, and after Close, the methods that add keys return an error.
 //
 // A Builder hashes each key when it is added. If it needs the number of keys first, and Config.Keys is 0, it keeps the
-// hashes, 16 bytes each: in memory up to Config.Memory, then in a temporary file.
+// hashes, 16 bytes each: in memory up to Building.Memory, then in a temporary file.
 //
-// With Config.Dir it keeps all hashes: in memory up to half of Config.Memory, by default 1 GiB, then in a temporary
+// With Sharding.Dir it keeps all hashes: in memory up to half of Building.Memory, by default 1 GiB, then in a temporary
 // file. Build makes one shard per core at a time. Keys of Config.Allow also take 16 bytes each, up to half of that
 // limit, and each exception takes about 150 bytes while its shard is made.
 type Builder struct {
@@ -209,9 +209,9 @@ type maker interface {
 // filter.ErrTooLarge. With Needs and Keys, or with Needs.ValueBits, it calls the planner, which takes milliseconds;
 // with other Needs, Build calls it.
 //
-// With Config.Dir it locks the folder. If another builder has the lock, the error wraps filter.ErrLocked.
+// With Sharding.Dir it locks the folder. If another builder has the lock, the error wraps filter.ErrLocked.
 func NewBuilder(ctx context.Context, c Config) (*Builder, error) {
-	if c.Dir != "" {
+	if c.Sharding.Dir != "" {
 		b, err := newShardBuild(ctx, c)
 		if err != nil {
 			return nil, err
@@ -245,7 +245,7 @@ func (b *Builder) AddHashes(hs []filter.Hash) error { return b.in.AddHashes(hs) 
 // rankindexed, Get returns the value of one of the keys with the same fingerprint.
 //
 // The error wraps errors.ErrUnsupported if the family takes no values at the build, and filter.ErrConfig if the Spec
-// has no value_bits or the value has more bits. Then the key is not added. With Config.Dir, values need Config.Shards
+// has no value_bits or the value has more bits. Then the key is not added. With Sharding.Dir, values need Sharding.Shards
 // or Config.Keys, no Config.Allow, and a value for every key; else Build returns an error wrapping filter.ErrConfig.
 func (b *Builder) AddValue(key []byte, value uint64) error {
 	return b.in.AddValueHash(b.in.Hasher().Sum(key), value)
@@ -274,9 +274,9 @@ func (b *Builder) Hasher() filter.Hasher { return b.in.Hasher() }
 // ctx.Err(). If context.WithCancelCause ends it with filter.ErrEnough, the search stops early and Build returns its
 // result. The error wraps filter.ErrFull if the filter has no room for all keys or there are more keys than
 // Config.Capacity, filter.ErrKeys if their number is not Config.Keys, and filter.ErrRate if the filter exceeds
-// Config.MaxFPR.
+// Limits.FPR.
 //
-// With Config.Dir it writes the shards, then the manifest, then removes the files of the set that it replaces, and
+// With Sharding.Dir it writes the shards, then the manifest, then removes the files of the set that it replaces, and
 // opens the folder: close the Set when done. On error, or when ctx ends before the manifest is written, the folder is
 // as it was before; an error of opening says that the set was built.
 func (b *Builder) Build(ctx context.Context) (*Set, error) {
@@ -299,7 +299,7 @@ func built(ctx context.Context, in *intake.Intake, m maker) (set *Set, err error
 	return set, nil
 }
 
-// Close drops the keys, removes their temporary file and unlocks Config.Dir. No Add may run at the same time.
+// Close drops the keys, removes their temporary file and unlocks Sharding.Dir. No Add may run at the same time.
 func (b *Builder) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

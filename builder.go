@@ -24,9 +24,9 @@ type oneBuild struct {
 	target intake.Target                           // makes the filter; nil until the number of keys is known
 	finish func(ctx context.Context) (*Set, error) // makes the Set of all keys
 
-	chosen float64      // the rate to store, for an Optimizer or with Config.Like
-	trim   bool         // the Set is in the trimmed form, like Config.Like
-	losses *bulk.Losses // with Config.Like and of an Optimizer, else nil
+	chosen float64      // the rate to store, for an Optimizer or with Config.Like.Set
+	trim   bool         // the Set is in the trimmed form, like Config.Like.Set
+	losses *bulk.Losses // with Config.Like.Set and of an Optimizer, else nil
 	part   bool         // it builds a shard: losses belong to the whole set
 }
 
@@ -42,7 +42,7 @@ func newOneBuild(ctx context.Context, c Config) (b *oneBuild, err error) {
 		return nil, errors.Join(err, b.in.Close(nil))
 	}
 	if c.Allow != nil {
-		b.in.Keep(b.config.Memory, b.config.TempDir)
+		b.in.Keep(b.config.Building.Memory, b.config.Building.TempDir)
 	}
 	return b, nil
 }
@@ -51,7 +51,7 @@ func (b *oneBuild) specOf() filter.Spec { return b.spec }
 
 // memberBuild is newOneBuild without Allow.
 func (c Config) memberBuild(ctx context.Context) (*oneBuild, error) {
-	if c.Like != nil {
+	if c.Like.Set != nil {
 		return c.likeBuild()
 	}
 
@@ -60,10 +60,10 @@ func (c Config) memberBuild(ctx context.Context) (*oneBuild, error) {
 	if c.open() && c.Keys == 0 {
 		if c.Needs.ValueBits == 0 {
 			// The keys stay in the spool while the family gathers them, so both need a share of the memory.
-			most := intake.BuildMemory(c.Memory, c.Needs.Memory)
+			most := intake.BuildMemory(c.Building.Memory, c.Needs.Memory)
 			memory := max(most/16, min(most, 1<<20))
-			h, err := families.OwnHasher(c.Hash, c.Seed, c.Secret)
-			b.in = intake.Counted(h, memory, c.TempDir, intake.NoValues(filter.Spec{}))
+			h, err := families.OwnHasher(c.Hashing.ID, c.Hashing.Seed, c.Hashing.Secret)
+			b.in = intake.Counted(h, memory, c.Building.TempDir, intake.NoValues(filter.Spec{}))
 			return b, err
 		}
 		// A filter with values takes them with the keys, so it must be chosen before the number of keys is known.
@@ -86,7 +86,7 @@ func (c Config) memberBuild(ctx context.Context) (*oneBuild, error) {
 		return nil, err
 	}
 	if b.target == nil {
-		b.in = intake.Counted(h, b.config.Memory, c.TempDir, intake.NoValues(b.spec))
+		b.in = intake.Counted(h, b.config.Building.Memory, c.Building.TempDir, intake.NoValues(b.spec))
 	} else {
 		b.in = intake.New(h, b.target)
 	}
@@ -99,7 +99,7 @@ func (c Config) likeBuild() (*oneBuild, error) {
 		return nil, err
 	}
 
-	like, ok := c.Like.engine.(*one.Set)
+	like, ok := c.Like.Set.engine.(*one.Set)
 	if !ok {
 		return nil, fmt.Errorf("like a sharded Set: set Dir: %w", filter.ErrUnsupported)
 	}
@@ -116,7 +116,7 @@ func (c Config) likeBuild() (*oneBuild, error) {
 	if b.family, err = families.ByName(b.spec.Family()); err != nil {
 		return nil, err
 	}
-	if err := intake.CheckBuilt(facts.Filter, c.MaxBytes); err != nil {
+	if err := intake.CheckBuilt(facts.Filter, c.Limits.Bytes); err != nil {
 		return nil, err
 	}
 
@@ -125,7 +125,7 @@ func (c Config) likeBuild() (*oneBuild, error) {
 		return nil, err
 	}
 	b.in = intake.New(old.Hasher(), b.target)
-	return b, b.guard(c.Like)
+	return b, b.guard(c.Like.Set)
 }
 
 // likeTarget returns the Target of a filter with the geometry of the filter of old.
@@ -148,11 +148,11 @@ func (b *oneBuild) likeTarget(old *one.Set) (intake.Target, error) {
 
 // noRoom explains why a filter like another one is full.
 func (b *oneBuild) noRoom(err error) error {
-	if b.config.Like == nil || !errors.Is(err, filter.ErrFull) {
+	if b.config.Like.Set == nil || !errors.Is(err, filter.ErrFull) {
 		return err
 	}
 	return fmt.Errorf("%d keys have no room in a filter like the given one, which has %d; build a new one with more "+
-		"room (capacity=, growth=): %w", b.in.Len(), b.config.Like.Len(), err)
+		"room (capacity=, growth=): %w", b.in.Len(), b.config.Like.Set.Len(), err)
 }
 
 // newTarget returns the Target of a filter of that number of keys. Unless counted is true, 0 keys means that the number
@@ -165,7 +165,7 @@ func (b *oneBuild) newTarget(keys uint64, counted bool) (intake.Target, error) {
 	case unknown && !b.family.Can.Has(family.CanCountItself):
 		return nil, nil
 	}
-	if err := intake.CheckSize(b.family, b.spec, keys, b.config.MaxBytes); err != nil {
+	if err := intake.CheckSize(b.family, b.spec, keys, b.config.Limits.Bytes); err != nil {
 		return nil, err
 	}
 
@@ -184,7 +184,7 @@ func (b *oneBuild) targetOf(inner family.Builder) intake.Target {
 // texts returns the Target of a family that takes raw keys.
 func (b *oneBuild) texts() intake.Target {
 	return intake.NewTexts(func(keys uint64) (family.Filter, error) {
-		if err := intake.CheckSize(b.family, b.spec, keys, b.config.MaxBytes); err != nil {
+		if err := intake.CheckSize(b.family, b.spec, keys, b.config.Limits.Bytes); err != nil {
 			return nil, err
 		}
 		return b.family.New(b.spec, keys)
@@ -192,7 +192,7 @@ func (b *oneBuild) texts() intake.Target {
 }
 
 func (b *oneBuild) options() family.BuildOptions {
-	c := &b.config
+	c := &b.config.Building
 	return family.BuildOptions{Memory: c.Memory, Dir: c.TempDir, Workers: c.Workers, Progress: c.Progress}
 }
 
@@ -215,7 +215,7 @@ func (b *oneBuild) build(ctx context.Context) (*Set, error) {
 
 // guard makes Build compare the new Set with an older one.
 func (b *oneBuild) guard(old *Set) (err error) {
-	if b.losses, err = bulk.NewLosses(old.inner(), b.config.Shrink); err == nil && b.losses.Samples() {
+	if b.losses, err = bulk.NewLosses(old.inner(), b.config.Like.Shrink); err == nil && b.losses.Samples() {
 		b.in.Watch(b.losses.Add)
 	}
 	return err
@@ -234,8 +234,8 @@ func (b *oneBuild) finishOne(ctx context.Context) (*Set, error) {
 	}
 
 	rate := b.chosen
-	if b.config.Like == nil && b.family.Name != "" { // with Like, the rate of the older Set is kept
-		rate = cmp.Or(b.config.FPRChosen, engine.ChosenFPR(set.inner(), b.family, b.spec, b.in.Len()))
+	if b.config.Like.Set == nil && b.family.Name != "" { // with Like, the rate of the older Set is kept
+		rate = cmp.Or(b.config.FPR, engine.ChosenFPR(set.inner(), b.family, b.spec, b.in.Len()))
 	}
 
 	set.choose(rate)
@@ -249,13 +249,13 @@ func (b *oneBuild) finishOne(ctx context.Context) (*Set, error) {
 			return nil, err
 		}
 	}
-	return set, set.checkFPR(b.config.MaxFPR)
+	return set, set.checkFPR(b.config.Limits.FPR)
 }
 
 // filter returns the filter of all keys.
 func (b *oneBuild) filter(ctx context.Context) (family.Filter, error) {
 	c := &b.config
-	if err := b.in.Check(c.Keys, c.Like != nil && b.family.BuildValueBits(b.spec) > 0); err != nil {
+	if err := b.in.Check(c.Keys, c.Like.Set != nil && b.family.BuildValueBits(b.spec) > 0); err != nil {
 		return nil, err
 	}
 	if b.in.Counting() {
@@ -263,15 +263,15 @@ func (b *oneBuild) filter(ctx context.Context) (family.Filter, error) {
 			return nil, err
 		}
 	}
-	if b.family.Name != "" && c.Like == nil { // families that gather keys know their number only now
-		if err := intake.CheckSize(b.family, b.spec, b.in.Len(), c.MaxBytes); err != nil {
+	if b.family.Name != "" && c.Like.Set == nil { // families that gather keys know their number only now
+		if err := intake.CheckSize(b.family, b.spec, b.in.Len(), c.Limits.Bytes); err != nil {
 			return nil, err
 		}
 	}
 
 	f, err := b.target.Build(ctx)
 	if err == nil {
-		err = intake.CheckBuilt(f, c.MaxBytes)
+		err = intake.CheckBuilt(f, c.Limits.Bytes)
 	}
 	return f, err
 }
@@ -294,7 +294,7 @@ func (b *oneBuild) startCounted(ctx context.Context) (err error) {
 
 // allow applies Config.Allow to a set that was built from the kept keys.
 func (b *oneBuild) allow(ctx context.Context, set *Set) error {
-	a, err := set.allower(b.config.Like)
+	a, err := set.allower(b.config.Like.Set)
 	if err != nil {
 		return err
 	}

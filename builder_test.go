@@ -118,7 +118,8 @@ func TestAddAfterBuild(t *testing.T) {
 func TestOptimizerAfterBuild(t *testing.T) {
 	keys := []string{"a", "b", "c"}
 	dir := filepath.Join(t.TempDir(), "set")
-	must(settest.BuildShards(t.Context(), slices.Values(keys), dir, bloomery.Config{Spec: "partitioned", Shards: 2}))
+	must(settest.BuildShards(t.Context(), slices.Values(keys), dir,
+		bloomery.Config{Spec: "partitioned", Sharding: bloomery.Sharding{Shards: 2}}))
 	sharded := must(bloomery.Open(t.Context(), dir))
 	defer sharded.Close()
 	for name, set := range map[string]*bloomery.Set{
@@ -138,8 +139,10 @@ func TestOptimizerAfterBuild(t *testing.T) {
 // TestShardedBuilderAfterBuild is TestAddAfterBuild for a Builder of a sharded set.
 func TestShardedBuilderAfterBuild(t *testing.T) {
 	for name, c := range map[string]bloomery.Config{
-		"counted first": {}, "known": {Shards: 2}, "values": {Spec: "ribbon(value_bits=8)", Shards: 2},
-		"planned": {Needs: plan.Needs{FPR: 0.01}, Shards: 2}, "allowed": {Shards: 2, Allow: func(func([]byte) bool) {}},
+		"counted first": {}, "known": {Sharding: bloomery.Sharding{Shards: 2}}, "values": {Spec: "ribbon(value_bits=8)",
+			Sharding: bloomery.Sharding{Shards: 2}},
+		"planned": {Needs: plan.Needs{FPR: 0.01}, Sharding: bloomery.Sharding{Shards: 2}},
+		"allowed": {Sharding: bloomery.Sharding{Shards: 2}, Allow: func(func([]byte) bool) {}},
 	} {
 		for how, end := range map[string]func(b *settest.ShardBuilder) error{
 			"Build": func(b *settest.ShardBuilder) error {
@@ -171,7 +174,7 @@ func TestGatherersAfterEnd(t *testing.T) {
 	keys := [][]byte{[]byte("a"), []byte("b")}
 	dir := filepath.Join(t.TempDir(), "set")
 	must(settest.BuildShards(t.Context(), slices.Values([]string{"a", "b"}), dir,
-		bloomery.Config{Spec: "rankindexed(capacity=1000)", Shards: 2}))
+		bloomery.Config{Spec: "rankindexed(capacity=1000)", Sharding: bloomery.Sharding{Shards: 2}}))
 	sharded := must(bloomery.Open(t.Context(), dir))
 	defer sharded.Close()
 	one := settest.Build(t, []string{"a", "b"}, bloomery.Config{Spec: "rankindexed(capacity=1000)"})
@@ -293,7 +296,7 @@ func TestShardsPassing(t *testing.T) {
 	for _, spec := range []string{"counting(bytes=131072)", "counting(bytes=8388608)"} {
 		t.Run(spec, func(t *testing.T) {
 			dir := t.TempDir()
-			c := bloomery.Config{Spec: spec, Shards: 4}
+			c := bloomery.Config{Spec: spec, Sharding: bloomery.Sharding{Shards: 4}}
 			if _, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, c); err != nil {
 				t.Fatal(err)
 			}
@@ -360,7 +363,7 @@ func TestShardsPassing(t *testing.T) {
 // TestShardDamage checks that a damaged shard is read only once, and that later queries of it allocate nothing.
 func TestShardDamage(t *testing.T) {
 	dir := t.TempDir()
-	c := bloomery.Config{Spec: "standard(m=65536)", Shards: 1}
+	c := bloomery.Config{Spec: "standard(m=65536)", Sharding: bloomery.Sharding{Shards: 1}}
 	m, err := settest.BuildShards(t.Context(), slices.Values(settest.Names("member", 100)), dir, c)
 	if err != nil {
 		t.Fatal(err)

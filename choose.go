@@ -26,9 +26,9 @@ func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	n.Keys = max(1, c.Keys)
 	n.Later = max(n.Later, max(c.Capacity, n.Keys)-n.Keys)
 	n.Unpatented = true
-	n.Adversarial = c.Secret != nil
+	n.Adversarial = c.Hashing.Secret != nil
 	n.Writers = n.Writers || c.Concurrent
-	n.Memory = cmp.Or(n.Memory, uint64(max(c.Memory, 0)))
+	n.Memory = cmp.Or(n.Memory, uint64(max(c.Building.Memory, 0)))
 	n.Memory -= n.Memory / 16 // for the program and the buffers of its input
 	n.For = cmp.Or(n.For, plan.Lasting)
 	p, err := plan.For(ctx, n)
@@ -53,14 +53,14 @@ func (c Config) resolve(ctx context.Context) (Config, error) {
 
 	c.Spec = choice.Spec.String()
 	if c.Needs.FPR > 0 { // without a rate, the Spec has the chosen size
-		c.FPRChosen = cmp.Or(c.FPRChosen, c.Needs.FPR)
+		c.FPR = cmp.Or(c.FPR, c.Needs.FPR)
 	}
 
-	memory := intake.BuildMemory(c.Memory, c.Needs.Memory)
-	c.Memory = memory - memory/8
+	memory := intake.BuildMemory(c.Building.Memory, c.Needs.Memory)
+	c.Building.Memory = memory - memory/8
 	c.Needs = plan.Needs{} // the Spec replaces them
-	if c.Chosen != nil {
-		c.Chosen(choice)
+	if c.Building.Chosen != nil {
+		c.Building.Chosen(choice)
 	}
 	return c, nil
 }
@@ -70,14 +70,14 @@ func (c Config) resolve(ctx context.Context) (Config, error) {
 // errors.ErrUnsupported.
 func (c Config) Check() error {
 	switch {
-	case c.Dir == "" && c.Shards > 0:
+	case c.Sharding.Dir == "" && c.Sharding.Shards > 0:
 		return c.checkOne()
-	case c.Dir != "":
+	case c.Sharding.Dir != "":
 		return c.checkDir()
-	case c.Like != nil:
+	case c.Like.Set != nil:
 		return c.checkLike()
 	case c.open():
-		h, err := families.OwnHasher(c.Hash, c.Seed, c.Secret)
+		h, err := families.OwnHasher(c.Hashing.ID, c.Hashing.Seed, c.Hashing.Secret)
 		return errors.Join(c.checkNeeds(), err, c.checkAllow(h))
 	}
 	_, _, _, err := c.resolved()
@@ -86,11 +86,11 @@ func (c Config) Check() error {
 
 // checkDir is Check for a Config with Dir.
 func (c Config) checkDir() error {
-	if err := intake.CheckShards(cmp.Or(c.Shards, 1), c.Concurrent); err != nil {
+	if err := intake.CheckShards(cmp.Or(c.Sharding.Shards, 1), c.Concurrent); err != nil {
 		return err
 	}
 	if c.open() {
-		c.Dir, c.Shards = "", 0
+		c.Sharding.Dir, c.Sharding.Shards = "", 0
 		return c.Check()
 	}
 	h, err := c.checkSharded(context.Background()) // without Needs it does not wait
@@ -104,46 +104,46 @@ func (c Config) checkNeeds() error {
 	}
 
 	switch {
-	case c.Like != nil:
+	case c.Like.Set != nil:
 		return family.Invalid("like", "set", "the planner has nothing to choose; leave out needs")
-	case c.Needs.Adversarial && c.Secret == nil:
+	case c.Needs.Adversarial && c.Hashing.Secret == nil:
 		return family.Invalid("secret", "none", "filters that an adversary may query need a secret")
-	case c.Hash != 0:
-		return family.Invalid("hash", c.Hash, "a hash function of another system needs a Spec")
+	case c.Hashing.ID != 0:
+		return family.Invalid("hash", c.Hashing.ID, "a hash function of another system needs a Spec")
 	}
 	return nil
 }
 
-// checkSetSize returns an error if the shards of a set with that number of keys have more than MaxBytes together. each
+// checkSetSize returns an error if the shards of a set with that number of keys have more than Limits.Bytes together. each
 // is the Config of a shard, from ForShard.
 func (c Config) checkSetSize(each Config, keys uint64) error {
-	if c.MaxBytes == 0 || each.Like != nil { // MaxBytes is then checked per shard
+	if c.Limits.Bytes == 0 || each.Like.Set != nil { // then it is checked per shard
 		return nil
 	}
 	f, s, err := each.family()
 	if err != nil {
 		return err
 	}
-	return intake.CheckSetSize(f, s, c.Shards, keys, c.MaxBytes)
+	return intake.CheckSetSize(f, s, c.Sharding.Shards, keys, c.Limits.Bytes)
 }
 
-// ForShard returns the Config of each shard of a set with c.Shards shards, for a program that builds the shards of one
+// ForShard returns the Config of each shard of a set with c.Sharding.Shards shards, for a program that builds the shards of one
 // set on its own, as package distribute does. It has a Spec.
 //
 // Sizes of c are for the whole set: bytes= is divided by the number of shards. capacity=, later= and Capacity are
 // divided and raised by six standard deviations of the number of keys in a shard, so that the fullest shard has room.
 // With Needs, the planner chooses one Spec for all shards, for the set's Keys, divided in the same way; c.Keys must be
-// set then. MaxFPR is for the whole set, and 0 in the result. MaxBytes is for the whole set and is compared with the
-// size of all shards together. Shards is 0, Dir is empty and Allow is nil in the result.
+// set then. Limits is for the whole set; its FPR is 0 in the result, and its Bytes are compared with the size of all
+// shards together. Sharding is zero and Allow is nil in the result.
 //
-// The error wraps filter.ErrConfig if Shards is out of range or the Spec cannot be sharded: specs that fix all sizes,
+// The error wraps filter.ErrConfig if the number of shards is out of range or the Spec cannot be sharded: specs that fix all sizes,
 // such as m=, and budget=, with which the bytes of a shard would depend on the speed of the machine. It wraps
 // errors.ErrUnsupported for families that take raw keys. Other errors come from Check and Choose.
 func (c Config) ForShard(ctx context.Context) (Config, error) {
-	if err := intake.CheckShards(c.Shards, c.Concurrent); err != nil {
+	if err := intake.CheckShards(c.Sharding.Shards, c.Concurrent); err != nil {
 		return c, err
 	}
-	if c.Like != nil {
+	if c.Like.Set != nil {
 		return c, family.Invalid("like", "a Set", "set Dir to follow it")
 	}
 	if err := c.checkFields(); err != nil {
@@ -151,14 +151,15 @@ func (c Config) ForShard(ctx context.Context) (Config, error) {
 	}
 
 	set := c
-	c.Capacity, c.MaxFPR, c.Allow = intake.PerShard(c.Capacity, c.Shards), 0, nil
+	c.Capacity, c.Limits.FPR, c.Allow = intake.PerShard(c.Capacity, c.Sharding.Shards), 0, nil
 	if c.open() {
 		if c.Keys == 0 {
 			return c, family.Invalid("keys", 0,
 				"the planner needs the number of keys: give it, or a spec with --spec")
 		}
-		c.Keys = intake.PerShard(c.Keys, c.Shards)
-		c.Needs.Later, c.Needs.Bytes = intake.PerShard(c.Needs.Later, c.Shards), intake.Divided(c.Needs.Bytes, c.Shards)
+		c.Keys = intake.PerShard(c.Keys, c.Sharding.Shards)
+		c.Needs.Later, c.Needs.Bytes = intake.PerShard(c.Needs.Later, c.Sharding.Shards), intake.Divided(c.Needs.Bytes,
+			c.Sharding.Shards)
 		var err error
 		if c, err = c.resolve(ctx); err != nil {
 			return c, err
@@ -168,13 +169,13 @@ func (c Config) ForShard(ctx context.Context) (Config, error) {
 		if err != nil {
 			return c, err
 		}
-		if s, err = intake.ShardSpec(f, s, c.Shards); err != nil {
+		if s, err = intake.ShardSpec(f, s, c.Sharding.Shards); err != nil {
 			return c, err
 		}
 		c.Spec = s.String()
 	}
 
-	c.Keys, c.Shards, c.Dir = 0, 0, ""
+	c.Keys, c.Sharding.Shards, c.Sharding.Dir = 0, 0, ""
 	if err := c.checkShard(); err != nil {
 		return c, err
 	}

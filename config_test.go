@@ -47,7 +47,7 @@ func TestContradictions(t *testing.T) {
 		"Choose":  func(c bloomery.Config) error { _, err := c.Choose(t.Context()); return err },
 		"Resolve": func(c bloomery.Config) error { _, err := c.Resolve(t.Context()); return err },
 		"ForShard": func(c bloomery.Config) error {
-			c.Shards = max(c.Shards, 1)
+			c.Sharding.Shards = max(c.Sharding.Shards, 1)
 			_, err := c.ForShard(t.Context())
 			return err
 		},
@@ -66,21 +66,24 @@ func TestContradictions(t *testing.T) {
 	}{
 		"Spec and Needs": {bloomery.Config{Spec: "standard", Needs: needs},
 			"New NewBuilder Build Check Choose Resolve ForShard BuildDir"},
-		"negative Workers":   {bloomery.Config{Workers: -1}, all},
-		"negative Memory":    {bloomery.Config{Memory: -1}, all},
-		"negative Shards":    {bloomery.Config{Shards: -1}, "New NewBuilder Build Check Choose Resolve BuildDir"},
-		"Shards of a filter": {bloomery.Config{Spec: "standard", Shards: 4}, "New NewBuilder Build"},
-		"Shards and Needs":   {bloomery.Config{Needs: needs, Shards: 4}, "New NewBuilder Build"},
-		"rate above 1": {bloomery.Config{MaxFPR: 1.5},
+		"negative Workers": {bloomery.Config{Building: bloomery.Building{Workers: -1}}, all},
+		"negative Memory":  {bloomery.Config{Building: bloomery.Building{Memory: -1}}, all},
+		"negative Shards": {bloomery.Config{Sharding: bloomery.Sharding{Shards: -1}},
+			"New NewBuilder Build Check Choose Resolve BuildDir"},
+		"Shards of a filter": {bloomery.Config{Spec: "standard", Sharding: bloomery.Sharding{Shards: 4}},
+			"New NewBuilder Build"},
+		"Shards and Needs": {bloomery.Config{Needs: needs, Sharding: bloomery.Sharding{Shards: 4}}, "New NewBuilder Build"},
+		"rate above 1": {bloomery.Config{Limits: bloomery.Limits{FPR: 1.5}},
 			"New NewBuilder Build Check Choose Resolve ForShard BuildDir Optimizer"},
 		"negative needs": {bloomery.Config{Needs: plan.Needs{ValueBits: -1}, Keys: 1},
 			"New NewBuilder Build Choose Resolve ForShard BuildDir"},
 		"negative time": {bloomery.Config{Needs: plan.Needs{Build: -time.Second}, Keys: 1},
 			"New NewBuilder Build Choose Resolve ForShard BuildDir"},
-		"Secret and Seed": {bloomery.Config{Secret: filter.NewSecret(), Seed: 1},
+		"Secret and Seed": {bloomery.Config{Hashing: bloomery.Hashing{Secret: filter.NewSecret(), Seed: 1}},
 			"New NewBuilder Build Check BuildDir"},
 		"Secret and Hash": {
-			bloomery.Config{Spec: "blocked(layout=split)", Secret: filter.NewSecret(), Hash: filter.XXH64},
+			bloomery.Config{Spec: "blocked(layout=split)",
+				Hashing: bloomery.Hashing{Secret: filter.NewSecret(), ID: filter.XXH64}},
 			"New NewBuilder Build Check BuildDir",
 		},
 	} {
@@ -98,7 +101,8 @@ func TestLockedClosed(t *testing.T) {
 	file, dir := filepath.Join(t.TempDir(), "f.bloom"), filepath.Join(t.TempDir(), "set")
 	set := must(bloomery.Build(t.Context(), keys, bloomery.Config{Spec: "standard"}))
 	settest.Check(t, set.Save(t.Context(), file))
-	must(settest.BuildShards(t.Context(), keys, dir, bloomery.Config{Spec: "standard", Shards: 2}))
+	must(settest.BuildShards(t.Context(), keys, dir,
+		bloomery.Config{Spec: "standard", Sharding: bloomery.Sharding{Shards: 2}}))
 	for _, path := range []string{file, dir} {
 		l := must(bloomery.Lock(t.Context(), path))
 		settest.Check(t, errors.Join(l.AddString("c"), l.Close()))
@@ -129,7 +133,8 @@ func TestLockedClosed(t *testing.T) {
 
 // jobOf returns the fields of a Config that a JobConfig also has.
 func jobOf(c bloomery.Config) bloomery.JobConfig {
-	return bloomery.JobConfig{Memory: c.Memory, TempDir: c.TempDir, Workers: c.Workers, MaxFPR: c.MaxFPR, Shrink: c.Shrink}
+	return bloomery.JobConfig{Building: bloomery.Building{Memory: c.Building.Memory, TempDir: c.Building.TempDir,
+		Workers: c.Building.Workers}, Limits: bloomery.Limits{FPR: c.Limits.FPR}, Like: bloomery.Like{Shrink: c.Like.Shrink}}
 }
 
 // TestChosen checks that a Builder that knows the number of keys and one that counts them both report the planner's
@@ -140,7 +145,7 @@ func TestChosen(t *testing.T) {
 		var told []plan.Choice
 		b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{
 			Needs: plan.Needs{Merge: true, FPR: 0.01}, Keys: keys, Capacity: 5000,
-			Chosen: func(c plan.Choice) { told = append(told, c) },
+			Building: bloomery.Building{Chosen: func(c plan.Choice) { told = append(told, c) }},
 		})
 		settest.Check(t, err)
 		for k := range uint64(1000) {
@@ -164,11 +169,11 @@ func TestResolve(t *testing.T) {
 	for limit, c := range map[int64]bloomery.Config{
 		1 << 30: {Needs: plan.Needs{FPR: 0.1}, Keys: 100},
 		1 << 26: {Needs: plan.Needs{FPR: 0.1, Memory: 1 << 26}, Keys: 100},
-		1 << 25: {Needs: plan.Needs{FPR: 0.1}, Memory: 1 << 25, Keys: 100},
+		1 << 25: {Needs: plan.Needs{FPR: 0.1}, Building: bloomery.Building{Memory: 1 << 25}, Keys: 100},
 		0:       {Spec: "fuse", Keys: 100},
 	} {
 		r, err := c.Resolve(t.Context())
-		if err != nil || r.Memory != limit/8*7 || r.Spec == "" {
+		if err != nil || r.Building.Memory != limit/8*7 || r.Spec == "" {
 			t.Errorf("%v became %v, %v", c, r, err)
 		}
 	}
@@ -181,17 +186,18 @@ func TestConfigCheck(t *testing.T) {
 		want   error
 	}{
 		{bloomery.Config{}, nil},
-		{bloomery.Config{Needs: plan.Needs{Remove: true}, Secret: secret}, nil},
-		{bloomery.Config{Spec: "blocked(layout=split)", Hash: filter.XXH64}, nil},
+		{bloomery.Config{Needs: plan.Needs{Remove: true}, Hashing: bloomery.Hashing{Secret: secret}}, nil},
+		{bloomery.Config{Spec: "blocked(layout=split)", Hashing: bloomery.Hashing{ID: filter.XXH64}}, nil},
 		{bloomery.Config{Spec: "nonsense"}, filter.ErrFamily},
 		{bloomery.Config{Spec: "blocked("}, filter.ErrSpec},
 		{bloomery.Config{Spec: "standard(fpr=2)"}, filter.ErrConfig},
 		{bloomery.Config{Spec: "fuse", Concurrent: true}, filter.ErrUnsupported},
-		{bloomery.Config{Spec: "blocked", Hash: filter.XXH64}, filter.ErrConfig},
-		{bloomery.Config{Secret: secret, Seed: 1}, filter.ErrConfig},
+		{bloomery.Config{Spec: "blocked", Hashing: bloomery.Hashing{ID: filter.XXH64}}, filter.ErrConfig},
+		{bloomery.Config{Hashing: bloomery.Hashing{Secret: secret, Seed: 1}}, filter.ErrConfig},
 		{bloomery.Config{Needs: plan.Needs{Adversarial: true}}, filter.ErrConfig},
-		{bloomery.Config{Needs: plan.Needs{Remove: true}, Hash: filter.XXH64}, filter.ErrConfig},
-		{bloomery.Config{Needs: plan.Needs{Remove: true}, Secret: secret, Seed: 1}, filter.ErrConfig},
+		{bloomery.Config{Needs: plan.Needs{Remove: true}, Hashing: bloomery.Hashing{ID: filter.XXH64}}, filter.ErrConfig},
+		{bloomery.Config{Needs: plan.Needs{Remove: true}, Hashing: bloomery.Hashing{Secret: secret, Seed: 1}},
+			filter.ErrConfig},
 	} {
 		if err := c.config.Check(); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
 			t.Errorf("%v: %v, want %v", c.config, err, c.want)
@@ -242,7 +248,7 @@ func TestMarshal(t *testing.T) {
 	for _, f := range families.All() {
 		c := bloomery.Config{Spec: settest.SpecOf(f)}
 		if !f.Foreign() {
-			c.Secret = secret
+			c.Hashing.Secret = secret
 		}
 		s := settest.Build(t, settest.Words(200), c)
 		receiver := func() *bloomery.Set { return bloomery.SetOf(nil, filter.NewKeyedHasher(*secret)) }
@@ -257,7 +263,7 @@ func TestMarshal(t *testing.T) {
 			if err := read(got); err != nil || !got.Equal(s) {
 				t.Errorf("%s: %s: %v, %v", f.Name, what, got, err)
 			}
-			if c.Secret == nil {
+			if c.Hashing.Secret == nil {
 				continue
 			}
 			var without bloomery.Set
@@ -396,7 +402,7 @@ func TestConcurrentUnread(t *testing.T) {
 		_, errBits := quiet.ValueBits()
 		_, _, errCount := quiet.Count(key)
 		_, errRemoval := quiet.Removal(bloomery.JobConfig{})
-		_, errAllower := s.Allower(bloomery.JobConfig{Like: quiet})
+		_, errAllower := s.Allower(bloomery.JobConfig{Like: bloomery.Like{Set: quiet}})
 		_, errOptimize := settest.Optimize(t.Context(), quiet, slices.Values([][]byte{key}))
 		var errTrimmed, errIntersect, errOverlap error
 		f := must(families.ByName(name))

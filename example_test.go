@@ -103,7 +103,8 @@ func ExampleKeyedSet_ContainsMany() {
 // Without the secret, nobody can search for false positives. The file does not contain the secret.
 func ExampleWithSecret() {
 	secret := filter.NewSecret()
-	set := must(bloomery.Build(context.Background(), slices.Values(blocklist), bloomery.Config{Secret: secret}))
+	set := must(bloomery.Build(context.Background(), slices.Values(blocklist),
+		bloomery.Config{Hashing: bloomery.Hashing{Secret: secret}}))
 	file := must(set.MarshalBinary())
 
 	_, err := bloomery.FromBytes(file)
@@ -380,7 +381,7 @@ func ExampleLock_manyWriters() {
 func ExampleConfig_dir() {
 	ctx, dir := context.Background(), must(os.MkdirTemp("", ""))
 	defer os.RemoveAll(dir)
-	c := bloomery.Config{Spec: "blocked(fpr=0.001)", Dir: dir, Shards: 8}
+	c := bloomery.Config{Spec: "blocked(fpr=0.001)", Sharding: bloomery.Sharding{Dir: dir, Shards: 8}}
 	check(must(bloomery.Build(ctx, numbered("user ", 10_000), c)).Close())
 
 	users := must(bloomery.Open(ctx, dir))
@@ -409,7 +410,7 @@ func ExampleSet_EstimateInterval() {
 func ExampleSet_Addition() {
 	ctx, dir := context.Background(), must(os.MkdirTemp("", ""))
 	defer os.RemoveAll(dir)
-	c := bloomery.Config{Spec: "standard(capacity=1000)", Dir: dir, Shards: 4}
+	c := bloomery.Config{Spec: "standard(capacity=1000)", Sharding: bloomery.Sharding{Dir: dir, Shards: 4}}
 	check(must(bloomery.Build(ctx, slices.Values(blocklist), c)).Close())
 
 	l := must(bloomery.Lock(ctx, dir))

@@ -99,7 +99,7 @@ func optionsOf(maxBytes uint64, all []Option) options {
 	return o
 }
 
-// WithSecret sets the secret of a filter that was built with Config.Secret. For other filters it has no effect.
+// WithSecret sets the secret of a filter that was built with Config.Hashing.Secret. For other filters it has no effect.
 func WithSecret(secret *filter.Secret) Option {
 	return func(o *options) { o.Secret = secret }
 }

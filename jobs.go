@@ -19,29 +19,23 @@ import (
 // Commit. Close it in any case: after Commit, Close only frees memory and temporary files. After Close, other methods
 // return errors.
 type JobConfig struct {
-	// Memory is the limit in bytes of the hashes of keys in memory. Further ones go to a temporary file in
-	// TempDir. Default: 64 MiB, and no limit for a Verifier and an Optimizer of one filter.
-	Memory  int64
-	TempDir string // default: os.TempDir()
-	// Workers is the number of goroutines that search and sort. Default: GOMAXPROCS.
-	Workers int
-	// Progress, if not nil, is called by Commit about ten times per second.
-	Progress func(filter.Progress)
-	// Like is, for an Allower, an earlier version of the Set, or nil. The exceptions get the geometry of
-	// the exceptions of Like if they need about as much, so that two versions differ in few bits.
-	Like *Set
-	// Absent is, for a Verifier, the expected number of keys of AddAbsent, 0 if it is not known. It is not a limit.
-	Absent uint64
-	// Effort is the effort of the search of an Optimizer. The zero value is the default effort.
-	Effort filter.Effort
-	// MaxFPR and Shrink limit the result of an Optimizer, as in Config.
-	MaxFPR, Shrink float64
+	// Building has the resources and reports. Memory is by default 64 MiB, and unlimited for a Verifier and an Optimizer
+	// of one filter. Commit calls Progress. No job calls Chosen.
+	Building Building
+	// Like.Set is, for an Allower, an earlier version of the Set, or nil. The exceptions get the geometry of the
+	// exceptions of Like.Set if they need about as much, so that two versions differ in few bits. Like.Shrink limits, for
+	// an Optimizer, the keys that the Set may lose.
+	Like   Like
+	Limits Limits        // Limits.FPR is for an Optimizer
+	Absent uint64        // for a Verifier, the expected number of keys of AddAbsent, or 0 if it is unknown; not a limit
+	Effort filter.Effort // of the search of an Optimizer; default: the default effort
 }
 
 // options returns the options of a job on a list.
 func (c JobConfig) options() (bulk.Options, error) {
-	o := bulk.Options{Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir, Progress: c.Progress}
-	return o, Config{Workers: c.Workers, Memory: c.Memory, MaxFPR: c.MaxFPR}.checkFields()
+	b := c.Building
+	o := bulk.Options{Workers: b.Workers, Memory: b.Memory, TempDir: b.TempDir, Progress: b.Progress}
+	return o, Config{Building: b, Limits: c.Limits}.checkFields()
 }
 
 // Addition adds keys to a Set: to a sharded Set shard by shard, so that each shard is loaded and written once.
@@ -67,7 +61,7 @@ func (s *Set) Addition(c JobConfig) (*Addition, error) {
 		return nil, err
 	}
 
-	a := &Addition{set: s, hasher: s.Hasher(), parts: s.inner().Parts(), report: c.Progress}
+	a := &Addition{set: s, hasher: s.Hasher(), parts: s.inner().Parts(), report: c.Building.Progress}
 	if a.parts != nil {
 		a.spill = o.NewSpill(s.inner())
 	}
@@ -138,7 +132,7 @@ func (s *Set) Allower(c JobConfig) (*Allower, error) {
 	if _, err := c.options(); err != nil {
 		return nil, err
 	}
-	return s.allower(c.Like)
+	return s.allower(c.Like.Set)
 }
 
 // allower returns an Allower whose exceptions are like the exceptions of an earlier version, or nil.

@@ -21,8 +21,7 @@ type Optimizer struct{ b *Builder }
 // search. s must not change until Commit has returned. For a sharded Set, Commit builds one shard after the other; the
 // new Set is in memory.
 func (s *Set) Optimizer(c JobConfig) (*Optimizer, error) {
-	b, err := s.optimizer(c.Effort, Config{Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir, Progress: c.Progress,
-		MaxFPR: c.MaxFPR, Shrink: c.Shrink})
+	b, err := s.optimizer(c.Effort, Config{Building: c.Building, Limits: c.Limits, Like: c.Like})
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +32,7 @@ func (s *Set) Optimizer(c JobConfig) (*Optimizer, error) {
 func (o *Optimizer) AddMany(keys [][]byte) error { return o.b.AddMany(keys) }
 
 // Commit searches and returns the new Set. For errors, ctx and filter.ErrEnough see [Builder.Build], with
-// JobConfig.MaxFPR and JobConfig.Shrink as limits.
+// JobConfig.Limits.FPR and JobConfig.Like.Shrink as limits.
 func (o *Optimizer) Commit(ctx context.Context) (*Set, error) { return o.b.Build(ctx) }
 
 // Close drops the keys and removes their temporary file.
@@ -46,7 +45,7 @@ func (s *Set) optimizer(e filter.Effort, c Config) (*oneBuild, error) {
 		if err := errors.Join(engine.Can(s.inner(), family.CanSearch), c.checkFields()); err != nil {
 			return nil, err
 		}
-		spill := bulk.Options{Memory: c.Memory, TempDir: c.TempDir}.NewSpill(s.inner())
+		spill := bulk.Options{Memory: c.Building.Memory, TempDir: c.Building.TempDir}.NewSpill(s.inner())
 		b.in = intake.New(s.Hasher(), intake.To(spill.Add, spill.Close, intake.NoValues(filter.Spec{})))
 		b.finish = func(ctx context.Context) (*Set, error) { return b.optimizeShards(ctx, s, e, spill.ByShard) }
 	} else {
@@ -76,9 +75,9 @@ func (b *oneBuild) optimizeShards(ctx context.Context, old *Set, e filter.Effort
 	parts, n := old.inner().Parts(), float64(old.inner().Facts().Stored.Shards)
 	set, err := made(parts.Rebuild(func(i int, part engine.Engine) (engine.Engine, error) {
 		config := b.config
-		config.MaxFPR = 0
-		if report := b.config.Progress; report != nil {
-			config.Progress = func(p filter.Progress) {
+		config.Limits.FPR = 0
+		if report := b.config.Building.Progress; report != nil {
+			config.Building.Progress = func(p filter.Progress) {
 				p.Done, p.Left = (float64(i)+p.Done)/n, 0
 				report(p)
 			}
@@ -104,5 +103,5 @@ func (b *oneBuild) optimizeShards(ctx context.Context, old *Set, e filter.Effort
 	if err != nil {
 		return nil, err
 	}
-	return set, set.checkFPR(b.config.MaxFPR)
+	return set, set.checkFPR(b.config.Limits.FPR)
 }

@@ -137,7 +137,7 @@ func (s *Set) Spec() filter.Spec { return s.inner().Spec() }
 // of the manifest for unchanged shards; Fill, FillSearched, Capacity and Pools are 0.
 func (s *Set) Info() filter.Info { return s.inner().Info() }
 
-// chosen returns the false-positive rate that was chosen for the filter, or 0 if none was: see Config.FPRChosen. It is
+// chosen returns the false-positive rate that was chosen for the filter, or 0 if none was: see Config.FPR. It is
 // stored in the file, and every change keeps it.
 func (s *Set) chosen() float64 { return *s.inner().Facts().Chosen }
 
@@ -171,7 +171,7 @@ type FileInfo struct {
 }
 
 // FileInfo describes the file, folder or bytes that the Set was opened, read or made from. It is zero for other Sets,
-// such as Sets of New and Build without Config.Dir, and after Close. Changes of the Set do not change it.
+// such as Sets of New and Build without Config.Sharding.Dir, and after Close. Changes of the Set do not change it.
 func (s *Set) FileInfo() FileInfo {
 	stored := s.inner().Facts().Stored
 	if stored.Bytes == 0 { // the Set was not read from a file

@@ -27,7 +27,7 @@ type shardBuild struct {
 	folder  *shardset.Folder
 	spill   *intake.Shards // nil until the number of shards is known
 	allowed *intake.List   // the keys of Config.Allow, set by Build, else nil
-	losses  *bulk.Losses   // with Config.Like, else nil
+	losses  *bulk.Losses   // with Config.Like.Set, else nil
 }
 
 // shardMemory is the default limit for hashes in memory.
@@ -36,10 +36,10 @@ const shardMemory = 1 << 30
 // newShardBuild locks the folder of a Config with Dir. Errors come from ForShard and from the folder.
 func newShardBuild(ctx context.Context, c Config) (b *shardBuild, err error) {
 	b = &shardBuild{config: c}
-	if c.Like != nil {
-		b.config.Shards = cmp.Or(c.Shards, c.Like.inner().Facts().Stored.Shards)
-	} else if c.Keys > 0 && c.Shards == 0 {
-		b.config.Shards = hashes.AutoShards(c.Keys)
+	if c.Like.Set != nil {
+		b.config.Sharding.Shards = cmp.Or(c.Sharding.Shards, c.Like.Set.inner().Facts().Stored.Shards)
+	} else if c.Keys > 0 && c.Sharding.Shards == 0 {
+		b.config.Sharding.Shards = hashes.AutoShards(c.Keys)
 	}
 
 	hasher, err := b.config.checkSharded(ctx) // before any key is added
@@ -49,30 +49,30 @@ func newShardBuild(ctx context.Context, c Config) (b *shardBuild, err error) {
 	if err = b.config.checkAllow(hasher); err != nil {
 		return nil, err
 	}
-	if c.Like == nil && c.Keys > 0 {
-		if err := hashes.CheckShards(b.config.Shards, c.Keys); err != nil {
+	if c.Like.Set == nil && c.Keys > 0 {
+		if err := hashes.CheckShards(b.config.Sharding.Shards, c.Keys); err != nil {
 			return nil, err
 		}
 	}
-	if c.Like != nil {
-		if b.losses, err = bulk.NewLosses(c.Like.inner(), c.Shrink); err != nil {
+	if c.Like.Set != nil {
+		if b.losses, err = bulk.NewLosses(c.Like.Set.inner(), c.Like.Shrink); err != nil {
 			return nil, err
 		}
-		if bytes := c.Like.Info().Bits / 8; c.MaxBytes > 0 && bytes > c.MaxBytes {
-			return nil, intake.CheckBytes(c.Like.Spec(), bytes, c.MaxBytes)
+		if bytes := c.Like.Set.Info().Bits / 8; c.Limits.Bytes > 0 && bytes > c.Limits.Bytes {
+			return nil, intake.CheckBytes(c.Like.Set.Spec(), bytes, c.Limits.Bytes)
 		}
 	}
-	if b.folder, err = shardset.Replace(c.Dir); err != nil {
+	if b.folder, err = shardset.Replace(c.Sharding.Dir); err != nil {
 		return nil, err
 	}
-	if b.config.Shards == 0 || c.open() && c.Keys == 0 {
+	if b.config.Sharding.Shards == 0 || c.open() && c.Keys == 0 {
 		late := family.Invalid("keys", 0,
 			"values need a Spec, such as rankindexed(value_bits=8), or the number of keys before the keys")
-		if b.config.Shards == 0 {
+		if b.config.Sharding.Shards == 0 {
 			late = family.Invalid("shards", 0,
 				"values need the number of shards before the keys, and a Spec or the number of keys")
 		}
-		b.in = intake.Counted(hasher, b.memory()/2, c.TempDir, b.noValues(late))
+		b.in = intake.Counted(hasher, b.memory()/2, c.Building.TempDir, b.noValues(late))
 	} else if err = b.start(ctx); err != nil {
 		return nil, errors.Join(err, b.folder.Close())
 	} else {
@@ -85,26 +85,26 @@ func newShardBuild(ctx context.Context, c Config) (b *shardBuild, err error) {
 // checkSharded returns the hasher of the keys, or an error if the Config cannot be for a sharded set, as far as
 // this is known before the keys.
 func (c Config) checkSharded(ctx context.Context) (filter.Hasher, error) {
-	if err := intake.CheckShards(cmp.Or(c.Shards, 1), c.Concurrent); err != nil {
+	if err := intake.CheckShards(cmp.Or(c.Sharding.Shards, 1), c.Concurrent); err != nil {
 		return filter.Hasher{}, err
 	}
-	if c.Like != nil {
+	if c.Like.Set != nil {
 		if err := c.checkLike(); err != nil {
 			return filter.Hasher{}, err
 		}
-		if c.Like.inner().Facts().Stored.Shards == 0 {
+		if c.Like.Set.inner().Facts().Stored.Shards == 0 {
 			return filter.Hasher{}, family.Invalid("like", "a Set of one filter", "a sharded set follows a sharded one")
 		}
-		return c.Like.Hasher(), nil
+		return c.Like.Set.Hasher(), nil
 	}
 	if c.open() && c.Keys == 0 {
 		if err := c.checkNeeds(); err != nil {
 			return filter.Hasher{}, err
 		}
-		return families.OwnHasher(c.Hash, c.Seed, c.Secret)
+		return families.OwnHasher(c.Hashing.ID, c.Hashing.Seed, c.Hashing.Secret)
 	}
 
-	c.Shards, c.Chosen = max(c.Shards, 1), nil
+	c.Sharding.Shards, c.Building.Chosen = max(c.Sharding.Shards, 1), nil
 	c, err := c.ForShard(ctx)
 	if err != nil {
 		return filter.Hasher{}, err
@@ -114,13 +114,13 @@ func (c Config) checkSharded(ctx context.Context) (filter.Hasher, error) {
 	if err != nil {
 		return filter.Hasher{}, err
 	}
-	return f.Hasher(s, c.Hash, c.Seed, c.Secret)
+	return f.Hasher(s, c.Hashing.ID, c.Hashing.Seed, c.Hashing.Secret)
 }
 
 // memory returns the limit of the hashes of the keys in memory before Build, and the limit of the hashes of
 // Config.Allow.
 func (b *shardBuild) memory() int64 {
-	limit := b.config.Memory
+	limit := b.config.Building.Memory
 	if limit <= 0 && b.config.open() {
 		limit = intake.BuildMemory(limit, b.config.Needs.Memory)
 	}
@@ -145,20 +145,21 @@ func (b *shardBuild) noValues(other error) error {
 
 // start makes the store of hashes, when the number of shards is known.
 func (b *shardBuild) start(ctx context.Context) (err error) {
-	if b.config.Like != nil {
+	if b.config.Like.Set != nil {
 		c := b.config
-		b.each = Config{Like: c.Like, Shrink: c.Shrink, MaxBytes: c.MaxBytes, Workers: c.Workers, Memory: c.Memory,
-			TempDir: c.TempDir}
+		b.each = Config{Like: c.Like, Limits: Limits{Bytes: c.Limits.Bytes}, Building: Building{
+			Workers: c.Building.Workers, Memory: c.Building.Memory, TempDir: c.Building.TempDir}}
 	} else if b.each, err = b.config.ForShard(ctx); err != nil {
 		return err
 	}
-	b.spill = intake.NewShards(b.config.Shards, b.memory(), b.config.TempDir, b.specOf(), b.noValues(nil))
+	b.spill = intake.NewShards(b.config.Sharding.Shards, b.memory(), b.config.Building.TempDir, b.specOf(),
+		b.noValues(nil))
 	return nil
 }
 
 func (b *shardBuild) specOf() filter.Spec {
-	if b.config.Like != nil {
-		return b.config.Like.Spec()
+	if b.config.Like.Set != nil {
+		return b.config.Like.Set.Spec()
 	}
 	s, _ := filter.ParseSpec(b.each.Spec)
 	return s
@@ -169,8 +170,8 @@ func (b *shardBuild) build(ctx context.Context) (*Set, error) {
 	if err := b.write(ctx); err != nil {
 		return nil, err
 	}
-	o := options{Options: engine.Options{Keyed: b.in.Hasher(), Secret: b.config.Secret}}
-	set, err := openFile(context.WithoutCancel(ctx), b.config.Dir, o) // the old set is already replaced
+	o := options{Options: engine.Options{Keyed: b.in.Hasher(), Secret: b.config.Hashing.Secret}}
+	set, err := openFile(context.WithoutCancel(ctx), b.config.Sharding.Dir, o) // the old set is already replaced
 	if err != nil {
 		return nil, fmt.Errorf("the sharded set was built, and does not open: %w", err)
 	}
@@ -182,20 +183,20 @@ func (b *shardBuild) write(ctx context.Context) error {
 	if err := b.in.Check(b.config.Keys, false); err != nil {
 		return err
 	}
-	if b.config.Like == nil {
-		if err := hashes.CheckShards(b.config.Shards, n); err != nil {
+	if b.config.Like.Set == nil {
+		if err := hashes.CheckShards(b.config.Sharding.Shards, n); err != nil {
 			return err
 		}
 	}
 
 	f, _ := families.ByName(b.specOf().Family()) // zero until the planner has chosen
-	values := b.in.Valued() > 0 || b.config.Like != nil && f.BuildValueBits(b.specOf()) > 0
+	values := b.in.Valued() > 0 || b.config.Like.Set != nil && f.BuildValueBits(b.specOf()) > 0
 	if err := b.in.Check(0, values); err != nil {
 		return err
 	}
 	if b.in.Counting() {
 		b.config.Keys = max(n, 1)
-		b.config.Shards = cmp.Or(b.config.Shards, hashes.AutoShards(n))
+		b.config.Sharding.Shards = cmp.Or(b.config.Sharding.Shards, hashes.AutoShards(n))
 		if err := b.start(ctx); err != nil {
 			return err
 		}
@@ -223,7 +224,7 @@ func (b *shardBuild) write(ctx context.Context) error {
 	if m.Hash == filter.SipHash {
 		m.KeyCheck = b.in.Hasher().KeyCheck()
 	}
-	if err := engine.CheckShards(m, b.config.MaxFPR); err != nil {
+	if err := engine.CheckShards(m, b.config.Limits.FPR); err != nil {
 		return err
 	}
 	return b.folder.Commit(ctx, m, nil, nil)
@@ -231,21 +232,21 @@ func (b *shardBuild) write(ctx context.Context) error {
 
 // shards builds and writes all shards, and sets their entries and the chosen rate in the manifest.
 func (b *shardBuild) shards(ctx context.Context, m *shard.Manifest) error {
-	n := b.config.Shards
-	workers := parallel.Workers(b.config.Workers)
+	n := b.config.Sharding.Shards
+	workers := parallel.Workers(b.config.Building.Workers)
 	at := min(workers, n) // number of shards that are built at the same time
 	each := b.each
-	each.Workers = workers / at
-	if each.Memory > 0 {
-		each.Memory = max(each.Memory/2/int64(at), 1)
+	each.Building.Workers = workers / at
+	if each.Building.Memory > 0 {
+		each.Building.Memory = max(each.Building.Memory/2/int64(at), 1)
 	}
 
-	progress := b.spill.Progress(n, b.in.Len(), b.config.Progress)
+	progress := b.spill.Progress(n, b.in.Len(), b.config.Building.Progress)
 	chosen := make([]float64, n)
 	m.Shards = make([]shard.Entry, n)
 	err := parallel.Do(ctx, n, at, func(ctx context.Context, s int) (err error) {
 		c := each
-		c.Progress = progress(s)
+		c.Building.Progress = progress(s)
 		if m.Shards[s], chosen[s], err = b.shard(ctx, s, c); err != nil {
 			err = fmt.Errorf("shard %d: %w", s, err)
 		}
@@ -258,8 +259,8 @@ func (b *shardBuild) shards(ctx context.Context, m *shard.Manifest) error {
 // shard builds and writes a shard.
 func (b *shardBuild) shard(ctx context.Context, s int, c Config) (e shard.Entry, chosen float64, err error) {
 	c.Keys = b.spill.Keys(s)
-	if c.Like != nil {
-		if c.Like, err = made(b.config.Like.inner().Parts().Shard(s)); err != nil {
+	if c.Like.Set != nil {
+		if c.Like.Set, err = made(b.config.Like.Set.inner().Parts().Shard(s)); err != nil {
 			return e, 0, err
 		}
 	}
@@ -278,14 +279,14 @@ func (b *shardBuild) shard(ctx context.Context, s int, c Config) (e shard.Entry,
 	if err != nil {
 		return e, 0, err
 	}
-	if err := b.except(ctx, set, s, c.Like); err != nil {
+	if err := b.except(ctx, set, s, c.Like.Set); err != nil {
 		return e, 0, err
 	}
 
 	b.losses.AddShard(one.losses, set.engine)
-	e, err = b.folder.Put(ctx, s, b.config.Shards, set.Info(), set)
-	if c.Progress != nil {
-		c.Progress(filter.Progress{Done: 1})
+	e, err = b.folder.Put(ctx, s, b.config.Sharding.Shards, set.Info(), set)
+	if c.Building.Progress != nil {
+		c.Building.Progress(filter.Progress{Done: 1})
 	}
 	return e, set.chosen(), err
 }
@@ -293,7 +294,7 @@ func (b *shardBuild) shard(ctx context.Context, s int, c Config) (e shard.Entry,
 // readAllowed hashes the keys of Config.Allow.
 func (b *shardBuild) readAllowed(ctx context.Context) (err error) {
 	if b.config.Allow != nil {
-		spill := hashes.NewByShard(b.config.Shards, b.memory(), b.config.TempDir)
+		spill := hashes.NewByShard(b.config.Sharding.Shards, b.memory(), b.config.Building.TempDir)
 		b.in.OnClose(spill.Close)
 		b.allowed, err = intake.NewList(ctx, b.config.Allow, b.in.Hasher(), spill)
 	}

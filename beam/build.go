@@ -149,7 +149,8 @@ func (f *buildFlags) read(c *cobra.Command) (err error) {
 	}
 
 	f.config.Set = steps.Config{
-		Build: bloomery.Config{Spec: f.spec, Shards: f.shards, Seed: f.seed}, Keys: f.keys,
+		Build: bloomery.Config{Spec: f.spec, Sharding: bloomery.Sharding{Shards: f.shards},
+			Hashing: bloomery.Hashing{Seed: f.seed}}, Keys: f.keys,
 	}
 	if f.config.Memory, err = parseBytes("memory", f.memory); err != nil {
 		return err

@@ -18,12 +18,13 @@ func TestBlocks(t *testing.T) {
 		"blocked(fpr=0.01)", "blocked(bits_per_key=10,layout=split)", "blockpartitioned(bits_per_key=8,effort=fast)",
 	} {
 		for _, shards := range []int{1, 16} {
-			c := bloomery.Config{Spec: spec, Shards: shards}
+			c := bloomery.Config{Spec: spec, Sharding: bloomery.Sharding{Shards: shards}}
 			if shards > 1 {
-				c.Secret = filter.NewSecret()
+				c.Hashing.Secret = filter.NewSecret()
 			}
 			dir, local := storetest.Build(t, keys, c)
-			s := openSet(t, buckets.Folder(dir), buckets.Options{Blocks: true, BlockCacheBytes: 100_000, Secret: c.Secret})
+			s := openSet(t, buckets.Folder(dir), buckets.Options{Blocks: true, BlockCacheBytes: 100_000,
+				Secret: c.Hashing.Secret})
 			if n := storetest.Compare(t, s, local, keys-3000, 6000, 4); n != 0 || s.Err() != nil {
 				t.Fatalf("%s: %d unknown: %v", spec, n, s.Err())
 			}
@@ -37,7 +38,8 @@ func TestBlocks(t *testing.T) {
 
 // TestBlockFaults damages no bytes, since no checksum covers blocks: reads fail or end early.
 func TestBlockFaults(t *testing.T) {
-	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 16})
+	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)",
+		Sharding: bloomery.Sharding{Shards: 16}})
 	f := &storetest.Faulty{Store: buckets.Folder(dir), Refuse: 0.1, Cut: 0.15, Slow: 0.1}
 	f.Off.Store(true)
 	s := openSet(t, f, buckets.Options{Blocks: true, BlockCacheBytes: 20_000})
@@ -53,7 +55,8 @@ func TestBlockFaults(t *testing.T) {
 
 // TestBlockRequests counts requests: the header of a shard once, a block once, and near blocks of a batch at once.
 func TestBlockRequests(t *testing.T) {
-	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 1})
+	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)",
+		Sharding: bloomery.Sharding{Shards: 1}})
 	f := &storetest.Faulty{Store: buckets.Folder(dir)}
 	s := openSet(t, f, buckets.Options{Blocks: true})
 	f.Opens.Store(0)
@@ -88,17 +91,19 @@ func TestBlockRequests(t *testing.T) {
 
 // TestBlocksRefused opens sets whose queries read more than a block, and replaces a shard after Open.
 func TestBlocksRefused(t *testing.T) {
-	dir, _ := storetest.Build(t, 1000, bloomery.Config{Spec: "standard(fpr=0.01)", Shards: 2})
+	dir, _ := storetest.Build(t, 1000, bloomery.Config{Spec: "standard(fpr=0.01)", Sharding: bloomery.Sharding{Shards: 2}})
 	_, err := buckets.OpenSet(t.Context(), buckets.Folder(dir), buckets.Options{Blocks: true})
 	if !errors.Is(err, filter.ErrUnsupported) {
 		t.Error(err)
 	}
-	dir, local := storetest.Build(t, 1000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 1})
+	dir, local := storetest.Build(t, 1000, bloomery.Config{Spec: "blocked(fpr=0.01)",
+		Sharding: bloomery.Sharding{Shards: 1}})
 	f := &storetest.Faulty{Store: buckets.Folder(dir)}
 	s := openSet(t, f, buckets.Options{Blocks: true})
 	storetest.Compare(t, s, local, 5, 1, 1)
 	time.Sleep(5 * time.Millisecond)
-	other, _ := storetest.Build(t, 1000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 1, Seed: 6})
+	other, _ := storetest.Build(t, 1000, bloomery.Config{Spec: "blocked(fpr=0.01)",
+		Sharding: bloomery.Sharding{Shards: 1}, Hashing: bloomery.Hashing{Seed: 6}})
 	storetest.Copy(t, buckets.Folder(other), buckets.Folder(dir))
 	present := 0
 	for i := range uint64(1000) {
@@ -118,7 +123,8 @@ func TestBlocksRefused(t *testing.T) {
 // TestBlocksVerified damages blocks on their way: before Verify no error reports this. After Verify, an answer is right
 // or an error, even for blocks that were in the cache. Verify returns an error for damage that it finds.
 func TestBlocksVerified(t *testing.T) {
-	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 4})
+	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)",
+		Sharding: bloomery.Sharding{Shards: 4}})
 	f := &storetest.Faulty{Store: buckets.Folder(dir), Flip: 1}
 	f.Off.Store(true)
 	s := openSet(t, f, buckets.Options{Blocks: true})
@@ -160,7 +166,7 @@ func TestBlocksVerified(t *testing.T) {
 
 // TestBlocksClosed checks that after Close a block in the cache gives no answer, and Err says why.
 func TestBlocksClosed(t *testing.T) {
-	dir, _ := storetest.Build(t, 1000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 2})
+	dir, _ := storetest.Build(t, 1000, bloomery.Config{Spec: "blocked(fpr=0.01)", Sharding: bloomery.Sharding{Shards: 2}})
 	for name, o := range map[string]buckets.Options{"blocks": {Blocks: true}, "shards": {}} {
 		s := openSet(t, buckets.Folder(dir), o)
 		absent := uint64(0)

@@ -21,7 +21,8 @@ import (
 // TestRestart opens a cache folder again: nothing is fetched, except what was damaged meanwhile. Files that do not
 // belong there are removed, others stay.
 func TestRestart(t *testing.T) {
-	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 16})
+	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)",
+		Sharding: bloomery.Sharding{Shards: 16}})
 	o := buckets.Options{CacheDir: t.TempDir()}
 	s := openSet(t, buckets.Folder(dir), o)
 	storetest.Compare(t, s, local, 0, 2000, 1)
@@ -80,8 +81,10 @@ func damage(t *testing.T, path string, change func([]byte) []byte) {
 
 // TestDamagedSet damages the set in the bucket in every way: Open or the first use finds it, and names the file.
 func TestDamagedSet(t *testing.T) {
-	good, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 4})
-	other, _ := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 4, Seed: 5})
+	good, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)",
+		Sharding: bloomery.Sharding{Shards: 4}})
+	other, _ := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)",
+		Sharding: bloomery.Sharding{Shards: 4}, Hashing: bloomery.Hashing{Seed: 5}})
 	name := local.Manifest().Shards[2].File
 	for what, c := range map[string]struct {
 		change func(dir string)
@@ -137,8 +140,10 @@ func TestDamagedSet(t *testing.T) {
 
 // TestForeign checks that a manifest with the size and SHA-256 of a shard of another seed is refused.
 func TestForeign(t *testing.T) {
-	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "standard(bits_per_key=10)", Shards: 1})
-	other, foreign := storetest.Build(t, keys, bloomery.Config{Spec: "standard(bits_per_key=10)", Shards: 1, Seed: 5})
+	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "standard(bits_per_key=10)",
+		Sharding: bloomery.Sharding{Shards: 1}})
+	other, foreign := storetest.Build(t, keys, bloomery.Config{Spec: "standard(bits_per_key=10)",
+		Sharding: bloomery.Sharding{Shards: 1}, Hashing: bloomery.Hashing{Seed: 5}})
 	m := local.Manifest()
 	m.Shards[0].SHA256 = foreign.Manifest().Shards[0].SHA256
 	b, err := os.ReadFile(filepath.Join(other, m.Shards[0].File))
@@ -163,7 +168,8 @@ func TestForeign(t *testing.T) {
 
 // TestReplacedShard replaces a shard after Open by one with the same size, and checks that the new shard is never read.
 func TestReplacedShard(t *testing.T) {
-	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 4})
+	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)",
+		Sharding: bloomery.Sharding{Shards: 4}})
 	s := openSet(t, buckets.Folder(dir), buckets.Options{})
 	for _, e := range local.Manifest().Shards {
 		path := filepath.Join(dir, e.File)
@@ -184,13 +190,15 @@ func TestReplacedShard(t *testing.T) {
 // TestDamageIsFinal checks that a shard is not fetched again for every query if two fetches return the same wrong
 // bytes, or if it is not a filter of the set. A failed read is tried again.
 func TestDamageIsFinal(t *testing.T) {
-	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "standard(bits_per_key=10)", Shards: 1})
+	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "standard(bits_per_key=10)",
+		Sharding: bloomery.Sharding{Shards: 1}})
 	name := local.Manifest().Shards[0].File
 	good, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	strange, foreign := storetest.Build(t, keys, bloomery.Config{Spec: "standard(bits_per_key=10)", Shards: 1, Seed: 5})
+	strange, foreign := storetest.Build(t, keys, bloomery.Config{Spec: "standard(bits_per_key=10)",
+		Sharding: bloomery.Sharding{Shards: 1}, Hashing: bloomery.Hashing{Seed: 5}})
 	other, err := os.ReadFile(filepath.Join(strange, foreign.Manifest().Shards[0].File))
 	if err != nil {
 		t.Fatal(err)

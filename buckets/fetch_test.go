@@ -22,7 +22,8 @@ import (
 // TestFetchOnce starts many queries for one shard, and checks that it is fetched once. One query gives up; the others
 // continue.
 func TestFetchOnce(t *testing.T) {
-	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 1})
+	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)",
+		Sharding: bloomery.Sharding{Shards: 1}})
 	f := &storetest.Faulty{Store: buckets.Folder(dir)}
 	s := openSet(t, f, buckets.Options{})
 	f.Block = make(chan struct{})
@@ -53,7 +54,8 @@ func TestFetchOnce(t *testing.T) {
 
 // TestAbandoned cancels the only query that waits, and then asks again.
 func TestAbandoned(t *testing.T) {
-	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 1})
+	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)",
+		Sharding: bloomery.Sharding{Shards: 1}})
 	f := &storetest.Faulty{Store: buckets.Folder(dir)}
 	s := openSet(t, f, buckets.Options{})
 	f.Block = make(chan struct{})
@@ -77,7 +79,7 @@ func TestAbandoned(t *testing.T) {
 
 // TestClose closes a set while queries wait for a shard that does not come.
 func TestClose(t *testing.T) {
-	dir, _ := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 4})
+	dir, _ := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Sharding: bloomery.Sharding{Shards: 4}})
 	for _, o := range []buckets.Options{{}, {Blocks: true}, {CacheDir: t.TempDir()}} {
 		f := &storetest.Faulty{Store: buckets.Folder(dir)}
 		s := openSet(t, f, o)
@@ -105,7 +107,8 @@ func TestClose(t *testing.T) {
 // TestDownload copies a set into a folder, again over a damaged shard, and refuses a folder with another set. Verify
 // finds the damage.
 func TestDownload(t *testing.T) {
-	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 16})
+	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)",
+		Sharding: bloomery.Sharding{Shards: 16}})
 	s := openSet(t, buckets.Folder(dir), buckets.Options{})
 	var most atomic.Int64
 	if err := s.Verify(t.Context(), func(n int64) { most.Store(max(most.Load(), n)) }); err != nil || most.Load() == 0 {
@@ -140,7 +143,8 @@ func TestDownload(t *testing.T) {
 	if _, err := bloomery.Open(t.Context(), other); !errors.Is(err, filter.ErrNoManifest) {
 		t.Errorf("a set without a shard opens: %v", err)
 	}
-	foreign, _ := storetest.Build(t, 100, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 2})
+	foreign, _ := storetest.Build(t, 100, bloomery.Config{Spec: "blocked(fpr=0.01)",
+		Sharding: bloomery.Sharding{Shards: 2}})
 	if err := s.Download(t.Context(), foreign, nil); err == nil || !strings.Contains(err.Error(), "another set") {
 		t.Error(err)
 	}
@@ -155,7 +159,8 @@ func TestDownload(t *testing.T) {
 // removes what a killed writer has left.
 func TestDownloadLock(t *testing.T) {
 	t.Parallel()
-	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 4})
+	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)",
+		Sharding: bloomery.Sharding{Shards: 4}})
 	f := &storetest.Faulty{Store: buckets.Folder(dir)}
 	s := openSet(t, f, buckets.Options{})
 	to := t.TempDir()

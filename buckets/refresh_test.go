@@ -23,7 +23,8 @@ import (
 // always there, and after Refresh keys of the new one.
 func TestRefresh(t *testing.T) {
 	build := func(n uint64, seed uint64) string {
-		dir, _ := storetest.Build(t, n, bloomery.Config{Spec: "blocked(bits_per_key=10)", Shards: 8, Seed: seed})
+		dir, _ := storetest.Build(t, n, bloomery.Config{Spec: "blocked(bits_per_key=10)",
+			Sharding: bloomery.Sharding{Shards: 8}, Hashing: bloomery.Hashing{Seed: seed}})
 		return dir
 	}
 	dir := t.TempDir()
@@ -83,7 +84,7 @@ func TestRefresh(t *testing.T) {
 // TestRefreshMeanwhile replaces the set while a query waits for a shard of the old one, which disappears: the query is
 // answered by the new set.
 func TestRefreshMeanwhile(t *testing.T) {
-	c := bloomery.Config{Spec: "blocked(bits_per_key=10)", Shards: 8}
+	c := bloomery.Config{Spec: "blocked(bits_per_key=10)", Sharding: bloomery.Sharding{Shards: 8}}
 	old, _ := storetest.Build(t, 2000, c)
 	renewed, _ := storetest.Build(t, 2500, c)
 	dir := t.TempDir()

@@ -42,15 +42,15 @@ func openSet(t *testing.T, s buckets.Store, o buckets.Options) *buckets.Set {
 func TestSet(t *testing.T) {
 	secret := filter.NewSecret()
 	for _, c := range []bloomery.Config{
-		{Spec: "blocked(fpr=0.01)", Shards: 16, Seed: 7},
-		{Spec: "fuse(width=8)", Shards: 16, Secret: secret},
-		{Spec: "ribbon(fpr=0.003)", Shards: 16},
-		{Spec: "standard(bits_per_key=8)", Shards: 1},
+		{Spec: "blocked(fpr=0.01)", Sharding: bloomery.Sharding{Shards: 16}, Hashing: bloomery.Hashing{Seed: 7}},
+		{Spec: "fuse(width=8)", Sharding: bloomery.Sharding{Shards: 16}, Hashing: bloomery.Hashing{Secret: secret}},
+		{Spec: "ribbon(fpr=0.003)", Sharding: bloomery.Sharding{Shards: 16}},
+		{Spec: "standard(bits_per_key=8)", Sharding: bloomery.Sharding{Shards: 1}},
 	} {
 		dir, local := storetest.Build(t, keys, c)
 		m := local.Manifest()
-		for name, o := range caches(t, int64(m.Bytes())/int64(c.Shards)*3+3000) {
-			o.Secret = c.Secret
+		for name, o := range caches(t, int64(m.Bytes())/int64(c.Sharding.Shards)*3+3000) {
+			o.Secret = c.Hashing.Secret
 			s, err := buckets.Open(t.Context(), "file://"+dir, o)
 			if err != nil {
 				t.Fatal(err)
@@ -59,7 +59,7 @@ func TestSet(t *testing.T) {
 				t.Errorf("%s, %s: %d answers unknown: %v", c.Spec, name, n, s.Err())
 			}
 			st := s.Stats()
-			if st.CacheBytes > o.CacheBytes || st.Hits == 0 || (st.Evictions == 0) != (c.Shards == 1) ||
+			if st.CacheBytes > o.CacheBytes || st.Hits == 0 || (st.Evictions == 0) != (c.Sharding.Shards == 1) ||
 				st.Bytes == 0 || st.Fetches != st.Misses {
 				t.Errorf("%s, %s: %+v", c.Spec, name, st)
 			}
@@ -80,7 +80,8 @@ func TestSet(t *testing.T) {
 
 // TestFaults queries from many goroutines, with room for three shards, while a third of the reads fail or are damaged.
 func TestFaults(t *testing.T) {
-	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 16})
+	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)",
+		Sharding: bloomery.Sharding{Shards: 16}})
 	bytes := int64(local.Manifest().Bytes()) / 16 * 3
 	for name, o := range caches(t, bytes+3000) {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +107,8 @@ func TestFaults(t *testing.T) {
 // unmapped while it is read.
 func TestMapped(t *testing.T) {
 	const n = 3_800_000
-	dir, local := storetest.Build(t, n, bloomery.Config{Spec: "blocked(bits_per_key=10)", Shards: 4})
+	dir, local := storetest.Build(t, n, bloomery.Config{Spec: "blocked(bits_per_key=10)",
+		Sharding: bloomery.Sharding{Shards: 4}})
 	if local.Manifest().Shards[0].Bytes < 1<<20 {
 		t.Fatal("the shards are too small")
 	}
@@ -143,7 +145,8 @@ func watch(t *testing.T, s *buckets.Set, limit int64) (stop func()) {
 
 // TestExceptions opens a set whose shard has exceptions for absent keys: whole shards honour them, block reads refuse.
 func TestExceptions(t *testing.T) {
-	dir, local := storetest.Build(t, 1000, bloomery.Config{Spec: "blocked(fpr=0.1)", Shards: 1})
+	dir, local := storetest.Build(t, 1000, bloomery.Config{Spec: "blocked(fpr=0.1)",
+		Sharding: bloomery.Sharding{Shards: 1}})
 	m := *local.Manifest()
 	path := filepath.Join(dir, m.Shards[0].File)
 	one, err := bloomery.Open(t.Context(), path)
@@ -218,7 +221,8 @@ var (
 
 // BenchmarkHas queries keys whose shards or blocks are in the cache, and compares with the local set.
 func BenchmarkHas(b *testing.B) {
-	dir, local := storetest.Build(b, 100_000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 16})
+	dir, local := storetest.Build(b, 100_000, bloomery.Config{Spec: "blocked(fpr=0.01)",
+		Sharding: bloomery.Sharding{Shards: 16}})
 	hs := make([]filter.Hash, 4096)
 	for i := range hs {
 		hs[i] = local.Hasher().SumUint64(uint64(i) + 98_000)

@@ -52,7 +52,7 @@ func TestSteps(t *testing.T) {
 		}
 		keys += string(b)
 	}
-	c := bloomery.Config{Spec: "fuse(width=8)", Shards: 4, Seed: 5}
+	c := bloomery.Config{Spec: "fuse(width=8)", Sharding: bloomery.Sharding{Shards: 4}, Hashing: bloomery.Hashing{Seed: 5}}
 	whole := filepath.Join(t.TempDir(), "whole")
 	m, err := settest.BuildShards(t.Context(), slices.Values(strings.Fields(keys)), whole, c)
 	if err != nil {
@@ -125,7 +125,7 @@ func TestInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := distribute.Config{Build: bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 2}}
+	c := distribute.Config{Build: bloomery.Config{Spec: "blocked(fpr=0.01)", Sharding: bloomery.Sharding{Shards: 2}}}
 	p, err := distribute.NewPlan(t.Context(), distribute.Dir(""), []string{filepath.ToSlash(path)}, c)
 	if err != nil || p.Ranges != 1 {
 		t.Fatalf("%+v, %v", p, err)

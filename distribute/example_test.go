@@ -45,7 +45,8 @@ func Example() {
 
 // plan makes the plan and saves it in the output.
 func plan(out distribute.Store) (id string, ranges, shards int) {
-	c := distribute.Config{Build: bloomery.Config{Spec: "blocked(fpr=0.001)", Shards: 3}, RangeBytes: 400}
+	c := distribute.Config{Build: bloomery.Config{Spec: "blocked(fpr=0.001)", Sharding: bloomery.Sharding{Shards: 3}},
+		RangeBytes: 400}
 	p, err := distribute.NewPlan(ctx, in, []string{"*.txt"}, c)
 	must(err)
 	must(p.Save(ctx, out))
@@ -105,7 +106,7 @@ func ExamplePlan_Gather() {
 // Read keys from one column of a CSV file, and values from another.
 func ExampleKeyFormat() {
 	c := distribute.Config{
-		Build: bloomery.Config{Spec: "ribbon(value_bits=3)", Shards: 2},
+		Build: bloomery.Config{Spec: "ribbon(value_bits=3)", Sharding: bloomery.Sharding{Shards: 2}},
 		Keys:  distribute.KeyFormat{Name: "csv", Column: "name", ValueColumn: "group"},
 	}
 	dir, out := folder()

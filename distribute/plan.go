@@ -95,7 +95,7 @@ func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.En
 // Finish was interrupted after it wrote the manifest, this Finish only removes these files.
 //
 // The error wraps ErrMissing and names the shards that are not built, filter.ErrRate if the set exceeds
-// bloomery.Config.MaxFPR, ErrSetChanged if the output has neither the set that it had when the plan was saved nor the
+// bloomery.Limits.FPR, ErrSetChanged if the output has neither the set that it had when the plan was saved nor the
 // set of this plan. Other errors come from out. An error before the manifest is written leaves the old set unchanged.
 //
 // If out has a lock, Finish waits for it and holds it until it returns. In a Store with WriteIf and without a lock, a
@@ -104,9 +104,9 @@ func (p *Plan) Finish(ctx context.Context, out Store, o Options) (*shard.Manifes
 	return p.steps.Finish(ctx, out, steps.Options(o))
 }
 
-// Config describes the set to build. Build.Spec or Build.Needs, Shards, Seed or Secret, Hash, Capacity, FPRChosen and
-// MaxFPR mean what they mean for bloomery.Build; the other fields of Build are ignored, but Build.Allow must be nil.
-// Build.Shards must be set, and also Build.Keys if Build has Needs: the keys are not counted before the plan.
+// Config describes the set to build. Spec or Needs, FPR, Capacity, Hashing, Sharding.Shards and Limits of Build mean what
+// they mean for bloomery.Build; the other fields of Build are ignored, but Build.Allow must be nil.
+// Build.Sharding.Shards must be set, and also Build.Keys if Build has Needs: the keys are not counted before the plan.
 type Config struct {
 	Build bloomery.Config
 	Keys  KeyFormat
@@ -134,12 +134,12 @@ type KeyFormat struct {
 
 // Options control how a step runs. They do not change its result.
 type Options struct {
-	// Secret is bloomery.Config.Secret: Range and Build need it if the hash is keyed.
+	// Secret is bloomery.Config.Hashing.Secret: Range and Build need it if the hash is keyed.
 	Secret *filter.Secret
 	// Workers is the number of goroutines that hash, read and search. Default: GOMAXPROCS.
 	Workers int
 	// Memory is the maximum size in bytes of the key hashes that Build holds in memory; see
-	// bloomery.Config.Memory.
+	// bloomery.Config.Building.Memory.
 	Memory int64
 	// TempDir is the folder of temporary files. Default: os.TempDir().
 	TempDir string

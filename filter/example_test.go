@@ -33,12 +33,14 @@ func ExampleParseSpec() {
 // Hash a key once and ask several sets that have the same Hasher.
 func ExampleHasher() {
 	ctx := context.Background()
-	blocked, err := bloomery.Build(ctx, slices.Values([]string{"spam.example", "ads.example"}), bloomery.Config{Seed: 7})
+	blocked, err := bloomery.Build(ctx, slices.Values([]string{"spam.example", "ads.example"}),
+		bloomery.Config{Hashing: bloomery.Hashing{Seed: 7}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	trusted, err := bloomery.Build(ctx, slices.Values([]string{"example.org"}), bloomery.Config{Seed: 7})
+	trusted, err := bloomery.Build(ctx, slices.Values([]string{"example.org"}),
+		bloomery.Config{Hashing: bloomery.Hashing{Seed: 7}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -106,7 +106,7 @@ func TestXorFilter(t *testing.T) {
 // TestXorFilterBuilt checks that the Go library reads what we build.
 func TestXorFilterBuilt(t *testing.T) {
 	none := must(bloomery.Build(t.Context(), slices.Values[[]uint64](nil),
-		bloomery.Config{Spec: "fuse(width=32)", Hash: filter.Uint64}))
+		bloomery.Config{Spec: "fuse(width=32)", Hashing: bloomery.Hashing{ID: filter.Uint64}}))
 	var b bytes.Buffer
 	empty, err := xorfilter.NewBinaryFuse[uint32](nil)
 	if err != nil || empty.Save(&b) != nil {
@@ -119,7 +119,7 @@ func TestXorFilterBuilt(t *testing.T) {
 
 	keys := numbers(5000)
 	set := must(bloomery.Build(context.Background(), slices.Values(keys),
-		bloomery.Config{Spec: "fuse(width=16)", Hash: filter.Uint64}))
+		bloomery.Config{Spec: "fuse(width=16)", Hashing: bloomery.Hashing{ID: filter.Uint64}}))
 	theirs := must(xorfilter.LoadBinaryFuse[uint16](bytes.NewReader(write(t, set, interop.XorFilter16))))
 	for _, k := range keys {
 		if !theirs.Contains(k) {
@@ -166,7 +166,7 @@ func TestXorfForms(t *testing.T) {
 	for width, f := range map[int]interop.Format{8: interop.Xorf8, 16: interop.Xorf16, 32: interop.Xorf32} {
 		for _, n := range []int{10, 100, 100_000} {
 			spec := fmt.Sprintf("fuse(width=%d)", width)
-			c := bloomery.Config{Spec: spec, Hash: filter.Uint64, Keys: uint64(n)}
+			c := bloomery.Config{Spec: spec, Hashing: bloomery.Hashing{ID: filter.Uint64}, Keys: uint64(n)}
 			set := must(bloomery.Build(context.Background(), slices.Values(numbers(n)), c))
 			b := write(t, set, f)
 			for what, file := range map[string][]byte{

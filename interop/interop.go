@@ -11,7 +11,7 @@
 //	xorfilter8 ...   binary fuse filters of FastFilter       fuse(...,width=8|16|32)            Uint64
 //
 // [Read] reads a file of a known format as a bloomery.Set, [Detect] tells the format, and [Write] writes a Set. To make
-// a filter for another system, build a Set of its family, and for Parquet set Config.Hash to filter.XXH64.
+// a filter for another system, build a Set of its family, and for Parquet set Config.Hashing.ID to filter.XXH64.
 //
 // Keys are bytes. The [guide] describes how the other systems turn values into bytes. RedisBloom and FastFilter in C
 // store the number of keys; for the other formats it is estimated from the bits or slots that are set.

@@ -77,7 +77,8 @@ func TestGolden(t *testing.T) {
 		if g.format == interop.RedisBloom {
 			spec = "redisbloom(capacity=10)"
 		}
-		made := must(bloomery.New(bloomery.Config{Keys: uint64(len(g.keys)), Spec: spec, Hash: hash}))
+		made := must(bloomery.New(bloomery.Config{Keys: uint64(len(g.keys)), Spec: spec,
+			Hashing: bloomery.Hashing{ID: hash}}))
 		for _, k := range g.keys {
 			check(t, made.Add([]byte(k)))
 		}
@@ -247,7 +248,7 @@ func TestLarge(t *testing.T) {
 		spec = fmt.Sprintf(spec, size)
 		c := bloomery.Config{Spec: spec}
 		if strings.HasPrefix(spec, "blocked") {
-			c.Hash = filter.XXH64
+			c.Hashing.ID = filter.XXH64
 		}
 		c.Keys = 2_000_000 // redisbloom takes at most 92 bits a key
 		set := must(bloomery.New(c))
@@ -280,7 +281,7 @@ func TestWriteRefuses(t *testing.T) {
 		{"guava", 0, interop.Guava}, {"bitsandblooms", 0, interop.BitsAndBlooms}, {"redisbloom", 0, interop.RedisBloom},
 	} {
 		spec, own := c.spec, c.own
-		set := must(bloomery.New(bloomery.Config{Keys: 100, Spec: spec, Hash: c.hash}))
+		set := must(bloomery.New(bloomery.Config{Keys: 100, Spec: spec, Hashing: bloomery.Hashing{ID: c.hash}}))
 		if got, ok := interop.FormatOf(set); got != own || ok != (own != "") {
 			t.Errorf("%s is of format %q, want %q", spec, got, own)
 		}

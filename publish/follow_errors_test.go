@@ -21,7 +21,7 @@ import (
 func keyed(t *testing.T, secret *filter.Secret) (file, set []byte) {
 	t.Helper()
 	f, err := bloomery.Build(t.Context(), slices.Values([]string{"a", "b"}),
-		bloomery.Config{Spec: "standard(fpr=0.01)", Secret: secret})
+		bloomery.Config{Spec: "standard(fpr=0.01)", Hashing: bloomery.Hashing{Secret: secret}})
 	must(t, err)
 	all := slices.Values([][]byte{[]byte("a"), []byte("b")})
 	e, err := exact.Build(t.Context(), all, all, exact.Config{Secret: secret})

@@ -31,7 +31,7 @@ func (s *site) publishSet(version int) Report {
 		yield(fmt.Sprintf("version%d", version))
 	}
 	dir := filepath.Join(s.t.TempDir(), "set")
-	c := bloomery.Config{Spec: "standard(bytes=125000)", Shards: 5, FPRChosen: 0.01}
+	c := bloomery.Config{Spec: "standard(bytes=125000)", Sharding: bloomery.Sharding{Shards: 5}, FPR: 0.01}
 	if _, err := settest.BuildShards(s.t.Context(), keys, dir, c); err != nil {
 		s.t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestFollowSecret(t *testing.T) {
 	secret := filter.NewSecret()
 	s := newSite(t)
 	set, err := bloomery.Build(t.Context(), slices.Values([]string{"a", "b"}),
-		bloomery.Config{Spec: "standard(fpr=0.01)", Secret: secret})
+		bloomery.Config{Spec: "standard(fpr=0.01)", Hashing: bloomery.Hashing{Secret: secret}})
 	must(t, err)
 	content := encoded(t, set)
 	s.publish(content)

@@ -139,7 +139,7 @@ type Report struct {
 	// Trimmed is the size in bytes of the trimmed form, or 0 if it is not smaller or was published.
 	Trimmed uint64
 	// Drift describes in one line how the false-positive rate of the releases moves relative to the chosen rate: builds
-	// with Config.Like keep the size of the older filter, so their rate rises until a fresh build. Slope is the change
+	// with Like.Set keep the size of the older filter, so their rate rises until a fresh build. Slope is the change
 	// of the rate from release to release, 0 if there is none. Due is the number of releases after which the rate
 	// exceeds 1.1 times the chosen one if the slope stays the same, so that a fresh build is due: 0 if it is due now;
 	// see Never.

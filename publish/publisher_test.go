@@ -53,7 +53,7 @@ func build(t *testing.T, dir string, v, shards int, c bloomery.Config) string {
 // save writes a filter of some keys, or with shards a sharded set, and returns its path.
 func save(t *testing.T, path string, keys iter.Seq[string], shards int, c bloomery.Config) string {
 	t.Helper()
-	if c.Shards = shards; shards > 0 {
+	if c.Sharding.Shards = shards; shards > 0 {
 		_, err := settest.BuildShards(t.Context(), keys, path, c)
 		must(t, err)
 		return path
@@ -93,7 +93,7 @@ func TestPublish(t *testing.T) {
 			src, dir := t.TempDir(), filepath.Join(t.TempDir(), "blocklist")
 			var files []string
 			for v := range 3 {
-				files = append(files, build(t, src, v, shards, bloomery.Config{FPRChosen: 0.01}))
+				files = append(files, build(t, src, v, shards, bloomery.Config{FPR: 0.01}))
 			}
 			one := mustPublish(t, dir, files[0], Options{Now: start})
 			if r := one.record; r.Number != 1 || r.Name != "blocklist" || r.Kind != what || r.Previous != nil ||
@@ -251,9 +251,9 @@ func TestPublishRefuses(t *testing.T) {
 func TestPublishKeys(t *testing.T) {
 	src, dir := t.TempDir(), t.TempDir()
 	one, two := testKey(t, "A"), testKey(t, "E")
-	file := build(t, src, 1, 0, bloomery.Config{Secret: filter.NewSecret()})
+	file := build(t, src, 1, 0, bloomery.Config{Hashing: bloomery.Hashing{Secret: filter.NewSecret()}})
 	mustPublish(t, dir, file, Options{Name: "x", Sign: []PrivateKey{one}})
-	mustPublish(t, dir, build(t, src, 2, 0, bloomery.Config{Secret: filter.NewSecret()}),
+	mustPublish(t, dir, build(t, src, 2, 0, bloomery.Config{Hashing: bloomery.Hashing{Secret: filter.NewSecret()}}),
 		Options{Sign: []PrivateKey{one}})
 	if r := mustPublish(t, dir, filepath.Join(src, "v2"), Options{Sign: []PrivateKey{one, two}}); !r.Renewed {
 		t.Error("another key signs, and the release stays")

@@ -216,7 +216,7 @@ func (p *proxied) publish(dir string, version int, key PrivateKey) Report {
 	c := bloomery.Config{Spec: "standard(bytes=25000)"}
 	var err error
 	if p.set {
-		c.Shards = 4
+		c.Sharding.Shards = 4
 		_, err = settest.BuildShards(p.t.Context(), keys, path, c)
 	} else {
 		var set *bloomery.Set

@@ -69,7 +69,7 @@ func TestWindowShards(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, shard.ManifestName)
 		m, err := settest.BuildShards(t.Context(), slices.Values(settest.Names("member", 20)), dir,
-			bloomery.Config{Spec: "standard(bytes=160)", Shards: 2})
+			bloomery.Config{Spec: "standard(bytes=160)", Sharding: bloomery.Sharding{Shards: 2}})
 		settest.Check(t, err)
 		if spec != "" {
 			m.Spec, err = filter.ParseSpec(spec)

@@ -114,7 +114,7 @@ func TestCancelByMark(t *testing.T) {
 func TestCancelSearch(t *testing.T) {
 	pattern, _ := plain(t, 120_000)
 	c := config(pattern, filepath.Join(t.TempDir(), "set"), "partitioned(bits_per_key=16,effort=max)")
-	c.Set.Build.Shards = 2
+	c.Set.Build.Sharding.Shards = 2
 	withDeafServer(t)
 	withPool(t, &c)
 	ctx, cancel := context.WithCancelCause(t.Context())

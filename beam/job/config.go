@@ -126,7 +126,7 @@ func (c *Config) jobName() string {
 		if abs, err := filepath.Abs(out); err == nil && !isURL(out) {
 			out = abs
 		}
-		name = fmt.Sprintf("bloomery %s %d shards to %s", c.Set.Build.Spec, c.Set.Build.Shards,
+		name = fmt.Sprintf("bloomery %s %d shards to %s", c.Set.Build.Spec, c.Set.Build.Sharding.Shards,
 			path.Base(filepath.ToSlash(out)))
 	}
 

@@ -70,7 +70,8 @@ func write(t *testing.T, path string, b []byte) {
 func config(pattern, output, spec string) Config {
 	return Config{
 		Input: []string{pattern}, Output: output,
-		Set: steps.Config{Build: bloomery.Config{Spec: spec, Shards: 4, Seed: 7}, RangeBytes: 64 << 10},
+		Set: steps.Config{Build: bloomery.Config{Spec: spec, Sharding: bloomery.Sharding{Shards: 4},
+			Hashing: bloomery.Hashing{Seed: 7}}, RangeBytes: 64 << 10},
 	}
 }
 
@@ -79,7 +80,7 @@ func single(t *testing.T, c Config, keys [][]byte) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "single")
 	build := c.Set.Build
-	build.Secret = c.Secret
+	build.Hashing.Secret = c.Secret
 	b, err := settest.NewShardBuilder(dir, build)
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +178,7 @@ func TestRunValues(t *testing.T) {
 func TestNoSecretInGraph(t *testing.T) {
 	pattern, keys := input(t, 5000)
 	c := config(pattern, filepath.Join(t.TempDir(), "set"), "fuse")
-	c.Set.Build.Seed = 0
+	c.Set.Build.Hashing.Seed = 0
 	c.Secret = (*filter.Secret)([]byte("\x01a secret \"16\\b\xff"))
 	task, _, _, err := c.plan(t.Context())
 	if err != nil {

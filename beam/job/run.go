@@ -116,7 +116,7 @@ func (c *Config) plan(ctx context.Context) (t Task, p *steps.Plan, out steps.Sto
 	}
 
 	set := c.Set
-	set.Formats, set.Build.Secret = Formats, c.Secret
+	set.Formats, set.Build.Hashing.Secret = Formats, c.Secret
 	if p, err = steps.NewPlan(ctx, in, patterns, set); err != nil {
 		return t, nil, nil, err
 	}

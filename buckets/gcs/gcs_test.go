@@ -78,7 +78,8 @@ func TestCut(t *testing.T) {
 func TestSet(t *testing.T) {
 	for _, blocks := range []bool{false, true} {
 		f := fakegcs.New(t)
-		dir, local := storetest.Build(t, 40_000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 16})
+		dir, local := storetest.Build(t, 40_000, bloomery.Config{Spec: "blocked(fpr=0.01)",
+			Sharding: bloomery.Sharding{Shards: 16}})
 		storetest.Copy(t, buckets.Folder(dir), open(t, "set"))
 		s, err := buckets.Open(t.Context(), "gs://bucket/set", buckets.Options{
 			Blocks: blocks, CacheBytes: int64(local.Manifest().Bytes())/16*3 + 3000, BlockCacheBytes: 30_000,

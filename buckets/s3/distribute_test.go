@@ -49,7 +49,7 @@ func distributed(t *testing.T, f server) {
 		}
 		storetest.Put(t, in, name, data)
 	}
-	config := bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 5}
+	config := bloomery.Config{Spec: "blocked(fpr=0.01)", Sharding: bloomery.Sharding{Shards: 5}}
 	var n atomic.Int32
 	f.Fault(func(w http.ResponseWriter, r *http.Request) bool {
 		if n.Add(1)%31 != 0 {

@@ -176,7 +176,7 @@ func realDistribute(t *testing.T, f *reals3.Server, to string) (failed int) {
 		fmt.Fprintln(&text, k)
 	}
 	storetest.Put(t, in, "keys.txt", text.String())
-	config := bloomery.Config{Spec: "partitioned(fpr=0.01)", Shards: 7}
+	config := bloomery.Config{Spec: "partitioned(fpr=0.01)", Sharding: bloomery.Sharding{Shards: 7}}
 	p, err := distribute.NewPlan(ctx, in, []string{"keys.txt"}, distribute.Config{Build: config, RangeBytes: 200_000})
 	if err == nil {
 		err = p.Save(ctx, out)
@@ -245,7 +245,8 @@ func realDistribute(t *testing.T, f *reals3.Server, to string) (failed int) {
 // realSet asks a set in the bucket, whole shards and blocks, then with broken answers, and after a shard was replaced.
 func realSet(t *testing.T, f *reals3.Server) {
 	defer f.Fault(nil, nil)
-	dir, local := storetest.Build(t, 40_000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 16})
+	dir, local := storetest.Build(t, 40_000, bloomery.Config{Spec: "blocked(fpr=0.01)",
+		Sharding: bloomery.Sharding{Shards: 16}})
 	storetest.Copy(t, buckets.Folder(dir), open(t, f, "sets/set"))
 	for _, blocks := range []bool{false, true} {
 		for _, cut := range []func(*http.Request) int{nil, func(*http.Request) int { return 2000 }} {

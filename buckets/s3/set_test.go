@@ -39,7 +39,7 @@ func openSet(t *testing.T, f *fakes3.Server, o buckets.Options) *buckets.Set {
 // one for each shard or block that a query needs.
 func TestRequests(t *testing.T) {
 	f := fakes3.New(t)
-	local := upload(t, f, 200_000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 1000})
+	local := upload(t, f, 200_000, bloomery.Config{Spec: "blocked(fpr=0.01)", Sharding: bloomery.Sharding{Shards: 1000}})
 	for _, blocks := range []bool{false, true} {
 		s := openSet(t, f, buckets.Options{Blocks: blocks, CacheDir: t.TempDir()})
 		if n, _ := f.Counts(); n["HEAD"] != 1 || n["GET"] != 1 || n["LIST"] != 1 {
@@ -68,7 +68,7 @@ func TestRequests(t *testing.T) {
 func TestSetFaults(t *testing.T) {
 	for _, blocks := range []bool{false, true} {
 		f := fakes3.New(t)
-		local := upload(t, f, 40_000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 16})
+		local := upload(t, f, 40_000, bloomery.Config{Spec: "blocked(fpr=0.01)", Sharding: bloomery.Sharding{Shards: 16}})
 		s := openSet(t, f, buckets.Options{
 			Blocks: blocks, CacheBytes: int64(local.Manifest().Bytes())/16*3 + 3000, BlockCacheBytes: 30_000,
 		})
@@ -106,7 +106,7 @@ func TestSetFaults(t *testing.T) {
 func TestStalled(t *testing.T) {
 	for _, blocks := range []bool{false, true} {
 		f := fakes3.New(t)
-		local := upload(t, f, 40_000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 2})
+		local := upload(t, f, 40_000, bloomery.Config{Spec: "blocked(fpr=0.01)", Sharding: bloomery.Sharding{Shards: 2}})
 		var half atomic.Bool
 		stall := func(w http.ResponseWriter, r *http.Request) bool {
 			if half.Load() {
@@ -145,7 +145,7 @@ func TestStalled(t *testing.T) {
 func TestReplaced(t *testing.T) {
 	for _, blocks := range []bool{false, true} {
 		f := fakes3.New(t)
-		local := upload(t, f, 40_000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 4})
+		local := upload(t, f, 40_000, bloomery.Config{Spec: "blocked(fpr=0.01)", Sharding: bloomery.Sharding{Shards: 4}})
 		s := openSet(t, f, buckets.Options{Blocks: blocks})
 		for _, e := range local.Manifest().Shards {
 			f.Change("sets/one/"+e.File, func(b []byte) []byte { clear(b[len(b)/2:]); return b })
@@ -228,7 +228,8 @@ func BenchmarkImitation(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	dir, _ := storetest.Build(b, 1_000_000, bloomery.Config{Spec: "blocked(bits_per_key=10)", Shards: 1000})
+	dir, _ := storetest.Build(b, 1_000_000, bloomery.Config{Spec: "blocked(bits_per_key=10)",
+		Sharding: bloomery.Sharding{Shards: 1000}})
 	storetest.Copy(b, buckets.Folder(dir), s)
 	for name, o := range map[string]buckets.Options{
 		"read=shard": {CacheBytes: 20_000}, "read=block": {Blocks: true, BlockCacheBytes: 1},

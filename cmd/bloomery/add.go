@@ -115,7 +115,7 @@ func addBatch(set *bloomery.Set, b *keyio.Batch) error {
 func (a *app) addShards(ctx context.Context, in inputFlags, set *bloomery.Set, inputs []string) error {
 	bar := a.later("adding")
 	defer bar.End()
-	all, err := set.Addition(bloomery.JobConfig{Progress: bar.report})
+	all, err := set.Addition(bloomery.JobConfig{Building: bloomery.Building{Progress: bar.report}})
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func (a *app) buildCommand() *cobra.Command {
 				return err
 			}
 			if sharded {
-				config.Dir, config.Shards = f.output, f.shards
+				config.Sharding.Dir, config.Sharding.Shards = f.output, f.shards
 			}
 			return a.build(c.Context(), &f, args, config)
 		},
@@ -83,9 +83,9 @@ func (a *app) buildCommand() *cobra.Command {
 	outputFlag(c, &f.output)
 	c.Flags().StringVar(&f.like, "like", "",
 		"filter `file` or sharded set of a similar list: its size, hash function and rate, no search; few bits differ")
-	memoryFlags(c, &f.config.Memory, &f.config.TempDir, oneFile)
+	memoryFlags(c, &f.config.Building.Memory, &f.config.Building.TempDir, oneFile)
 	f.allow.register(c)
-	shrinkFlag(c, &f.config.Shrink, "with --like at most half, never all")
+	shrinkFlag(c, &f.config.Like.Shrink, "with --like at most half, never all")
 	shardsFlag(c, &f.shards,
 		"write a sharded set to the folder -o DIR: number of shards, or auto for one per 4 million keys")
 	complete(c, "shards", "auto")
@@ -100,7 +100,7 @@ func (f *buildFlags) register(c *cobra.Command, normal string) {
 	f.in.register(c)
 	f.values.register(c)
 	sizeFlags(c, &f.size)
-	maxFPRFlag(c, &f.config.MaxFPR)
+	maxFPRFlag(c, &f.config.Limits.FPR)
 	c.Flags().StringVar(&f.spec, "spec", "", "family of the filter, or a spec (default: "+normal+")")
 	cli.Alias(c, "family", "spec")
 	f.effort.register(c)
@@ -182,8 +182,8 @@ func familyHelp() string {
 // buildConfig returns the checked Config of the flags. It reads no keys.
 func (a *app) buildConfig(c *cobra.Command, f *buildFlags) (b bloomery.Config, err error) {
 	b = f.config
-	b.Seed, b.Hash = f.hash.seed, f.hash.id
-	b.Chosen = func(best plan.Choice) { a.printChoice(best, b.Allow != nil) }
+	b.Hashing.Seed, b.Hashing.ID = f.hash.seed, f.hash.id
+	b.Building.Chosen = func(best plan.Choice) { a.printChoice(best, b.Allow != nil) }
 	if len(f.allow.lists) > 0 {
 		b.Allow = func(func([]byte) bool) {} // only for Check; allow sets the list
 	}
@@ -193,7 +193,7 @@ func (a *app) buildConfig(c *cobra.Command, f *buildFlags) (b bloomery.Config, e
 	if err := f.size.Check(); err != nil {
 		return b, err
 	}
-	if b.Secret, err = a.secret(); err != nil {
+	if b.Hashing.Secret, err = a.secret(); err != nil {
 		return b, err
 	}
 
@@ -244,7 +244,7 @@ func (f *buildFlags) choose(c *cobra.Command, b *bloomery.Config) error {
 	if err := f.wishes.read(&b.Needs); err != nil {
 		return err
 	}
-	if b.Needs.Adversarial && b.Secret == nil {
+	if b.Needs.Adversarial && b.Hashing.Secret == nil {
 		return errors.New("--needs adversarial: the hash function must be secret; give --secret-file FILE")
 	}
 	if err := f.effort.check(c); err != nil {
@@ -358,7 +358,7 @@ func (a *app) reportBuilt(path, like, shards string, r report, start time.Time) 
 func (a *app) gather(
 	ctx context.Context, f *buildFlags, paths []string, config bloomery.Config,
 ) (*bloomery.Set, error) {
-	sharded := config.Dir != ""
+	sharded := config.Sharding.Dir != ""
 	failed := a.allow(ctx, f.allow, f.in, &config)
 	defer limitGarbage(&config)()
 	in, parse, err := f.values.input(f.in, specAtBuild(config))
@@ -372,8 +372,8 @@ func (a *app) gather(
 	}
 
 	what := "reading"
-	depends := config.Spec == "" || !sharded && parse == nil || sharded && config.Shards == 0
-	if s.Rewindable() && config.Like == nil && depends {
+	depends := config.Spec == "" || !sharded && parse == nil || sharded && config.Sharding.Shards == 0
+	if s.Rewindable() && config.Like.Set == nil && depends {
 		if config.Keys, err = s.count(ctx, parse); err != nil {
 			return nil, err
 		}
@@ -384,14 +384,14 @@ func (a *app) gather(
 
 	bar := a.later("building shards")
 	defer bar.End()
-	config.Progress = bar.report
+	config.Building.Progress = bar.report
 	b, err := bloomery.NewBuilder(ctx, config)
 	if err != nil {
 		return nil, err
 	}
 	defer b.Close()
 	if !sharded {
-		bar.what = building(b.Spec(), config.Like != nil)
+		bar.what = building(b.Spec(), config.Like.Set != nil)
 	}
 
 	var set *bloomery.Set

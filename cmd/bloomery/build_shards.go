@@ -65,18 +65,18 @@ func (a *app) buildLike(c *cobra.Command, f *buildFlags, paths []string) (err er
 	if !sharded {
 		o = append(o, bloomery.InMemory()) // -o may name the same file
 	}
-	if config.Like, err = a.open(f.like, o...); err != nil {
+	if config.Like.Set, err = a.open(f.like, o...); err != nil {
 		return err
 	}
-	defer config.Like.Close()
-	if of, err := families.ByName(config.Like.Spec().Family()); err == nil && !of.Can.Has(family.CanAdd) {
+	defer config.Like.Set.Close()
+	if of, err := families.ByName(config.Like.Set.Spec().Family()); err == nil && !of.Can.Has(family.CanAdd) {
 		a.note("note: %s: all bits of a %s filter change with its keys; the new one only has the same rate", f.like, of.Name)
 	}
 	if err := a.mayWrite(f.output, f.like); err != nil {
 		return err
 	}
 	if sharded {
-		config.Dir = f.output
+		config.Sharding.Dir = f.output
 	}
 	return f.adviseLike(a.build(c.Context(), f, paths, config))
 }

@@ -271,7 +271,7 @@ func (a *app) setMemory(f dedupFlags, head *container.File, secret *filter.Secre
 
 	// Only one goroutine uses the filter, but a filter for many writers grows in small steps. With a state it is not
 	// used, since each save would copy it.
-	c := bloomery.Config{Keys: f.keys, Concurrent: f.keys == 0 && f.state == "", Secret: secret}
+	c := bloomery.Config{Keys: f.keys, Concurrent: f.keys == 0 && f.state == "", Hashing: bloomery.Hashing{Secret: secret}}
 	spec := family.NewSpec(neverForgets, "fpr", f.fpr)
 	if c.Keys == 0 {
 		c.Keys, spec = firstKeys, spec.With("growth", doublings)

@@ -48,12 +48,12 @@ func limitGarbage(c *bloomery.Config) (undo func()) {
 	}
 
 	was := debug.SetMemoryLimit(-1) // GOMEMLIMIT
-	limit, chosen := intake.BuildMemory(c.Memory, c.Needs.Memory), c.Chosen
+	limit, chosen := intake.BuildMemory(c.Building.Memory, c.Needs.Memory), c.Building.Chosen
 	set := func(filter int64) {
 		debug.SetMemoryLimit(min(was, max(limit-programMemory, leastMemory)+filter))
 	}
 
-	c.Chosen = func(best plan.Choice) {
+	c.Building.Chosen = func(best plan.Choice) {
 		if chosen != nil {
 			chosen(best)
 		}

@@ -47,12 +47,12 @@ To keep what the search has chosen, so that few bits differ from before, use blo
 	}
 	f.in.register(c)
 	f.effort.register(c)
-	memoryFlags(c, &f.config.Memory, &f.config.TempDir, oneFile)
-	maxFPRFlag(c, &f.config.MaxFPR)
+	memoryFlags(c, &f.config.Building.Memory, &f.config.Building.TempDir, oneFile)
+	maxFPRFlag(c, &f.config.Limits.FPR)
 	c.Flags().StringArrayVar(&f.keys, "keys", nil, "list of keys; may be given several times, - is standard input")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write instead of FILE")
 	c.Flags().BoolVar(&f.force, "force", false, "do it although most keys are new, or most of the filter's are left out")
-	shrinkFlag(c, &f.config.Shrink, "at most half, never all")
+	shrinkFlag(c, &f.config.Like.Shrink, "at most half, never all")
 	_ = c.MarkFlagFilename("keys")
 	return c
 }
@@ -72,7 +72,7 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 		return err
 	}
 	if f.force {
-		f.config.Shrink = 1
+		f.config.Like.Shrink = 1
 	}
 
 	l, err := a.lock(c.Context(), path)
@@ -116,7 +116,7 @@ func (a *app) search(
 ) (better *bloomery.Set, all, fresh uint64, err error) {
 	bar := a.later("searching")
 	defer bar.End()
-	f.config.Progress = bar.report
+	f.config.Building.Progress = bar.report
 	f.config.Effort = f.effort.Effort
 	b, err := set.Optimizer(f.config)
 	if err != nil {

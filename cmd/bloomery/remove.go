@@ -58,7 +58,7 @@ temporary file. With --json the report has the fields expected_strangers and exp
 		},
 	}
 	f.in.register(c)
-	memoryFlags(c, &f.config.Memory, &f.config.TempDir, "a temporary file (default 64MiB)")
+	memoryFlags(c, &f.config.Building.Memory, &f.config.Building.TempDir, "a temporary file (default 64MiB)")
 	c.Flags().BoolVar(&f.all, "all", false, "remove nothing unless every key is found")
 	c.Flags().BoolVar(&f.force, "force", false,
 		"remove although the list has keys that were never added: members are lost")
@@ -112,7 +112,7 @@ func (a *app) removeFrom(
 ) (seen bloomery.Removed, err error) {
 	bar := a.later("removing")
 	defer bar.End()
-	f.config.Progress = bar.report
+	f.config.Building.Progress = bar.report
 	list, err := set.Removal(f.config)
 	if err != nil {
 		return seen, err

@@ -23,7 +23,8 @@ func TestSpoiledSecret(t *testing.T) {
 	dir := t.TempDir()
 	path, keyed := filepath.Join(dir, "secret"), filepath.Join(dir, "f.bloom")
 	good := append([]byte(hex.EncodeToString(secret[:])), '\n')
-	b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: "standard(bytes=1000)", Secret: &secret})
+	b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: "standard(bytes=1000)",
+		Hashing: bloomery.Hashing{Secret: &secret}})
 	must(t, err)
 	defer b.Close()
 	set, err := b.Build(t.Context())

@@ -63,7 +63,7 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 	if config.Build, err = a.buildConfig(c, &f.buildFlags); err != nil {
 		return err
 	}
-	if config.Build.Shards = f.shards; f.shards == 0 {
+	if config.Build.Sharding.Shards = f.shards; f.shards == 0 {
 		return errors.New("--shards auto: nothing has counted the keys; give a number, one shard for each 4 million keys")
 	}
 	if config.Build.Spec == "" && !c.Flags().Changed("keys") {

@@ -62,7 +62,8 @@ func (s *trialSite) publish() error {
 		}
 	}
 	var err error
-	if c := (bloomery.Config{Spec: "standard(bytes=65536)", Shards: s.shards}); s.shards == exactSite {
+	if c := (bloomery.Config{Spec: "standard(bytes=65536)",
+		Sharding: bloomery.Sharding{Shards: s.shards}}); s.shards == exactSite {
 		err = s.saveExact(ctx, path)
 	} else if s.shards > 0 {
 		_, err = settest.BuildShards(ctx, keys, path, c)

@@ -101,8 +101,8 @@ func (f *valueFlags) read(in inputFlags, bits int) (_ inputFlags, v keyio.Values
 // chooses a filter with values, the values are optional.
 func specAtBuild(c bloomery.Config) filter.Spec {
 	switch {
-	case c.Like != nil:
-		return c.Like.Spec()
+	case c.Like.Set != nil:
+		return c.Like.Set.Spec()
 	case c.Spec == "" && c.Needs.ValueBits > 0:
 		return family.NewSpec(families.With(family.CanValues | family.CanBuildValues)[0], "value_bits", c.Needs.ValueBits)
 	}

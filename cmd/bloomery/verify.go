@@ -83,7 +83,7 @@ package window, whose keys expire, is asked for the time at which it was saved.`
 	c.Flags().StringArrayVar(&f.absent, "absent", nil, "file with other keys (may be repeated)")
 	parseDefault(c, &f.random, "random", "1M", "number of random keys to ask for, instead of --absent", parseCount)
 	c.Flags().Uint64Var(&f.seed, "random-seed", 1, "seed of the random keys")
-	memoryFlags(c, &f.limit.Memory, &f.limit.TempDir, oneFile)
+	memoryFlags(c, &f.limit.Building.Memory, &f.limit.Building.TempDir, oneFile)
 	_ = c.MarkFlagRequired("members")
 	c.MarkFlagsMutuallyExclusive("absent", "random")
 	return c

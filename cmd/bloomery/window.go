@@ -156,7 +156,8 @@ func (a *app) verifiedWindow(path string) (verified, error) {
 		return verified{}, err
 	}
 	return verified{e.Info(), func(c bloomery.JobConfig) (verifier, error) {
-		o := bulk.Options{Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir, Progress: c.Progress}
+		o := bulk.Options{Workers: c.Building.Workers, Memory: c.Building.Memory, TempDir: c.Building.TempDir,
+			Progress: c.Building.Progress}
 		return windowVerifier{bulk.NewVerifier(w.hasher, func() engine.Engine { return e }, o, c.Absent)}, nil
 	}}, nil
 }

@@ -30,7 +30,7 @@ func TestClusterReports(t *testing.T) {
 			Input: []string{keys}, Output: s.path("set"), Runner: engine, Endpoint: s.cluster.JobServer,
 			Environment: job.External, EnvironmentConfig: fmt.Sprintf("localhost:%d", port),
 			Set: steps.Config{
-				Build: bloomery.Config{Spec: spec, Shards: shards}, RangeBytes: 300_000,
+				Build: bloomery.Config{Spec: spec, Sharding: bloomery.Sharding{Shards: shards}}, RangeBytes: 300_000,
 			},
 			Progress: func(p job.Progress) { seen = append(seen, p) },
 			Warn:     func(text string) { t.Error(text) },

@@ -70,7 +70,8 @@ func agree(t *testing.T, what string, set *bloomery.Set, theirs func(key []byte)
 			}
 		}
 	}
-	t.Logf("%s: %d differences on %d present and %d absent keys, %d of these falsely present", what, differences, len(present), len(absent), hits)
+	t.Logf("%s: %d differences on %d present and %d absent keys, %d of these falsely present", what, differences,
+		len(present), len(absent), hits)
 	if differences > 0 || hits == 0 {
 		t.Errorf("%s: %d differences, %d false positives", what, differences, hits)
 	}
@@ -80,7 +81,7 @@ func agree(t *testing.T, what string, set *bloomery.Set, theirs func(key []byte)
 func ourSet(t *testing.T, spec string, hash filter.HashID) *bloomery.Set {
 	t.Helper()
 	present, _ := interopSets()
-	set, err := bloomery.New(bloomery.Config{Spec: spec, Hash: hash, Keys: uint64(len(present))})
+	set, err := bloomery.New(bloomery.Config{Spec: spec, Hashing: bloomery.Hashing{ID: hash}, Keys: uint64(len(present))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +149,8 @@ func TestBitsAndBlooms(t *testing.T) {
 // TestBitsAndBloomsGolden compares the golden files of interop with those that the library writes.
 func TestBitsAndBloomsGolden(t *testing.T) {
 	for name, f := range map[string]*bitsbloom.BloomFilter{
-		"bitsandblooms": bitsbloom.NewWithEstimates(100, 0.01), "bitsandblooms-words": bitsbloom.FromWithM(make([]uint64, 20), 1000, 7),
+		"bitsandblooms": bitsbloom.NewWithEstimates(100,
+			0.01), "bitsandblooms-words": bitsbloom.FromWithM(make([]uint64, 20), 1000, 7),
 	} {
 		for i := range 100 {
 			f.AddString(fmt.Sprintf("key-%d", i))
@@ -176,7 +178,8 @@ func TestParquet(t *testing.T) {
 		Key string `parquet:"key"`
 	}
 	var b bytes.Buffer
-	w := parquet.NewGenericWriter[row](&b, parquet.BloomFilters(parquet.SplitBlockFilter(10, "key")), parquet.MaxRowsPerRowGroup(int64(len(present))))
+	w := parquet.NewGenericWriter[row](&b, parquet.BloomFilters(parquet.SplitBlockFilter(10, "key")),
+		parquet.MaxRowsPerRowGroup(int64(len(present))))
 	rows := make([]row, len(present))
 	for i, k := range present {
 		rows[i].Key = string(k)
@@ -239,7 +242,8 @@ func TestGuava(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	door := func(keys [][]byte, args ...string) []byte {
-		cmd := exec.Command("java", append([]string{"-cp", dir + string(os.PathListSeparator) + jar, "com.google.common.hash.GuavaDoor"}, args...)...)
+		cmd := exec.Command("java", append([]string{"-cp", dir + string(os.PathListSeparator) + jar,
+			"com.google.common.hash.GuavaDoor"}, args...)...)
 		var in bytes.Buffer
 		for _, k := range keys {
 			in.Write(k)

@@ -28,7 +28,8 @@ func ourContenders(rate float64, effort string) []contender {
 		our("ribbon-8", family.NewSpec("ribbon", "r", 8), "static; fixed rate of 1/256"),
 		our("ribbon-8-wide", family.NewSpec("ribbon", "r", 8, "w", 128), "static; fixed rate of 1/256; smallest"),
 		our("partitioned", asked("partitioned", "effort", effort), "its build is a search"),
-		our("blockpartitioned", asked("blockpartitioned", "effort", effort), "its build is a search; one cache line per query"),
+		our("blockpartitioned", asked("blockpartitioned", "effort", effort),
+			"its build is a search; one cache line per query"),
 		our("twochoice", asked("twochoice", "effort", effort), "its build is a search"),
 		our("rankindexed", asked("rankindexed"), "keys can be removed"),
 		our("rankindexed-fast", asked("rankindexed", "bucket", 512, "fast", 1), "keys can be removed"),
@@ -53,7 +54,7 @@ func our(name string, spec filter.Spec, note string) contender {
 
 // config returns the Config of a build.
 func config(spec filter.Spec, keys int) bloomery.Config {
-	return bloomery.Config{Spec: spec.String(), Keys: uint64(keys), Seed: hasher.Seed()}
+	return bloomery.Config{Spec: spec.String(), Keys: uint64(keys), Hashing: bloomery.Hashing{Seed: hasher.Seed()}}
 }
 
 // oneByOne queries one of our sets key by key. Like the loops of peers it is not inlined: the compiler (Go 1.26) inlines

@@ -83,22 +83,22 @@ func (s *subject) build(ctx context.Context, r *rand.Rand, ask int) error {
 	for i := range members {
 		members[i] = source.key()
 	}
-	c := bloomery.Config{Spec: s.plan.spec, Hash: s.plan.hash}
+	c := bloomery.Config{Spec: s.plan.spec, Hashing: bloomery.Hashing{ID: s.plan.hash}}
 	s.secret = "-"
 	switch {
 	case s.plan.hash != 0 || s.plan.family.Foreign():
 	case r.IntN(4) == 0:
-		c.Secret = s.newSecret(r)
+		c.Hashing.Secret = s.newSecret(r)
 	default:
-		c.Seed = []uint64{0, 1, r.Uint64(), math.MaxUint64}[r.IntN(4)]
+		c.Hashing.Seed = []uint64{0, 1, r.Uint64(), math.MaxUint64}[r.IntN(4)]
 	}
 	if r.IntN(5) == 0 {
-		c.FPRChosen = math.Exp2(-60 * r.Float64())
+		c.FPR = math.Exp2(-60 * r.Float64())
 	}
 	left := len(members) // members from left on need not be present
 	var err error
 	if s.plan.shards > 0 {
-		c.Shards = s.plan.shards
+		c.Sharding.Shards = s.plan.shards
 		err = s.buildShards(ctx, c, members)
 	} else {
 		left, err = s.buildOne(ctx, r, c, members, source)
@@ -106,7 +106,7 @@ func (s *subject) build(ctx context.Context, r *rand.Rand, ask int) error {
 	if err != nil {
 		return err
 	}
-	if err := s.look(c.Secret); err != nil {
+	if err := s.look(c.Hashing.Secret); err != nil {
 		return err
 	}
 	s.choose(r, source, members, left, ask)
@@ -172,7 +172,7 @@ func (s *subject) buildShards(ctx context.Context, c bloomery.Config, members []
 	if _, err := os.Stat(s.path); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is in the way: %v", s.path, err)
 	}
-	c.Dir = s.path
+	c.Sharding.Dir = s.path
 	set, err := bloomery.Build(ctx, eachOf(members), c)
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func (s *subject) buildOne(
 		defer set.Close()
 	}
 	if r.IntN(10) == 0 {
-		if set, err = withoutChosen(set, c.Secret); err != nil {
+		if set, err = withoutChosen(set, c.Hashing.Secret); err != nil {
 			return 0, err
 		}
 	}

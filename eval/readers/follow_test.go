@@ -159,12 +159,12 @@ func (f *followers) path(name string) string { return filepath.Join(f.dir, name)
 func (f *followers) publish(spec string, release int) {
 	f.t.Helper()
 	family, form, _ := strings.Cut(spec, " ")
-	c := bloomery.Config{Spec: family, FPRChosen: 0.01}
+	c := bloomery.Config{Spec: family, FPR: 0.01}
 	if release > 0 {
 		old, err := bloomery.Open(context.Background(), f.path("first"))
 		f.must(err)
 		defer old.Close()
-		c = bloomery.Config{Like: old}
+		c = bloomery.Config{Like: bloomery.Like{Set: old}}
 	}
 	b, err := bloomery.NewBuilder(context.Background(), c)
 	f.must(err)

@@ -212,9 +212,10 @@ func (j *job) like(theirs *bloomery.Set) []bloomery.Config {
 
 // build makes a filter of ours from the first of the configurations that is accepted, and returns it with its bytes in
 // the format.
-func (j *job) build(configs []bloomery.Config, hash filter.HashID, keys [][]byte) (set *bloomery.Set, file []byte, err error) {
+func (j *job) build(configs []bloomery.Config, hash filter.HashID, keys [][]byte) (set *bloomery.Set, file []byte,
+	err error) {
 	for _, one := range configs {
-		one.Keys, one.Hash = uint64(max(1, len(keys))), hash
+		one.Keys, one.Hashing.ID = uint64(max(1, len(keys))), hash
 		if j.x.static {
 			set, err = bloomery.Build(context.Background(), slices.Values(keys), one)
 		} else if set, err = bloomery.New(one); err == nil {

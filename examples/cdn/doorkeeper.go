@@ -34,7 +34,8 @@ type doorkeeperStats struct{ Requests, Admitted, Rotations uint64 }
 // admitted at their first request when both generations are full, about half of it by each.
 func newDoorkeeper(keys uint64, fpr float64) (*doorkeeper, error) {
 	each := 1 - math.Sqrt(1-fpr)
-	c := bloomery.Config{Spec: fmt.Sprintf("blocked(fpr=%g)", each), Keys: keys, Secret: filter.NewSecret()}
+	c := bloomery.Config{Spec: fmt.Sprintf("blocked(fpr=%g)", each), Keys: keys,
+		Hashing: bloomery.Hashing{Secret: filter.NewSecret()}}
 	d := &doorkeeper{keys: keys}
 	for _, generation := range []**bloomery.Set{&d.current, &d.previous} {
 		set, err := bloomery.New(c)

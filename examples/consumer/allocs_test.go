@@ -14,7 +14,8 @@ import (
 func TestAllocations(t *testing.T) {
 	long := strings.Repeat("a long key ", 20)
 	for _, spec := range specs {
-		for _, c := range []bloomery.Config{{Spec: spec}, {Spec: spec, Secret: filter.NewSecret()}} {
+		for _, c := range []bloomery.Config{{Spec: spec},
+			{Spec: spec, Hashing: bloomery.Hashing{Secret: filter.NewSecret()}}} {
 			keys := words("key ", 200)
 			if spec == "standard(fpr=0.01)" {
 				c.Spec = "standard(m=20000000,k=7)" // of 2.5 MB, so that its file is mapped
@@ -24,7 +25,7 @@ func TestAllocations(t *testing.T) {
 			if err := set.Save(t.Context(), path); err != nil {
 				t.Fatal(err)
 			}
-			opened := must(bloomery.Open(t.Context(), path, bloomery.WithSecret(c.Secret)))(t)
+			opened := must(bloomery.Open(t.Context(), path, bloomery.WithSecret(c.Hashing.Secret)))(t)
 			for what, s := range map[string]*bloomery.Set{"built": set, "opened": opened} {
 				queries := func() {
 					var key [16]byte

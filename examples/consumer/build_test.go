@@ -87,7 +87,8 @@ func TestBuildCancelled(t *testing.T) {
 			}
 		}
 	}
-	set, err := bloomery.Build(ctx, endless, bloomery.Config{Memory: 1 << 20, TempDir: t.TempDir()})
+	set, err := bloomery.Build(ctx, endless, bloomery.Config{Building: bloomery.Building{Memory: 1 << 20,
+		TempDir: t.TempDir()}})
 	if set != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, %v", set, err)
 	}
@@ -182,7 +183,8 @@ func addPart(b *bloomery.Builder, way int, texts []string, ints []uint64) error 
 // TestBuilderClosed drops a Builder whose keys have gone to a temporary file.
 func TestBuilderClosed(t *testing.T) {
 	dir := t.TempDir()
-	b := must(bloomery.NewBuilder(t.Context(), bloomery.Config{Memory: 1 << 16, TempDir: dir}))(t)
+	b := must(bloomery.NewBuilder(t.Context(), bloomery.Config{Building: bloomery.Building{Memory: 1 << 16,
+		TempDir: dir}}))(t)
 	for i := range uint64(50_000) {
 		if err := b.Add(le(i)); err != nil {
 			t.Fatal(err)
@@ -204,16 +206,16 @@ func TestBuilderClosed(t *testing.T) {
 func TestMemory(t *testing.T) {
 	keys := words("key ", 20_000)
 	for _, spec := range specs {
-		c := bloomery.Config{Spec: spec, Workers: 1}
+		c := bloomery.Config{Spec: spec, Building: bloomery.Building{Workers: 1}}
 		want := bytesOf(t, built(t, keys, c))
-		c.Memory, c.TempDir, c.Workers = 1<<16, t.TempDir(), 3
+		c.Building.Memory, c.Building.TempDir, c.Building.Workers = 1<<16, t.TempDir(), 3
 		if !bytes.Equal(bytesOf(t, built(t, keys, c)), want) {
 			t.Errorf("%s: Memory or Workers changes the file", spec)
 		}
-		if left := must(os.ReadDir(c.TempDir))(t); len(left) > 0 {
+		if left := must(os.ReadDir(c.Building.TempDir))(t); len(left) > 0 {
 			t.Errorf("%s: %d temporary files are left", spec, len(left))
 		}
-		c.TempDir += "/missing"
+		c.Building.TempDir += "/missing"
 		if _, err := bloomery.Build(t.Context(), slices.Values(keys), c); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: with a missing TempDir: %v", spec, err)
 		}
@@ -224,8 +226,9 @@ func TestMemory(t *testing.T) {
 func TestConfig(t *testing.T) {
 	keys := words("key ", 1000)
 	plain := bytesOf(t, built(t, keys, bloomery.Config{}))
-	seven := bytesOf(t, built(t, keys, bloomery.Config{Seed: 7}))
-	again := bytesOf(t, built(t, keys, bloomery.Config{Seed: 7, Keys: 1000, Spec: bloomery.DefaultSpec}))
+	seven := bytesOf(t, built(t, keys, bloomery.Config{Hashing: bloomery.Hashing{Seed: 7}}))
+	again := bytesOf(t, built(t, keys, bloomery.Config{Hashing: bloomery.Hashing{Seed: 7}, Keys: 1000,
+		Spec: bloomery.DefaultSpec}))
 	if bytes.Equal(plain, seven) || !bytes.Equal(seven, again) {
 		t.Error("the same keys, Spec and Seed must give the same file, and another Seed another one")
 	}
@@ -233,18 +236,19 @@ func TestConfig(t *testing.T) {
 	if got := built(t, keys, bloomery.Config{Spec: spec.String()}).Spec().Family(); got != "blocked" {
 		t.Errorf("the family is %s", got)
 	}
-	parquet := built(t, keys, bloomery.Config{Spec: "blocked(layout=split)", Hash: filter.XXH64})
+	parquet := built(t, keys, bloomery.Config{Spec: "blocked(layout=split)", Hashing: bloomery.Hashing{ID: filter.XXH64}})
 	if parquet.Hasher().ID() != filter.XXH64 {
 		t.Errorf("the hash function is %v", parquet.Hasher().ID())
 	}
 	holds(t, parquet, keys)
-	like := built(t, keys[:990], bloomery.Config{Like: parquet, Shrink: 0.1})
+	like := built(t, keys[:990], bloomery.Config{Like: bloomery.Like{Set: parquet, Shrink: 0.1}})
 	holds(t, like, keys[:990])
 	if like.Spec() != parquet.Spec() || like.Hasher().ID() != filter.XXH64 {
 		t.Errorf("%s like %s", like.Spec(), parquet.Spec())
 	}
 	for _, c := range []bloomery.Config{
-		{Spec: "standard(fpr=2)"}, {Spec: "standard(k=0)"}, {Seed: 1, Secret: filter.NewSecret()}, {Hash: filter.XXH64},
+		{Spec: "standard(fpr=2)"}, {Spec: "standard(k=0)"}, {Hashing: bloomery.Hashing{Seed: 1,
+			Secret: filter.NewSecret()}}, {Hashing: bloomery.Hashing{ID: filter.XXH64}},
 	} {
 		if _, err := bloomery.NewBuilder(t.Context(), c); !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("%v: %v", c, err)
@@ -289,14 +293,15 @@ func TestProgress(t *testing.T) {
 	keys := words("key ", 20_000)
 	calls := 0
 	ctx, cancel := context.WithCancelCause(t.Context())
-	c := bloomery.Config{Spec: "partitioned(bits_per_key=8,effort=max)", Keys: 20_000, Progress: func(p filter.Progress) {
-		if p.Done < 0 || p.Done > 1 || p.Rate < 0 || p.Rate > 1 {
-			t.Errorf("%+v", p)
-		}
-		if calls++; calls == 2 {
-			cancel(filter.ErrEnough)
-		}
-	}}
+	c := bloomery.Config{Spec: "partitioned(bits_per_key=8,effort=max)", Keys: 20_000,
+		Building: bloomery.Building{Progress: func(p filter.Progress) {
+			if p.Done < 0 || p.Done > 1 || p.Rate < 0 || p.Rate > 1 {
+				t.Errorf("%+v", p)
+			}
+			if calls++; calls == 2 {
+				cancel(filter.ErrEnough)
+			}
+		}}}
 	set := must(bloomery.Build(ctx, slices.Values(keys), c))(t)
 	holds(t, set, keys)
 	if calls < 2 {
@@ -304,7 +309,7 @@ func TestProgress(t *testing.T) {
 	}
 
 	ctx, cancel = context.WithCancelCause(t.Context())
-	c.Progress = func(filter.Progress) { cancel(nil) }
+	c.Building.Progress = func(filter.Progress) { cancel(nil) }
 	if _, err := bloomery.Build(ctx, slices.Values(keys), c); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled in a search: %v", err)
 	}
@@ -340,7 +345,7 @@ func TestAllow(t *testing.T) {
 	if !bytes.Equal(bytesOf(t, set), bytesOf(t, later)) {
 		t.Error("exceptions that were added later differ")
 	}
-	again := must(later.Allower(bloomery.JobConfig{Like: set}))(t)
+	again := must(later.Allower(bloomery.JobConfig{Like: bloomery.Like{Set: set}}))(t)
 	defer again.Close()
 	if err := errors.Join(again.AllowMany(list), again.AddMembers(keys), again.Commit(t.Context())); err != nil {
 		t.Fatal(err)

@@ -28,16 +28,16 @@ func TestConfigOfAUser(t *testing.T) {
 		config bloomery.Config
 		want   error
 	}{
-		{bloomery.Config{Spec: "rankindexed(capacity=10000)", MaxFPR: 0.02}, nil},
+		{bloomery.Config{Spec: "rankindexed(capacity=10000)", Limits: bloomery.Limits{FPR: 0.02}}, nil},
 		{bloomery.Config{Needs: plan.Needs{FPR: 0.001}, Keys: 5000}, nil},
 		{bloomery.Config{Spec: "standard(bytes=1000000000000)"}, filter.ErrTooLarge},
 		{bloomery.Config{Keys: 1000000000000}, filter.ErrTooLarge},
 		{bloomery.Config{Spec: "standard", Needs: plan.Needs{FPR: 0.001}}, filter.ErrConfig},
-		{bloomery.Config{Spec: "standard", Shards: 4}, filter.ErrConfig},
-		{bloomery.Config{Spec: "standard", Memory: -1}, filter.ErrConfig},
+		{bloomery.Config{Spec: "standard", Sharding: bloomery.Sharding{Shards: 4}}, filter.ErrConfig},
+		{bloomery.Config{Spec: "standard", Building: bloomery.Building{Memory: -1}}, filter.ErrConfig},
 	} {
 		c := x.config
-		c.Secret, c.MaxBytes, c.TempDir = secret, 1<<20, t.TempDir()
+		c.Hashing.Secret, c.Limits.Bytes, c.Building.TempDir = secret, 1<<20, t.TempDir()
 		set, err := bloomery.New(c)
 		if !errors.Is(err, x.want) {
 			t.Errorf("%v: %v, want %v", c, err, x.want)
@@ -87,7 +87,7 @@ func TestCloneOfPlain(t *testing.T) {
 // TestSecretIsHidden prints everything that holds a secret in every way and searches for the secret in every notation.
 func TestSecretIsHidden(t *testing.T) {
 	secret := filter.Secret([]byte("the-secret-words"))
-	config := bloomery.Config{Secret: &secret, Keys: 100}
+	config := bloomery.Config{Hashing: bloomery.Hashing{Secret: &secret}, Keys: 100}
 	set := must(bloomery.New(config))(t)
 	forgets := must(window.New[string](window.Config{Keys: 100, TTL: time.Hour, Secret: &secret}))(t)
 	live := liveOf(t, set, &secret)

@@ -86,12 +86,13 @@ func (b *bucket) Remove(_ context.Context, name string) error {
 }
 
 // TestDistribute builds a set with a keyed hash in steps, in a Store of this module: the files are the same as from
-// Build with Config.Dir. Then it asks the shard of each key, as a service with one shard per machine does.
+// Build with Config.Sharding.Dir. Then it asks the shard of each key, as a service with one shard per machine does.
 func TestDistribute(t *testing.T) {
 	ctx, secret := t.Context(), filter.NewSecret()
 	keys := words("key-", 3000)
 	store := &bucket{objects: map[string][]byte{"in/keys.txt": []byte(strings.Join(keys, "\n"))}}
-	c := bloomery.Config{Spec: "blocked(fpr=0.001)", Shards: 5, Secret: secret}
+	c := bloomery.Config{Spec: "blocked(fpr=0.001)", Sharding: bloomery.Sharding{Shards: 5},
+		Hashing: bloomery.Hashing{Secret: secret}}
 	plan := must(distribute.NewPlan(ctx, store, []string{"in/"}, distribute.Config{Build: c, RangeBytes: 10_000}))(t)
 	out := &bucket{objects: map[string][]byte{}}
 	if err := plan.Save(ctx, out); err != nil {
@@ -118,7 +119,7 @@ func TestDistribute(t *testing.T) {
 	finished := must(p.Finish(ctx, out, o))(t)
 
 	dir := filepath.Join(t.TempDir(), "set")
-	c.Dir = dir
+	c.Sharding.Dir = dir
 	set := must(bloomery.Build(ctx, slices.Values(keys), c))(t)
 	defer set.Close()
 	want := set.Manifest()

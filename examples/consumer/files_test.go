@@ -115,7 +115,7 @@ func TestOptions(t *testing.T) {
 	dir := t.TempDir()
 	keys := words("key ", 1000)
 	secret := filter.NewSecret()
-	keyed := built(t, keys, bloomery.Config{Secret: secret})
+	keyed := built(t, keys, bloomery.Config{Hashing: bloomery.Hashing{Secret: secret}})
 	path := filepath.Join(dir, "keyed.bloom")
 	if err := keyed.Save(t.Context(), path); err != nil {
 		t.Fatal(err)

@@ -87,7 +87,7 @@ func holds(t *testing.T, s *bloomery.Set, keys []string) {
 // rateOf returns the false-positive rate of a Set, measured with n absent keys.
 func rateOf(t *testing.T, s *bloomery.Set, n int) bloomery.Rate {
 	t.Helper()
-	v := must(s.Verifier(bloomery.JobConfig{TempDir: t.TempDir()}))(t)
+	v := must(s.Verifier(bloomery.JobConfig{Building: bloomery.Building{TempDir: t.TempDir()}}))(t)
 	defer v.Close()
 	for chunk := range slices.Chunk(words("absent ", n), 4096) {
 		if err := v.AddAbsent(slicesOf(chunk)); err != nil {

@@ -100,7 +100,7 @@ func TestReadTwo(t *testing.T) {
 func TestUnmarshalSecret(t *testing.T) {
 	secret := filter.NewSecret()
 	keys := words("key ", 100)
-	set := built(t, keys, bloomery.Config{Secret: secret})
+	set := built(t, keys, bloomery.Config{Hashing: bloomery.Hashing{Secret: secret}})
 	file := bytesOf(t, set)
 	var stream bytes.Buffer
 	if err := gob.NewEncoder(&stream).Encode(set); err != nil {
@@ -111,13 +111,13 @@ func TestUnmarshalSecret(t *testing.T) {
 		"gob":             func(s *bloomery.Set) error { return gob.NewDecoder(bytes.NewReader(stream.Bytes())).Decode(s) },
 	}
 	for what, read := range reads {
-		other := must(bloomery.New(bloomery.Config{Keys: 1, Secret: filter.NewSecret()}))(t)
+		other := must(bloomery.New(bloomery.Config{Keys: 1, Hashing: bloomery.Hashing{Secret: filter.NewSecret()}}))(t)
 		for _, s := range []*bloomery.Set{new(bloomery.Set), other} {
 			if err := read(s); !errors.Is(err, filter.ErrSecret) {
 				t.Errorf("%s without the secret: %v", what, err)
 			}
 		}
-		same := must(bloomery.New(bloomery.Config{Keys: 1, Secret: secret}))(t)
+		same := must(bloomery.New(bloomery.Config{Keys: 1, Hashing: bloomery.Hashing{Secret: secret}}))(t)
 		if err := read(same); err != nil || !same.Equal(set) {
 			t.Errorf("%s with the secret: %v", what, err)
 		}

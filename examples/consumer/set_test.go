@@ -154,7 +154,7 @@ func TestRemoval(t *testing.T) {
 		if err != nil || got.Removed+got.NotFound != 2 || got.Strangers >= bloomery.MaxStrangers {
 			t.Errorf("%s: %+v, %v", spec, got, err)
 		}
-		list := must(set.Removal(bloomery.JobConfig{Memory: 1 << 16, TempDir: t.TempDir()}))(t)
+		list := must(set.Removal(bloomery.JobConfig{Building: bloomery.Building{Memory: 1 << 16, TempDir: t.TempDir()}}))(t)
 		defer list.Close()
 		err = errors.Join(list.AddMany(slicesOf(words("stranger ", 20_000))), list.AddMany([][]byte{[]byte(keys[1])}))
 		if err != nil {
@@ -257,7 +257,7 @@ func TestCombine(t *testing.T) {
 		if union.Equal(a) || a.ContainsString(right[0]) && a.ContainsString(right[1]) && a.ContainsString(right[2]) {
 			t.Errorf("%s: Merge into a clone changed the original", spec)
 		}
-		other := built(t, right, bloomery.Config{Spec: spec, Seed: 1})
+		other := built(t, right, bloomery.Config{Spec: spec, Hashing: bloomery.Hashing{Seed: 1}})
 		for what, err := range map[string]error{
 			"nil": a.Merge(nil), "an empty one": a.Merge(new(bloomery.Set)), "another seed": a.Merge(other),
 			"another size": a.Merge(built(t, right, bloomery.Config{Spec: "standard(m=1000,k=7)"})),
@@ -340,7 +340,8 @@ func TestVerifier(t *testing.T) {
 	keys := words("key ", 2000)
 	set := built(t, keys, bloomery.Config{Spec: specs[0]})
 	members := slicesOf(keys)
-	v := must(set.Verifier(bloomery.JobConfig{Memory: 1 << 20, TempDir: t.TempDir(), Absent: 20_001}))(t)
+	v := must(set.Verifier(bloomery.JobConfig{Building: bloomery.Building{Memory: 1 << 20, TempDir: t.TempDir()},
+		Absent: 20_001}))(t)
 	defer v.Close()
 	absent := append(slicesOf(words("absent ", 20_000)), members[7])
 	err := errors.Join(v.AddAbsent(absent), v.AskMembers(members), v.AskRandom(t.Context(), 20_000, 1, nil))

@@ -15,10 +15,10 @@ import (
 // TestShards builds a sharded set in one call and with a Builder, and opens it.
 func TestShards(t *testing.T) {
 	keys := words("key ", 3000)
-	c := bloomery.Config{Spec: "fuse", Shards: 3, Dir: filepath.Join(t.TempDir(), "set")}
+	c := bloomery.Config{Spec: "fuse", Sharding: bloomery.Sharding{Shards: 3, Dir: filepath.Join(t.TempDir(), "set")}}
 	one := built(t, keys, c)
 	defer one.Close()
-	c.Dir = t.TempDir()
+	c.Sharding.Dir = t.TempDir()
 	b := must(bloomery.NewBuilder(t.Context(), c))(t)
 	defer b.Close()
 	for _, k := range keys {
@@ -28,7 +28,7 @@ func TestShards(t *testing.T) {
 	}
 	two := must(b.Build(t.Context()))(t)
 	defer two.Close()
-	opened := must(bloomery.Open(t.Context(), c.Dir))(t)
+	opened := must(bloomery.Open(t.Context(), c.Sharding.Dir))(t)
 	defer opened.Close()
 	m := one.Manifest()
 	if !slices.Equal(m.Shards, two.Manifest().Shards) || len(m.Shards) != 3 || m.Keys() != 3000 || !one.Equal(opened) {
@@ -46,7 +46,8 @@ func TestShards(t *testing.T) {
 func TestBlocks(t *testing.T) {
 	keys, secret := words("key ", 3000), filter.NewSecret()
 	for _, spec := range []string{"blocked(fpr=0.01)", "blockpartitioned(bits_per_key=10,effort=fast)"} {
-		c := bloomery.Config{Spec: spec, Shards: 3, Dir: filepath.Join(t.TempDir(), "set"), Secret: secret}
+		c := bloomery.Config{Spec: spec, Sharding: bloomery.Sharding{Shards: 3, Dir: filepath.Join(t.TempDir(), "set")},
+			Hashing: bloomery.Hashing{Secret: secret}}
 		set := built(t, keys, c)
 		defer set.Close()
 		m := set.Manifest()
@@ -64,7 +65,7 @@ func TestBlocks(t *testing.T) {
 		var files [][]byte
 		var all []*shard.Blocks
 		for i, e := range m.Shards {
-			file := must(os.ReadFile(filepath.Join(c.Dir, e.File)))(t)
+			file := must(os.ReadFile(filepath.Join(c.Sharding.Dir, e.File)))(t)
 			head := file[:min(len(file), shard.MaxHeader)]
 			files, all = append(files, file), append(all, must(m.Blocks(i, head))(t))
 			if _, err := m.Blocks((i+1)%3, head); !errors.Is(err, shard.ErrForeign) {
@@ -90,7 +91,7 @@ func TestBlocks(t *testing.T) {
 			}
 		}
 	}
-	c := bloomery.Config{Spec: "ribbon", Shards: 3, Dir: filepath.Join(t.TempDir(), "set")}
+	c := bloomery.Config{Spec: "ribbon", Sharding: bloomery.Sharding{Shards: 3, Dir: filepath.Join(t.TempDir(), "set")}}
 	set := built(t, keys, c)
 	defer set.Close()
 	_, err := set.Manifest().Blocks(0, nil)
@@ -103,7 +104,8 @@ func TestBlocks(t *testing.T) {
 func TestSharded(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "set")
 	keys := []string{"one", "two", "three", "four"}
-	built := built(t, keys, bloomery.Config{Dir: dir, Spec: "standard(capacity=100,fpr=0.001)", Shards: 3})
+	built := built(t, keys, bloomery.Config{Sharding: bloomery.Sharding{Dir: dir, Shards: 3},
+		Spec: "standard(capacity=100,fpr=0.001)"})
 	defer built.Close()
 	set := must(bloomery.Open(t.Context(), dir))(t)
 	defer set.Close()

@@ -40,11 +40,12 @@ func TestStaticValues(t *testing.T) {
 	if again := must(hashed.Build(t.Context()))(t); !again.Equal(set) {
 		t.Error("another set of hashes")
 	}
-	each := must(bloomery.Config{Spec: "ribbon(r=20,value_bits=4)", Shards: 2}.ForShard(t.Context()))(t)
-	if each.Spec != "ribbon(r=20,value_bits=4)" || each.Shards != 0 {
+	each := must(bloomery.Config{Spec: "ribbon(r=20,value_bits=4)",
+		Sharding: bloomery.Sharding{Shards: 2}}.ForShard(t.Context()))(t)
+	if each.Spec != "ribbon(r=20,value_bits=4)" || each.Sharding.Shards != 0 {
 		t.Errorf("the Config of a shard is %v", each)
 	}
-	c.Dir, c.Shards = filepath.Join(t.TempDir(), "set"), 2
+	c.Sharding.Dir, c.Sharding.Shards = filepath.Join(t.TempDir(), "set"), 2
 	sb := must(bloomery.NewBuilder(t.Context(), c))(t)
 	defer sb.Close()
 	if err := sb.AddManyValues([][]byte{[]byte("a"), []byte("b"), []byte("c")}, []uint64{3, 4, 5}); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// Losses detects lost keys or counts in a Set that replaces an older one, by Config.Like or an Optimizer.
+// Losses detects lost keys or counts in a Set that replaces an older one, by Config.Like.Set or an Optimizer.
 type Losses struct {
 	old     engine.Engine // nil: nothing is guarded
 	allowed float64       // the part that may be lost

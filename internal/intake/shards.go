@@ -92,7 +92,7 @@ func (p *pairs) add(hs []filter.Hash) error {
 }
 
 // Progress adds up the progress of the builds of all shards, weighted by their keys, and reports the sum to a function.
-// The returned function returns the Config.Progress of shard s, or nil if to is nil.
+// The returned function returns the Config.Building.Progress of shard s, or nil if to is nil.
 func (t *Shards) Progress(shards int, keys uint64, to func(filter.Progress)) func(s int) func(filter.Progress) {
 	var mu sync.Mutex
 	done, sum := make([]float64, shards), 0.0

@@ -56,7 +56,7 @@ func TestAllow(t *testing.T) {
 					case n <= 100:
 						allowed = 5000
 					}
-					c := bloomery.Config{Spec: f.Name + "(" + size + ")", Seed: seed}
+					c := bloomery.Config{Spec: f.Name + "(" + size + ")", Hashing: bloomery.Hashing{Seed: seed}}
 					what := fmt.Sprintf("%s, %d keys, seed %d", c.Spec, n, seed)
 					s := allowing(t, c, n, allowed)
 					settest.Exact(t, what, s, n, allowed)
@@ -113,7 +113,7 @@ func checkAllowInfo(t *testing.T, what string, s *bloomery.Set, n, allowed int) 
 func TestAllowLevelRate(t *testing.T) {
 	for _, family := range []string{"standard", "blocked", "fuse", "rankindexed"} {
 		spec := family + "(fpr=0.01)"
-		s := allowing(t, bloomery.Config{Spec: spec, Seed: 9}, 100_000, 400_000)
+		s := allowing(t, bloomery.Config{Spec: spec, Hashing: bloomery.Hashing{Seed: 9}}, 100_000, 400_000)
 		_, c := settest.Split(t, s)
 		words, size := c.Words(), c.Sizes()[0]
 		first := words[3+words[0]:][:size.Words]
@@ -288,8 +288,9 @@ func TestAllowConflict(t *testing.T) {
 func TestAllowRefused(t *testing.T) {
 	ctx := context.Background()
 	for spec, c := range map[string]bloomery.Config{
-		"guava": {}, "redisbloom": {}, "bitsandblooms": {}, "spark": {}, "blocked(layout=split)": {Hash: filter.XXH64},
-		"standard": {Concurrent: true}, "fuse": {Hash: filter.Uint64},
+		"guava": {}, "redisbloom": {}, "bitsandblooms": {}, "spark": {},
+		"blocked(layout=split)": {Hashing: bloomery.Hashing{ID: filter.XXH64}},
+		"standard":              {Concurrent: true}, "fuse": {Hashing: bloomery.Hashing{ID: filter.Uint64}},
 	} {
 		c.Spec, c.Allow = spec, settest.Numbered("allowed", 1)
 		if _, err := bloomery.Build(ctx, settest.Numbered("member", 1), c); !errors.Is(err, filter.ErrConfig) {
@@ -297,8 +298,9 @@ func TestAllowRefused(t *testing.T) {
 		}
 	}
 	dir := filepath.Join(t.TempDir(), "set")
-	c := bloomery.Config{Spec: "blocked(layout=split)", Hash: filter.XXH64, Allow: settest.Numbered("allowed", 1),
-		Shards: 2}
+	c := bloomery.Config{Spec: "blocked(layout=split)", Hashing: bloomery.Hashing{ID: filter.XXH64},
+		Allow:    settest.Numbered("allowed", 1),
+		Sharding: bloomery.Sharding{Shards: 2}}
 	if _, err := settest.BuildShards(ctx, settest.Numbered("member", 1), dir, c); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("shards: %v", err)
 	}
@@ -320,7 +322,7 @@ func TestAllower(t *testing.T) {
 	s := settest.Must(bloomery.Open(ctx, path))
 	defer s.Close()
 	apply := func(list, members string, allowed, n int) error {
-		a := settest.Must(s.Allower(bloomery.JobConfig{Like: s}))
+		a := settest.Must(s.Allower(bloomery.JobConfig{Like: bloomery.Like{Set: s}}))
 		settest.Check(t, intake.Copies(ctx, settest.Numbered(list, allowed), a.AllowMany))
 		for key := range settest.Numbered(members, n) {
 			settest.Check(t, a.AddMembers([][]byte{key}))

@@ -39,9 +39,9 @@ func TestBuildKinds(t *testing.T) {
 		numbers, namedNumbers = append(numbers, uint64(i)), append(namedNumbers, number(i))
 	}
 	for _, f := range families.All() {
-		c := bloomery.Config{Spec: settest.SpecOf(f), Seed: 7}
+		c := bloomery.Config{Spec: settest.SpecOf(f), Hashing: bloomery.Hashing{Seed: 7}}
 		if f.Foreign() {
-			c.Seed = 0
+			c.Hashing.Seed = 0
 		}
 		t.Run(f.Name, func(t *testing.T) {
 			s := settest.Build(t, texts, c)
@@ -205,7 +205,7 @@ func TestCancelled(t *testing.T) {
 func TestMemory(t *testing.T) {
 	for _, spec := range []string{"standard", "partitioned(effort=fast)", "fuse", "rankindexed"} {
 		dir := t.TempDir()
-		c := bloomery.Config{Spec: spec, Memory: 1 << 16, TempDir: dir}
+		c := bloomery.Config{Spec: spec, Building: bloomery.Building{Memory: 1 << 16, TempDir: dir}}
 		if !settest.Build(t, settest.Words(50_000), c).Equal(settest.Build(t, settest.Words(50_000),
 			bloomery.Config{Spec: spec})) {
 			t.Errorf("%s: a limit of memory changes the set", spec)
@@ -242,8 +242,9 @@ func TestCloneEqualReset(t *testing.T) {
 			t.Errorf("%s: Reset: %v", f.Name, err)
 		}
 	}
-	a, b := settest.Build(t, settest.Words(10), bloomery.Config{Seed: 1}), settest.Build(t, settest.Words(10),
-		bloomery.Config{Seed: 2})
+	a, b := settest.Build(t, settest.Words(10), bloomery.Config{Hashing: bloomery.Hashing{Seed: 1}}), settest.Build(t,
+		settest.Words(10),
+		bloomery.Config{Hashing: bloomery.Hashing{Seed: 2}})
 	if a.Equal(b) || a.Equal(nil) || a.Equal(new(bloomery.Set)) || !new(bloomery.Set).Equal(new(bloomery.Set)) {
 		t.Error("Equal of different sets")
 	}
@@ -321,7 +322,7 @@ func TestOptimize(t *testing.T) {
 // TestSecretNotShown prints sets and configs in every way, and looks for the secret.
 func TestSecretNotShown(t *testing.T) {
 	secret := filter.Secret{0xde, 0xad, 0xbe, 0xef, 1, 2, 3, 4, 0xca, 0xfe, 0xba, 0xbe, 5, 6, 7, 8}
-	c := bloomery.Config{Spec: "standard", Secret: &secret, Keys: 3}
+	c := bloomery.Config{Spec: "standard", Hashing: bloomery.Hashing{Secret: &secret}, Keys: 3}
 	s := settest.Build(t, settest.Words(3), c)
 	type holder struct {
 		set    *bloomery.Set

@@ -118,18 +118,18 @@ func TestNoKeys(t *testing.T) {
 			c.Allow = slices.Values([][]byte{[]byte("a")})
 			set, err = bloomery.Build(ctx, slices.Values[[]uint64](nil), c)
 			none(t, "with exceptions", set, err)
-			c.Allow, c.Shards = nil, 4
-			c.Dir = t.TempDir()
+			c.Allow, c.Sharding.Shards = nil, 4
+			c.Sharding.Dir = t.TempDir()
 			set, err = bloomery.Build(ctx, slices.Values[[]uint64](nil), c)
 			none(t, "sharded", set, err)
 
-			c.Dir = t.TempDir()
+			c.Sharding.Dir = t.TempDir()
 			set = settest.Must(bloomery.Build(ctx, slices.Values([]uint64{0}), c))
 			defer set.Close()
-			k, home := bloomery.Keyed[uint64](set), shard.Route(set.Hasher().SumUint64(0), c.Shards)
+			k, home := bloomery.Keyed[uint64](set), shard.Route(set.Hasher().SumUint64(0), c.Sharding.Shards)
 			k.ContainsMany(found, keys)
 			for i, key := range keys {
-				if (found[i] || k.Contains(key)) && shard.Route(set.Hasher().SumUint64(key), c.Shards) != home {
+				if (found[i] || k.Contains(key)) && shard.Route(set.Hasher().SumUint64(key), c.Sharding.Shards) != home {
 					t.Fatalf("%d is present in an empty shard", key)
 				}
 			}
@@ -142,7 +142,7 @@ func TestNoKeys(t *testing.T) {
 func TestRawKeysMemory(t *testing.T) {
 	build := func(memory int64) (*bloomery.Set, uint64) {
 		dir := t.TempDir()
-		c := bloomery.Config{Spec: "bitsandblooms", Memory: memory, TempDir: dir}
+		c := bloomery.Config{Spec: "bitsandblooms", Building: bloomery.Building{Memory: memory, TempDir: dir}}
 		b := settest.Must(bloomery.NewBuilder(t.Context(), c))
 		defer b.Close()
 		key := make([]byte, 0, 100)

@@ -27,7 +27,7 @@ func TestClosed(t *testing.T) {
 		s := settest.Build(t, settest.Words(50), bloomery.Config{Spec: spec})
 		settest.Check(t, s.Save(t.Context(), path))
 	}
-	c := bloomery.Config{Spec: "standard(bytes=32768)", Shards: 3}
+	c := bloomery.Config{Spec: "standard(bytes=32768)", Sharding: bloomery.Sharding{Shards: 3}}
 	settest.Must(settest.BuildShards(t.Context(), slices.Values(settest.Words(50)), sharded, c))
 	file := settest.ReadAll(t, small)
 	opened := func(path string, o ...bloomery.Option) func() (settest.Querier, error) {
@@ -168,7 +168,7 @@ func TestErrClosed(t *testing.T) {
 	late := [][]byte{[]byte("late")}
 	b := settest.Must(bloomery.NewBuilder(t.Context(), bloomery.Config{}))
 	shards := settest.Must(bloomery.NewBuilder(t.Context(),
-		bloomery.Config{Dir: filepath.Join(t.TempDir(), "dir"), Shards: 2}))
+		bloomery.Config{Sharding: bloomery.Sharding{Dir: filepath.Join(t.TempDir(), "dir"), Shards: 2}}))
 	live := settest.Must(bloomery.OpenLive(t.Context(), path))
 	addition := settest.Must(s.Addition(bloomery.JobConfig{}))
 	removal := settest.Must(s.Removal(bloomery.JobConfig{}))

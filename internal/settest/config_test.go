@@ -23,8 +23,8 @@ func TestFields(t *testing.T) {
 	keys := []string{"a", "b", "c"}
 	like := settest.Build(t, keys, bloomery.Config{Spec: "standard"})
 	dir := filepath.Join(t.TempDir(), "like")
-	sharded := settest.Must(bloomery.Build(t.Context(), slices.Values(keys), bloomery.Config{Spec: "standard", Dir: dir,
-		Shards: 2}))
+	sharded := settest.Must(bloomery.Build(t.Context(), slices.Values(keys),
+		bloomery.Config{Spec: "standard", Sharding: bloomery.Sharding{Dir: dir, Shards: 2}}))
 	defer sharded.Close()
 	ways := map[string]func(bloomery.Config) error{
 		"New": func(c bloomery.Config) error { _, err := bloomery.New(c); return err },
@@ -33,9 +33,9 @@ func TestFields(t *testing.T) {
 			return err
 		},
 		"Dir": func(c bloomery.Config) error {
-			c.Dir = filepath.Join(t.TempDir(), "set")
-			if c.Like != nil {
-				c.Like = sharded
+			c.Sharding.Dir = filepath.Join(t.TempDir(), "set")
+			if c.Like.Set != nil {
+				c.Like.Set = sharded
 			}
 			s, err := bloomery.Build(t.Context(), slices.Values(keys), c)
 			if err == nil {
@@ -49,30 +49,29 @@ func TestFields(t *testing.T) {
 		set     fields
 		refused string // the ways that refuse the field
 	}{
-		"Spec":       {func(c *bloomery.Config) { c.Spec = "blocked" }, ""},
-		"Needs":      {func(c *bloomery.Config) { c.Needs = plan.Needs{FPR: 0.01} }, ""},
-		"Like":       {func(c *bloomery.Config) { c.Like = like }, "New"},
-		"Shrink":     {func(c *bloomery.Config) { c.Shrink = 0.1 }, "New Build Dir"}, // without Like
-		"Capacity":   {func(c *bloomery.Config) { c.Capacity = 100 }, ""},
-		"Chosen":     {func(c *bloomery.Config) { c.Chosen = func(plan.Choice) {}; c.Needs.FPR = 0.01 }, ""},
-		"FPRChosen":  {func(c *bloomery.Config) { c.FPRChosen = 0.1 }, ""},
-		"MaxFPR":     {func(c *bloomery.Config) { c.MaxFPR = 0.1 }, ""},
-		"Keys":       {func(c *bloomery.Config) { c.Keys = 3 }, ""},
-		"MaxBytes":   {func(c *bloomery.Config) { c.MaxBytes = 1 << 20 }, ""},
-		"Dir":        {func(c *bloomery.Config) { c.Dir = filepath.Join(t.TempDir(), "dir") }, "New"},
-		"Shards":     {func(c *bloomery.Config) { c.Shards = 2 }, "New Build"},
-		"Seed":       {func(c *bloomery.Config) { c.Seed = 1 }, ""},
-		"Secret":     {func(c *bloomery.Config) { c.Secret = filter.NewSecret() }, ""},
-		"Hash":       {func(c *bloomery.Config) { c.Spec, c.Hash = "blocked(layout=split)", filter.XXH64 }, ""},
-		"Workers":    {func(c *bloomery.Config) { c.Workers = 2 }, ""},
-		"Memory":     {func(c *bloomery.Config) { c.Memory = 1 << 20 }, ""},
-		"TempDir":    {func(c *bloomery.Config) { c.TempDir = t.TempDir() }, ""},
-		"Progress":   {func(c *bloomery.Config) { c.Progress = func(filter.Progress) {} }, ""},
-		"Concurrent": {func(c *bloomery.Config) { c.Concurrent = true }, "Dir"},
-		"Allow":      {func(c *bloomery.Config) { c.Allow = slices.Values([][]byte{[]byte("no")}) }, "New"},
+		"Spec":              {func(c *bloomery.Config) { c.Spec = "blocked" }, ""},
+		"Needs":             {func(c *bloomery.Config) { c.Needs = plan.Needs{FPR: 0.01} }, ""},
+		"Like.Set":          {func(c *bloomery.Config) { c.Like.Set = like }, "New"},
+		"Like.Shrink":       {func(c *bloomery.Config) { c.Like.Shrink = 0.1 }, "New Build Dir"}, // without Like
+		"Capacity":          {func(c *bloomery.Config) { c.Capacity = 100 }, ""},
+		"Building.Chosen":   {func(c *bloomery.Config) { c.Building.Chosen = func(plan.Choice) {}; c.Needs.FPR = 0.01 }, ""},
+		"FPR":               {func(c *bloomery.Config) { c.FPR = 0.1 }, ""},
+		"Limits.FPR":        {func(c *bloomery.Config) { c.Limits.FPR = 0.1 }, ""},
+		"Keys":              {func(c *bloomery.Config) { c.Keys = 3 }, ""},
+		"Limits.Bytes":      {func(c *bloomery.Config) { c.Limits.Bytes = 1 << 20 }, ""},
+		"Sharding.Dir":      {func(c *bloomery.Config) { c.Sharding.Dir = filepath.Join(t.TempDir(), "dir") }, "New"},
+		"Sharding.Shards":   {func(c *bloomery.Config) { c.Sharding.Shards = 2 }, "New Build"},
+		"Hashing.Seed":      {func(c *bloomery.Config) { c.Hashing.Seed = 1 }, ""},
+		"Hashing.Secret":    {func(c *bloomery.Config) { c.Hashing.Secret = filter.NewSecret() }, ""},
+		"Hashing.ID":        {func(c *bloomery.Config) { c.Spec, c.Hashing.ID = "blocked(layout=split)", filter.XXH64 }, ""},
+		"Building.Workers":  {func(c *bloomery.Config) { c.Building.Workers = 2 }, ""},
+		"Building.Memory":   {func(c *bloomery.Config) { c.Building.Memory = 1 << 20 }, ""},
+		"Building.TempDir":  {func(c *bloomery.Config) { c.Building.TempDir = t.TempDir() }, ""},
+		"Building.Progress": {func(c *bloomery.Config) { c.Building.Progress = func(filter.Progress) {} }, ""},
+		"Concurrent":        {func(c *bloomery.Config) { c.Concurrent = true }, "Dir"},
+		"Allow":             {func(c *bloomery.Config) { c.Allow = slices.Values([][]byte{[]byte("no")}) }, "New"},
 	}
-	for i := range reflect.TypeFor[bloomery.Config]().NumField() {
-		name := reflect.TypeFor[bloomery.Config]().Field(i).Name
+	for _, name := range fieldsOf(reflect.TypeFor[bloomery.Config]()) {
 		field, ok := all[name]
 		if !ok {
 			t.Errorf("Config.%s is not in the table: is it used or refused?", name)
@@ -92,6 +91,22 @@ func TestFields(t *testing.T) {
 	}
 }
 
+// fieldsOf returns the names of the fields of a struct, and of its structs of package bloomery, such as Like.Set.
+func fieldsOf(of reflect.Type) []string {
+	var names []string
+	for i := range of.NumField() {
+		f := of.Field(i)
+		if f.Type.Kind() == reflect.Struct && f.Type.PkgPath() == of.PkgPath() {
+			for _, inner := range fieldsOf(f.Type) {
+				names = append(names, f.Name+"."+inner)
+			}
+			continue
+		}
+		names = append(names, f.Name)
+	}
+	return names
+}
+
 // TestNewSizes checks that an empty Set has a size, or a number of keys, or grows; otherwise the error names the
 // missing field.
 func TestNewSizes(t *testing.T) {
@@ -99,7 +114,8 @@ func TestNewSizes(t *testing.T) {
 		{}, {Spec: "standard"}, {Spec: "standard(fpr=0.001)"}, {Spec: "blocked(bits_per_key=12)"}, {Spec: "counting"},
 		{Spec: "rankindexed"}, {Spec: "rankindexed(bucket=512,fpr=0.01)"},
 		{Spec: "twochoice"}, {Spec: "guava"}, {Spec: "spark"}, {Spec: "bitsandblooms"}, {Spec: "redisbloom(expansion=0)"},
-		{Needs: plan.Needs{FPR: 0.01}}, {Needs: plan.Needs{BitsPerKey: 12}}, {Seed: 1}, {Spec: "blocked(layout=split)"},
+		{Needs: plan.Needs{FPR: 0.01}}, {Needs: plan.Needs{BitsPerKey: 12}},
+		{Hashing: bloomery.Hashing{Seed: 1}}, {Spec: "blocked(layout=split)"},
 	} {
 		_, err := bloomery.New(c)
 		if !errors.Is(err, filter.ErrConfig) {
@@ -113,11 +129,11 @@ func TestNewSizes(t *testing.T) {
 		}
 	}
 	for _, spec := range []string{"standard", "blocked(bytes=1000)", "rankindexed(capacity=99)"} {
-		c := bloomery.Config{Spec: spec, Keys: 1000, MaxFPR: 0.001}
+		c := bloomery.Config{Spec: spec, Keys: 1000, Limits: bloomery.Limits{FPR: 0.001}}
 		if _, err := bloomery.New(c); !errors.Is(err, filter.ErrRate) {
 			t.Errorf("%v: %v", c, err)
 		}
-		c.Keys, c.MaxFPR = 1000, 0.02
+		c.Keys, c.Limits.FPR = 1000, 0.02
 		if _, err := bloomery.New(c); err != nil && spec != "blocked(bytes=1000)" {
 			t.Errorf("%v: %v", c, err)
 		}
@@ -197,12 +213,12 @@ func TestMaxBytes(t *testing.T) {
 				return err
 			},
 			"BuildDir": func(c bloomery.Config) error {
-				c.Shards = 4
+				c.Sharding.Shards = 4
 				_, err := settest.BuildShards(t.Context(), slices.Values(few), filepath.Join(t.TempDir(), "set"), c)
 				return err
 			},
 		} {
-			c.MaxBytes = limit
+			c.Limits.Bytes = limit
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			err := make(c)
@@ -222,14 +238,14 @@ func TestMaxBytes(t *testing.T) {
 		"default": {}, "known": {Keys: 3}, "at the limit": {Spec: "standard(bytes=1048576)"}, "ribbon": {Spec: "ribbon(r=8)"},
 		"raw": {Spec: "bitsandblooms", Keys: 3}, "needs": {Needs: plan.Needs{FPR: 0.01}},
 	} {
-		c.MaxBytes = limit
+		c.Limits.Bytes = limit
 		if _, err := bloomery.Build(t.Context(), slices.Values(few), c); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	// The keys are more than the limit has room for, and their number is known only after them.
 	for _, spec := range []string{"standard", "ribbon(r=8)", "partitioned", "bitsandblooms", "fuse", "rankindexed"} {
-		c := bloomery.Config{Spec: spec, MaxBytes: 1000}
+		c := bloomery.Config{Spec: spec, Limits: bloomery.Limits{Bytes: 1000}}
 		if _, err := bloomery.Build(t.Context(), slices.Values(settest.Words(5000)), c); !errors.Is(err, filter.ErrTooLarge) {
 			t.Errorf("%s: 5000 keys in 1000 bytes: %v", spec, err)
 		}
@@ -246,7 +262,8 @@ func TestMaxBytesLike(t *testing.T) {
 	old := settest.Build(t, settest.Words(5000), bloomery.Config{})
 	n := uint64(settest.Must(old.WriteTo(io.Discard)))
 	for limit, want := range map[uint64]error{n / 2: filter.ErrTooLarge, 2 * n: nil} {
-		_, err := bloomery.Build(t.Context(), slices.Values(settest.Words(5000)), bloomery.Config{Like: old, MaxBytes: limit})
+		_, err := bloomery.Build(t.Context(), slices.Values(settest.Words(5000)),
+			bloomery.Config{Like: bloomery.Like{Set: old}, Limits: bloomery.Limits{Bytes: limit}})
 		if !errors.Is(err, want) {
 			t.Errorf("limit %d of %d: %v", limit, n, err)
 		}
@@ -258,9 +275,11 @@ func TestConfigString(t *testing.T) {
 	for want, c := range map[string]bloomery.Config{
 		"bloomery.Config{}": {},
 		"bloomery.Config{Spec:standard(fpr=0.01) Keys:5}": {Spec: "standard(fpr=0.01)", Keys: 5},
-		"bloomery.Config{Secret:... Hash:xxh64}":          {Secret: filter.NewSecret(), Hash: filter.XXH64},
-		"bloomery.Config{Allow:...}":                      {Allow: func(func([]byte) bool) {}},
-		"bloomery.Config{Like:...}":                       {Like: settest.Build(t, []string{"a"}, bloomery.Config{})},
+		"bloomery.Config{Hashing:{ID:xxh64 Secret:...}}": {Hashing: bloomery.Hashing{Secret: filter.NewSecret(),
+			ID: filter.XXH64}},
+		"bloomery.Config{Allow:...}": {Allow: func(func([]byte) bool) {}},
+		"bloomery.Config{Like:{Set:...}}": {Like: bloomery.Like{Set: settest.Build(t, []string{"a"},
+			bloomery.Config{})}},
 	} {
 		if got := c.String(); got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -271,24 +290,27 @@ func TestConfigString(t *testing.T) {
 // TestCheckDir checks that Check knows what NewBuilder refuses of a Config with Dir or Shards, before the keys.
 func TestCheckDir(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "set")
-	sharded := settest.Build(t, settest.Words(100), bloomery.Config{Dir: dir + "0", Shards: 3})
+	sharded := settest.Build(t, settest.Words(100),
+		bloomery.Config{Sharding: bloomery.Sharding{Dir: dir + "0", Shards: 3}})
 	defer sharded.Close()
 	for text, c := range map[string]bloomery.Config{
-		"":               {Dir: dir},
-		"number":         {Dir: dir, Shards: 3},
-		"needs":          {Dir: dir, Shards: 3, Needs: plan.Needs{FPR: 0.01}},
-		"needs secret":   {Dir: dir, Secret: filter.NewSecret(), Capacity: 1000},
-		"!no folder":     {Shards: 3},
-		"!many":          {Dir: dir, Shards: shard.Max + 1},
-		"!negative":      {Dir: dir, Shards: -1},
-		"!writers":       {Dir: dir, Concurrent: true},
-		"!needs":         {Dir: dir, Concurrent: true, Needs: plan.Needs{FPR: 0.01}},
-		"!like, writers": {Dir: dir, Like: sharded, Concurrent: true},
-		"like":           {Dir: dir, Like: sharded},
-		"!needs, many":   {Dir: dir, Shards: shard.Max + 1, Needs: plan.Needs{FPR: 0.01}},
-		"!raw keys":      {Dir: dir, Spec: "bitsandblooms(fpr=0.01)"},
-		"!fixed size":    {Dir: dir, Shards: 2, Spec: "standard(m=1000,k=3)"},
-		"!like":          {Dir: dir, Like: settest.Build(t, settest.Words(10), bloomery.Config{})},
+		"":       {Sharding: bloomery.Sharding{Dir: dir}},
+		"number": {Sharding: bloomery.Sharding{Dir: dir, Shards: 3}},
+		"needs":  {Sharding: bloomery.Sharding{Dir: dir, Shards: 3}, Needs: plan.Needs{FPR: 0.01}},
+		"needs secret": {Sharding: bloomery.Sharding{Dir: dir}, Hashing: bloomery.Hashing{Secret: filter.NewSecret()},
+			Capacity: 1000},
+		"!no folder":     {Sharding: bloomery.Sharding{Shards: 3}},
+		"!many":          {Sharding: bloomery.Sharding{Dir: dir, Shards: shard.Max + 1}},
+		"!negative":      {Sharding: bloomery.Sharding{Dir: dir, Shards: -1}},
+		"!writers":       {Sharding: bloomery.Sharding{Dir: dir}, Concurrent: true},
+		"!needs":         {Sharding: bloomery.Sharding{Dir: dir}, Concurrent: true, Needs: plan.Needs{FPR: 0.01}},
+		"!like, writers": {Sharding: bloomery.Sharding{Dir: dir}, Like: bloomery.Like{Set: sharded}, Concurrent: true},
+		"like":           {Sharding: bloomery.Sharding{Dir: dir}, Like: bloomery.Like{Set: sharded}},
+		"!needs, many":   {Sharding: bloomery.Sharding{Dir: dir, Shards: shard.Max + 1}, Needs: plan.Needs{FPR: 0.01}},
+		"!raw keys":      {Sharding: bloomery.Sharding{Dir: dir}, Spec: "bitsandblooms(fpr=0.01)"},
+		"!fixed size":    {Sharding: bloomery.Sharding{Dir: dir, Shards: 2}, Spec: "standard(m=1000,k=3)"},
+		"!like": {Sharding: bloomery.Sharding{Dir: dir},
+			Like: bloomery.Like{Set: settest.Build(t, settest.Words(10), bloomery.Config{})}},
 	} {
 		err := c.Check()
 		b, made := bloomery.NewBuilder(t.Context(), c)

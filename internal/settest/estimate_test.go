@@ -117,7 +117,7 @@ func TestEstimateOthers(t *testing.T) {
 					return
 				}
 			}
-		}, bloomery.Config{Spec: spec, Seed: seed}))
+		}, bloomery.Config{Spec: spec, Hashing: bloomery.Hashing{Seed: seed}}))
 		return set
 	}
 	plain := make("standard(m=1000,k=3)", 0, 50)

@@ -35,7 +35,7 @@ func TestTooManyFiles(t *testing.T) {
 	path, dir := filepath.Join(t.TempDir(), "f.bloom"), t.TempDir()
 	settest.Large(t, path, 0)
 	keys := settest.Names("member", 1000)
-	c := bloomery.Config{Spec: "standard(fpr=0.01)", Shards: 100}
+	c := bloomery.Config{Spec: "standard(fpr=0.01)", Sharding: bloomery.Sharding{Shards: 100}}
 	settest.Must(settest.BuildShards(t.Context(), slices.Values(keys), dir, c))
 	l := settest.Must(bloomery.OpenLive(t.Context(), path, bloomery.WithInterval(time.Millisecond)))
 	defer l.Close()

@@ -20,7 +20,7 @@ func TestJobsEnd(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "set")
 	for name, c := range map[string]bloomery.Config{
 		"one":     {Spec: "rankindexed(capacity=4000,counting=1)"},
-		"sharded": {Spec: "rankindexed(capacity=4000,counting=1)", Dir: dir, Shards: 3},
+		"sharded": {Spec: "rankindexed(capacity=4000,counting=1)", Sharding: bloomery.Sharding{Dir: dir, Shards: 3}},
 	} {
 		s := settest.Build(t, append(settest.Words(400), settest.Words(400)...), c)
 		want := s.Len()
@@ -111,7 +111,8 @@ func TestAllowerEnds(t *testing.T) {
 		t.Error(err)
 	}
 	ended(a)
-	if _, err := s.Allower(bloomery.JobConfig{Memory: -1}); !errors.Is(err, filter.ErrConfig) {
+	if _, err := s.Allower(bloomery.JobConfig{Building: bloomery.Building{Memory: -1}}); !errors.Is(err,
+		filter.ErrConfig) {
 		t.Error(err)
 	}
 }

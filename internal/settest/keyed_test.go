@@ -155,7 +155,8 @@ func TestBuildFrom(t *testing.T) {
 		t.Errorf("%v", s)
 	}
 	dir := filepath.Join(t.TempDir(), "set")
-	for _, c := range []bloomery.Config{{}, {Spec: "guava"}, {Keys: 2}, {Dir: dir}, {Dir: dir, Shards: 3}} {
+	for _, c := range []bloomery.Config{{}, {Spec: "guava"}, {Keys: 2}, {Sharding: bloomery.Sharding{Dir: dir}},
+		{Sharding: bloomery.Sharding{Dir: dir, Shards: 3}}} {
 		s, err := bloomery.BuildFrom(t.Context(), bloomery.Lines(breaking{strings.NewReader(text)}), c)
 		if s != nil || !errors.Is(err, errBroken) {
 			t.Errorf("%v: %v, %v", c, s, err)
@@ -174,7 +175,8 @@ func TestBuildFrom(t *testing.T) {
 func TestBuildDir(t *testing.T) {
 	for _, secret := range []*filter.Secret{nil, filter.NewSecret()} {
 		dir := filepath.Join(t.TempDir(), "set")
-		c := bloomery.Config{Spec: "blocked(bits_per_key=16)", Dir: dir, Shards: 4, Secret: secret}
+		c := bloomery.Config{Spec: "blocked(bits_per_key=16)", Sharding: bloomery.Sharding{Dir: dir, Shards: 4},
+			Hashing: bloomery.Hashing{Secret: secret}}
 		s := settest.Must(bloomery.Build(t.Context(), slices.Values(settest.Words(500)), c))
 		if m := s.Manifest(); m == nil || len(m.Shards) != 4 || s.Len() != 500 || s.Check(t.Context(), nil) != nil {
 			t.Errorf("%v", s)
@@ -184,8 +186,9 @@ func TestBuildDir(t *testing.T) {
 				t.Fatalf("%s is missing", k)
 			}
 		}
-		next := settest.Must(bloomery.Build(t.Context(), slices.Values(settest.Words(490)), bloomery.Config{Like: s,
-			Dir: dir}))
+		next := settest.Must(bloomery.Build(t.Context(), slices.Values(settest.Words(490)),
+			bloomery.Config{Like: bloomery.Like{Set: s},
+				Sharding: bloomery.Sharding{Dir: dir}}))
 		if next.Len() != 490 || next.Hasher() != s.Hasher() {
 			t.Errorf("%v", next)
 		}

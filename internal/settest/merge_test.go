@@ -128,7 +128,7 @@ func TestMergeFilesEnds(t *testing.T) {
 		name := filepath.Join(dir, fmt.Sprint(i))
 		s := settest.Build(t, settest.Words(1000), bloomery.Config{Spec: "standard(m=20000,k=5)"})
 		settest.Check(t, s.Save(t.Context(), name))
-		c := bloomery.Config{Spec: "standard(bytes=20000)", Dir: name + "s", Shards: 4}
+		c := bloomery.Config{Spec: "standard(bytes=20000)", Sharding: bloomery.Sharding{Dir: name + "s", Shards: 4}}
 		settest.Check(t, settest.Build(t, settest.Words(1000), c).Close())
 		files, folders = append(files, name), append(folders, name+"s")
 	}

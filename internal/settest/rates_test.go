@@ -30,7 +30,7 @@ func TestChosenRate(t *testing.T) {
 	}{
 		{bloomery.Config{}, 100, 0.01},
 		{bloomery.Config{Spec: "standard(fpr=0.003)"}, 100, 0.003},
-		{bloomery.Config{Spec: "standard(fpr=0.003)", FPRChosen: 0.02}, 100, 0.02},
+		{bloomery.Config{Spec: "standard(fpr=0.003)", FPR: 0.02}, 100, 0.02},
 		{bloomery.Config{Spec: "standard(fpr=0.7)"}, 100, 0.7},
 		{bloomery.Config{Spec: "standard(capacity=5000)"}, 0, 0.01},
 		{bloomery.Config{Spec: "standard(bits_per_key=10)"}, 1000, 0.0082},
@@ -39,7 +39,7 @@ func TestChosenRate(t *testing.T) {
 		{bloomery.Config{Spec: "standard(bits_per_key=0.5)"}, 1000, 0}, // 0.86: useless
 		{bloomery.Config{Spec: "standard(bytes=1)"}, 1000, 0},
 		{bloomery.Config{Spec: "standard(k=3,m=1000)"}, 100, 0},
-		{bloomery.Config{Spec: "standard(bytes=1000)", FPRChosen: 0.02}, 100, 0.02},
+		{bloomery.Config{Spec: "standard(bytes=1000)", FPR: 0.02}, 100, 0.02},
 		{bloomery.Config{Spec: "fuse(width=8)"}, 1000, 0},
 		{bloomery.Config{Spec: "fuse(bits_per_key=9.5)"}, 1000, 0.0156},
 		{bloomery.Config{Spec: "bitsandblooms(fpr=0.02)"}, 100, 0.02},
@@ -72,7 +72,8 @@ func TestChosenRate(t *testing.T) {
 		t.Errorf("with later keys: chosen %v, posterior without them %v", later.Info().FPRChosen, p)
 	}
 	for _, c := range []bloomery.Config{
-		{FPRChosen: 1}, {FPRChosen: -0.1}, {FPRChosen: math.NaN()}, {MaxFPR: 1}, {MaxFPR: math.NaN()},
+		{FPR: 1}, {FPR: -0.1}, {FPR: math.NaN()},
+		{Limits: bloomery.Limits{FPR: 1}}, {Limits: bloomery.Limits{FPR: math.NaN()}},
 	} {
 		if _, err := bloomery.NewBuilder(t.Context(), c); !errors.Is(err, filter.ErrConfig) || c.Check() == nil {
 			t.Errorf("%v: %v", c, err)
@@ -140,7 +141,7 @@ func TestChosenKept(t *testing.T) {
 		_ = live.Close()
 	}
 	const spec = "standard(k=3,m=900)"
-	low, high := bloomery.Config{Spec: spec, FPRChosen: 0.01}, bloomery.Config{Spec: spec, FPRChosen: 0.02}
+	low, high := bloomery.Config{Spec: spec, FPR: 0.01}, bloomery.Config{Spec: spec, FPR: 0.02}
 	for _, c := range [][2]bloomery.Config{{low, high}, {high, low}, {high, {Spec: spec}}} {
 		a, b := settest.Build(t, settest.Words(5), c[0]), settest.Build(t, settest.Words(5), c[1])
 		if a.Equal(b) {
@@ -157,7 +158,7 @@ func TestMaxFPR(t *testing.T) {
 	for spec, want := range map[string]error{"standard(bytes=1)": filter.ErrRate, "bitsandblooms(bytes=8)": filter.ErrRate,
 		"standard(fpr=0.01)": nil, "standard(fpr=0.02)": filter.ErrRate, "fuse(width=2)": filter.ErrRate,
 		"partitioned(bits_per_key=2,effort=fast)": filter.ErrRate} {
-		b := settest.Must(bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: spec, MaxFPR: 0.01}))
+		b := settest.Must(bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: spec, Limits: bloomery.Limits{FPR: 0.01}}))
 		settest.Check(t, b.AddMany(settest.AsKeys(settest.Words(1000))))
 		set, err := b.Build(t.Context())
 		var rate *engine.RateError
@@ -448,7 +449,7 @@ func planned(t *testing.T, s filter.Spec, n, seed uint64) (filter.Info, uint64) 
 			}
 		}
 	}
-	set, err := bloomery.Build(t.Context(), keys, bloomery.Config{Spec: s.String(), Seed: seed})
+	set, err := bloomery.Build(t.Context(), keys, bloomery.Config{Spec: s.String(), Hashing: bloomery.Hashing{Seed: seed}})
 	if err != nil {
 		t.Fatalf("%s, %d keys: %v", s, n, err)
 	}

@@ -39,7 +39,7 @@ func TestRemovalEstimate(t *testing.T) {
 				keys := keysOf(seed, 0, n)
 				s := settest.Build(t, keys, bloomery.Config{Spec: spec})
 				before := settest.Must(s.Clone())
-				r, err := s.Removal(bloomery.JobConfig{Memory: 1 << 20}) // some go to a file
+				r, err := s.Removal(bloomery.JobConfig{Building: bloomery.Building{Memory: 1 << 20}}) // some go to a file
 				settest.Check(t, err)
 				defer r.Close()
 				settest.Check(t, r.AddMany(append(keysOf(seed, n, n+list.strangers), keys[:list.members]...)))
@@ -180,7 +180,7 @@ func TestStrangers(t *testing.T) {
 			keys := keysOf(seed, 0, n)
 			known := seed % 4 // keys of the list that were added
 			list := slices.Concat(keys[:known], keysOf(seed, n, n+size-known))
-			s := settest.Build(t, keys, bloomery.Config{Spec: spec, Seed: uint64(seed)})
+			s := settest.Build(t, keys, bloomery.Config{Spec: spec, Hashing: bloomery.Hashing{Seed: uint64(seed)}})
 			hits := make([]bool, size)
 			bloomery.Keyed[[]byte](s).ContainsMany(hits, list)
 			looks := slices.Contains(hits[known:], true)
@@ -243,7 +243,7 @@ func TestHalfStrangers(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "set")
 	settest.Must(settest.BuildShards(t.Context(), slices.Values(keys), dir,
-		bloomery.Config{Spec: "rankindexed(fpr=1e-6)", Shards: 4}))
+		bloomery.Config{Spec: "rankindexed(fpr=1e-6)", Sharding: bloomery.Sharding{Shards: 4}}))
 	l := settest.Must(bloomery.Lock(t.Context(), dir))
 	defer l.Close()
 	if got, err := settest.RemoveMany(l.Set, append(keysOf(1, 0, 3), keys[:2]...)); !errors.Is(err, filter.ErrStrangers) {

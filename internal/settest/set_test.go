@@ -27,8 +27,10 @@ func TestForeign(t *testing.T) {
 		"guava": filter.Murmur3, "bitsandblooms": filter.Murmur3Twice,
 		"redisbloom": filter.Murmur64A, "spark": filter.Murmur3x86, "blocked(layout=split)": filter.XXH64,
 	} {
-		set := settest.Must(bloomery.Build(t.Context(), slices.Values(keys), bloomery.Config{Spec: spec, Hash: hash}))
-		empty := settest.Must(bloomery.New(bloomery.Config{Spec: spec, Hash: hash, Keys: uint64(len(keys) + 1)}))
+		set := settest.Must(bloomery.Build(t.Context(), slices.Values(keys),
+			bloomery.Config{Spec: spec, Hashing: bloomery.Hashing{ID: hash}}))
+		empty := settest.Must(bloomery.New(bloomery.Config{Spec: spec, Hashing: bloomery.Hashing{ID: hash},
+			Keys: uint64(len(keys) + 1)}))
 		for _, s := range []*bloomery.Set{set, empty} {
 			settest.Check(t, s.Add(binary.LittleEndian.AppendUint64(nil, 77)))
 		}
@@ -64,10 +66,12 @@ func TestForeign(t *testing.T) {
 		}
 	}
 	secret := filter.NewSecret()
-	for _, c := range []bloomery.Config{{Spec: "guava", Hash: filter.XXH64}, {Spec: "guava", Secret: secret},
-		{Spec: "standard", Hash: filter.XXH64},
-		{Spec: "blocked", Hash: filter.XXH64}, {Spec: "blocked(layout=split)", Hash: filter.XXH64, Secret: secret},
-		{Spec: "guava", Hash: filter.XXH3}, {Spec: "standard", Hash: 99}} {
+	for _, c := range []bloomery.Config{{Spec: "guava", Hashing: bloomery.Hashing{ID: filter.XXH64}},
+		{Spec: "guava", Hashing: bloomery.Hashing{Secret: secret}},
+		{Spec: "standard", Hashing: bloomery.Hashing{ID: filter.XXH64}},
+		{Spec: "blocked", Hashing: bloomery.Hashing{ID: filter.XXH64}}, {Spec: "blocked(layout=split)",
+			Hashing: bloomery.Hashing{ID: filter.XXH64, Secret: secret}},
+		{Spec: "guava", Hashing: bloomery.Hashing{ID: filter.XXH3}}, {Spec: "standard", Hashing: bloomery.Hashing{ID: 99}}} {
 		c.Keys = 10
 		if _, err := bloomery.New(c); !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("%+v: %v", c, err)
@@ -132,7 +136,7 @@ func TestSnapshotApart(t *testing.T) {
 	keys := []string{"a", "b"}
 	dir, file := filepath.Join(t.TempDir(), "set"), filepath.Join(t.TempDir(), "f.bloom")
 	settest.Must(settest.BuildShards(t.Context(), slices.Values(keys), dir, bloomery.Config{Spec: spec,
-		Shards: 2}))
+		Sharding: bloomery.Sharding{Shards: 2}}))
 	// Large enough that Open maps it.
 	large := settest.Build(t, settest.Words(2_000_000/16), bloomery.Config{Spec: "standard(bytes=2000000)"})
 	settest.Check(t, large.Save(t.Context(), file))
@@ -220,26 +224,27 @@ func TestAnswersAgree(t *testing.T) {
 		"redisbloom(fpr=0.1)", "bitsandblooms(fpr=0.1)", "spark(fpr=0.1)", "spark(fpr=0.1,version=2)",
 	} {
 		for _, hash := range []bloomery.Config{
-			{Spec: spec}, {Spec: spec, Seed: r.Uint64()}, {Spec: spec, Secret: &filter.Secret{1, 2, 3}},
-			{Spec: spec, Hash: filter.XXH64},
+			{Spec: spec}, {Spec: spec, Hashing: bloomery.Hashing{Seed: r.Uint64()}}, {Spec: spec,
+				Hashing: bloomery.Hashing{Secret: &filter.Secret{1, 2, 3}}},
+			{Spec: spec, Hashing: bloomery.Hashing{ID: filter.XXH64}},
 		} {
 			s, err := bloomery.Build(t.Context(), slices.Values(texts[:n]), hash)
 			if err != nil {
-				if hash.Seed == 0 && hash.Hash == 0 && hash.Secret == nil {
+				if hash.Hashing.Seed == 0 && hash.Hashing.ID == 0 && hash.Hashing.Secret == nil {
 					t.Errorf("%s: %v", spec, err)
 				}
 				continue // the family has its own hash function
 			}
-			alone := openedEngine(s, hash.Secret)
+			alone := openedEngine(s, hash.Hashing.Secret)
 			checkAnswers(t, s, alone, texts, n)
 			s = settest.Must(bloomery.Build(t.Context(), slices.Values(integers[:n]), hash))
-			checkAnswers(t, s, openedEngine(s, hash.Secret), integers, n)
-			if hash.Secret != nil || !alone.Facts().Hashes { // shards are built from hashes
+			checkAnswers(t, s, openedEngine(s, hash.Hashing.Secret), integers, n)
+			if hash.Hashing.Secret != nil || !alone.Facts().Hashes { // shards are built from hashes
 				continue
 			}
-			hash.Dir, hash.Shards = t.TempDir(), 3
+			hash.Sharding.Dir, hash.Sharding.Shards = t.TempDir(), 3
 			s = settest.Must(bloomery.Build(t.Context(), slices.Values(texts[:n]), hash))
-			folder := settest.Must(shards.Open(t.Context(), hash.Dir, engine.Options{}))
+			folder := settest.Must(shards.Open(t.Context(), hash.Sharding.Dir, engine.Options{}))
 			checkAnswers(t, s, folder, texts, n) // at first, no shard is loaded
 			checkAnswers(t, s, folder, texts, n)
 			settest.Check(t, errors.Join(s.Close(), folder.Close()))

@@ -315,7 +315,8 @@ func Large(t testing.TB, path string, from uint64) {
 // WriteIntegers builds a sharded set, or with shards 0 a file, and returns its path.
 func WriteIntegers(t testing.TB, spec string, shards int, keys []uint64) string {
 	t.Helper()
-	path, c := filepath.Join(t.TempDir(), fmt.Sprint(shards)), bloomery.Config{Spec: spec, Shards: shards}
+	path, c := filepath.Join(t.TempDir(), fmt.Sprint(shards)), bloomery.Config{Spec: spec,
+		Sharding: bloomery.Sharding{Shards: shards}}
 	if shards == 0 {
 		Check(t, Build(t, keys, c).Save(t.Context(), path))
 		return path
@@ -338,7 +339,7 @@ type ShardBuilder struct{ *bloomery.Builder }
 
 // NewShardBuilder returns a ShardBuilder of the set in a folder.
 func NewShardBuilder(dir string, c bloomery.Config) (*ShardBuilder, error) {
-	c.Dir = dir
+	c.Sharding.Dir = dir
 	b, err := bloomery.NewBuilder(context.Background(), c)
 	return &ShardBuilder{b}, err
 }
@@ -352,7 +353,7 @@ func (b *ShardBuilder) Build(ctx context.Context) (*shard.Manifest, error) {
 func BuildShards[K filter.Key](
 	ctx context.Context, keys iter.Seq[K], dir string, c bloomery.Config,
 ) (*shard.Manifest, error) {
-	c.Dir = dir
+	c.Sharding.Dir = dir
 	return manifestOf(bloomery.Build(ctx, keys, c))
 }
 

@@ -31,20 +31,21 @@ func TestShrink(t *testing.T) {
 			{910, 0.1, true}, {890, 0.1, false}, {0, 0.999, false}, {1, 1, true}, {0, 1, true},
 		} {
 			_, err := bloomery.Build(t.Context(), slices.Values(keys[:c.left]),
-				bloomery.Config{Like: old, Shrink: c.shrink})
+				bloomery.Config{Like: bloomery.Like{Set: old, Shrink: c.shrink}})
 			if lost := (*drift.ShrinkError)(nil); c.ok != (err == nil) || !c.ok && !errors.As(err, &lost) {
 				t.Errorf("%s: %d of 1000 keys with %g: %v", f.Name, c.left, c.shrink, err)
 			}
 		}
 	}
 	for _, shrink := range []float64{-0.1, 1.1} {
-		c := bloomery.Config{Like: settest.Build(t, keys, bloomery.Config{}), Shrink: shrink}
+		c := bloomery.Config{Like: bloomery.Like{Set: settest.Build(t, keys, bloomery.Config{}), Shrink: shrink}}
 		_, err := bloomery.NewBuilder(t.Context(), c)
 		if !errors.Is(err, filter.ErrConfig) || !errors.Is(c.Check(), filter.ErrConfig) {
 			t.Errorf("shrink %g: %v", shrink, err)
 		}
 	}
-	for _, c := range []bloomery.Config{{Shrink: 0.5}, {Shrink: 0.5, Capacity: 10}} {
+	for _, c := range []bloomery.Config{{Like: bloomery.Like{Shrink: 0.5}},
+		{Like: bloomery.Like{Shrink: 0.5}, Capacity: 10}} {
 		if err := c.Check(); !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("without Like: %v", err)
 		}
@@ -58,12 +59,13 @@ func TestShrinkDuplicates(t *testing.T) {
 	for _, spec := range []string{"standard", "blocked", "counting"} {
 		old := settest.Build(t, slices.Concat(keys, keys, keys, keys), bloomery.Config{Spec: spec + "(capacity=12000)"})
 		if spec != "counting" { // which would lose counts
-			if _, err := bloomery.Build(t.Context(), slices.Values(keys), bloomery.Config{Like: old}); err != nil {
+			if _, err := bloomery.Build(t.Context(), slices.Values(keys),
+				bloomery.Config{Like: bloomery.Like{Set: old}}); err != nil {
 				t.Errorf("%s: each key once: %v", spec, err)
 			}
 		}
 		cut := slices.Concat(keys[:700], keys[:700], keys[:700], keys[:700])
-		_, err := bloomery.Build(t.Context(), slices.Values(cut), bloomery.Config{Like: old})
+		_, err := bloomery.Build(t.Context(), slices.Values(cut), bloomery.Config{Like: bloomery.Like{Set: old}})
 		if !errors.Is(err, filter.ErrShrunk) {
 			t.Errorf("%s: 700 of 3000 keys four times: %v", spec, err)
 		}
@@ -75,12 +77,12 @@ func TestShrinkSharded(t *testing.T) {
 	keys := settest.Words(200) // so few that some shards lose more than half
 	dir := filepath.Join(t.TempDir(), "set")
 	settest.Must(settest.BuildShards(t.Context(), slices.Values(keys), dir,
-		bloomery.Config{Spec: "standard", Shards: 50}))
+		bloomery.Config{Spec: "standard", Sharding: bloomery.Sharding{Shards: 50}}))
 	old := settest.Must(bloomery.Open(t.Context(), dir))
 	defer old.Close()
 	before, err := os.ReadDir(dir)
 	settest.Check(t, err)
-	c := bloomery.Config{Like: old}
+	c := bloomery.Config{Like: bloomery.Like{Set: old}}
 	for _, left := range []int{0, 99} {
 		_, err = settest.BuildShards(t.Context(), slices.Values(keys[:left]), dir, c)
 		var lost *drift.ShrinkError
@@ -119,27 +121,29 @@ func TestShrinkCounts(t *testing.T) {
 		}
 		set := settest.Must(build(2, bloomery.Config{Spec: spec}))
 		for times, ok := range map[int]bool{0: false, 1: true, 2: true} {
-			_, err := build(times, bloomery.Config{Like: set})
+			_, err := build(times, bloomery.Config{Like: bloomery.Like{Set: set}})
 			if ok != (err == nil) || !ok && !errors.Is(err, filter.ErrShrunk) {
 				t.Errorf("%s, %d more: %v", spec, times, err)
 			}
 		}
-		if _, err := build(0, bloomery.Config{Like: set, Shrink: 1}); err != nil {
+		if _, err := build(0, bloomery.Config{Like: bloomery.Like{Set: set, Shrink: 1}}); err != nil {
 			t.Errorf("%s: %v", spec, err)
 		}
 		dir := filepath.Join(t.TempDir(), "set")
-		settest.Must(settest.BuildShards(t.Context(), log(2), dir, bloomery.Config{Spec: spec, Shards: 20}))
+		settest.Must(settest.BuildShards(t.Context(), log(2), dir,
+			bloomery.Config{Spec: spec, Sharding: bloomery.Sharding{Shards: 20}}))
 		old := settest.Must(bloomery.Open(t.Context(), dir))
 		defer old.Close()
 		for times, ok := range map[int]bool{0: false, 1: true} {
-			_, err := settest.BuildShards(t.Context(), log(times), dir, bloomery.Config{Like: old})
+			_, err := settest.BuildShards(t.Context(), log(times), dir, bloomery.Config{Like: bloomery.Like{Set: old}})
 			if ok != (err == nil) || !ok && !errors.Is(err, filter.ErrShrunk) {
 				t.Errorf("%s, shards, %d more: %v", spec, times, err)
 			}
 		}
 		once, err := build(0, bloomery.Config{Spec: spec}) // counts only what looks alike
 		settest.Check(t, err)
-		if _, err := bloomery.Build(t.Context(), slices.Values(keys[:6000]), bloomery.Config{Like: once}); err != nil {
+		if _, err := bloomery.Build(t.Context(), slices.Values(keys[:6000]),
+			bloomery.Config{Like: bloomery.Like{Set: once}}); err != nil {
 			t.Errorf("%s, each key once: %v", spec, err)
 		}
 	}
@@ -159,18 +163,20 @@ func TestShrinkAllowed(t *testing.T) {
 	keys := settest.Words(1000)
 	old := settest.Build(t, keys, bloomery.Config{Allow: allowed(1000)})
 	for n, ok := range map[int]bool{0: false, 400: false, 600: true} {
-		_, err := bloomery.Build(t.Context(), slices.Values(keys), bloomery.Config{Like: old, Allow: allowed(n)})
+		_, err := bloomery.Build(t.Context(), slices.Values(keys),
+			bloomery.Config{Like: bloomery.Like{Set: old}, Allow: allowed(n)})
 		if ok != (err == nil) || !ok && !errors.Is(err, filter.ErrShrunk) {
 			t.Errorf("%d allowed keys: %v", n, err)
 		}
 	}
 	dir := filepath.Join(t.TempDir(), "set")
-	c := bloomery.Config{Spec: "standard", Shards: 3, Allow: allowed(1000)}
+	c := bloomery.Config{Spec: "standard", Sharding: bloomery.Sharding{Shards: 3}, Allow: allowed(1000)}
 	settest.Must(settest.BuildShards(t.Context(), slices.Values(keys), dir, c))
 	set, err := bloomery.Open(t.Context(), dir)
 	settest.Check(t, err)
 	defer set.Close()
-	_, err = settest.BuildShards(t.Context(), slices.Values(keys), dir, bloomery.Config{Like: set, Allow: allowed(100)})
+	_, err = settest.BuildShards(t.Context(), slices.Values(keys), dir,
+		bloomery.Config{Like: bloomery.Like{Set: set}, Allow: allowed(100)})
 	if !errors.Is(err, filter.ErrShrunk) {
 		t.Errorf("100 of 1000 allowed keys in shards: %v", err)
 	}

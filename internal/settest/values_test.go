@@ -37,7 +37,7 @@ func TestBuildValues(t *testing.T) {
 			"ribbon(value_bits=6)", "ribbon(r=0,value_bits=6)",
 			"rankindexed(fpr=1e-12,value_bits=6)", "rankindexed(fpr=1e-12,growth=3,value_bits=6)", // no keys look alike
 		} {
-			c := bloomery.Config{Spec: spec, Seed: 5}
+			c := bloomery.Config{Spec: spec, Hashing: bloomery.Hashing{Seed: 5}}
 			set := settest.Must(bloomery.BuildValues(t.Context(), maps.All(want), c))
 			b := settest.Must(bloomery.NewBuilder(t.Context(), c))
 			var wg sync.WaitGroup
@@ -170,11 +170,13 @@ func TestShardedBuildValues(t *testing.T) {
 		all[i], values[i] = []byte(k), want[k]
 	}
 	for _, c := range []bloomery.Config{
-		{Spec: "ribbon(value_bits=6)", Shards: 3}, {Spec: "ribbon(value_bits=6)", Shards: 3, Memory: 1},
+		{Spec: "ribbon(value_bits=6)", Sharding: bloomery.Sharding{Shards: 3}}, {Spec: "ribbon(value_bits=6)",
+			Sharding: bloomery.Sharding{Shards: 3}, Building: bloomery.Building{Memory: 1}},
 		{Spec: "ribbon(r=0,value_bits=6)", Keys: 10_000},
-		{Spec: "rankindexed(fpr=1e-12,value_bits=6)", Shards: 3},
-		{Spec: "rankindexed(fpr=1e-12,value_bits=6)", Shards: 3, Memory: 1},
-		{Needs: plan.Needs{ValueBits: 6, FPR: 1e-12}, Shards: 2, Keys: 10_000},
+		{Spec: "rankindexed(fpr=1e-12,value_bits=6)", Sharding: bloomery.Sharding{Shards: 3}},
+		{Spec: "rankindexed(fpr=1e-12,value_bits=6)", Sharding: bloomery.Sharding{Shards: 3},
+			Building: bloomery.Building{Memory: 1}},
+		{Needs: plan.Needs{ValueBits: 6, FPR: 1e-12}, Sharding: bloomery.Sharding{Shards: 2}, Keys: 10_000},
 	} {
 		dir := filepath.Join(t.TempDir(), "set")
 		b := settest.Must(settest.NewShardBuilder(dir, c))
@@ -202,14 +204,15 @@ func TestShardedBuildValues(t *testing.T) {
 		}
 	}
 	mixed := settest.Must(settest.NewShardBuilder(filepath.Join(t.TempDir(), "set"),
-		bloomery.Config{Spec: "ribbon(value_bits=32)", Shards: 3}))
+		bloomery.Config{Spec: "ribbon(value_bits=32)", Sharding: bloomery.Sharding{Shards: 3}}))
 	settest.Check(t, errors.Join(mixed.AddManyValues(all, values), mixed.AddString("without")))
 	if _, err := mixed.Build(t.Context()); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("a key without a value among others: %v", err)
 	}
 	for c, want := range map[*bloomery.Config]string{
-		{Spec: "ribbon(value_bits=6)"}: "number of shards", {Spec: "ribbon(value_bits=3)", Shards: 2}: "value_bits=",
-		{Spec: "standard", Shards: 2}: "take a value with each key",
+		{Spec: "ribbon(value_bits=6)"}: "number of shards", {Spec: "ribbon(value_bits=3)",
+			Sharding: bloomery.Sharding{Shards: 2}}: "value_bits=",
+		{Spec: "standard", Sharding: bloomery.Sharding{Shards: 2}}: "take a value with each key",
 	} {
 		b := settest.Must(settest.NewShardBuilder(filepath.Join(t.TempDir(), "set"), *c))
 		defer b.Close()
@@ -225,7 +228,7 @@ func TestMixedValues(t *testing.T) {
 	want := classes(30_000)
 	for _, memory := range []int64{0, 1} {
 		for _, second := range []uint64{5, 6} {
-			c := bloomery.Config{Needs: plan.Needs{ValueBits: 6, FPR: 1e-12}, Memory: memory}
+			c := bloomery.Config{Needs: plan.Needs{ValueBits: 6, FPR: 1e-12}, Building: bloomery.Building{Memory: memory}}
 			b, err := bloomery.NewBuilder(t.Context(), c)
 			settest.Check(t, err)
 			defer b.Close()
@@ -260,11 +263,12 @@ func TestMixedValues(t *testing.T) {
 				}
 			}
 			delete(want, "twice")
-			_, err = bloomery.Build(t.Context(), maps.Keys(want), bloomery.Config{Like: set})
+			_, err = bloomery.Build(t.Context(), maps.Keys(want), bloomery.Config{Like: bloomery.Like{Set: set}})
 			if !errors.Is(err, filter.ErrConfig) {
 				t.Errorf("like a set with values, without values: %v", err)
 			}
-			next := settest.Must(bloomery.BuildValues(t.Context(), maps.All(want), bloomery.Config{Like: set}))
+			next := settest.Must(bloomery.BuildValues(t.Context(), maps.All(want),
+				bloomery.Config{Like: bloomery.Like{Set: set}}))
 			for k, v := range want {
 				if got, ok, err := next.Get([]byte(k)); got != v || !ok || err != nil {
 					t.Fatalf("like: %s: %d, %t, %v; want %d", k, got, ok, err, v)

@@ -78,7 +78,8 @@ func TestVerifier(t *testing.T) {
 		want := plainVerification(set, absent, members)
 		for _, memory := range []int64{0, 1, 10_000, 100_000} {
 			dir := t.TempDir()
-			v := settest.Must(set.Verifier(bloomery.JobConfig{Memory: memory, TempDir: dir, Absent: uint64(tt.absent)}))
+			v := settest.Must(set.Verifier(bloomery.JobConfig{Building: bloomery.Building{Memory: memory, TempDir: dir},
+				Absent: uint64(tt.absent)}))
 			inParts(t, absent, v.AddAbsent)
 			inParts(t, members, v.AskMembers)
 			got, err := v.Commit(t.Context())

@@ -205,14 +205,15 @@ const readShare = 0.2
 
 func (p *Plan) config(keys uint64, o Options) bloomery.Config {
 	c := bloomery.Config{
-		Spec: p.Spec.String(), Keys: keys, Seed: p.Seed, Hash: p.Hash, FPRChosen: p.FPRChosen, Capacity: p.Capacity,
-		Workers: o.Workers, Memory: o.Memory, TempDir: o.TempDir,
+		Spec: p.Spec.String(), Keys: keys, Hashing: bloomery.Hashing{Seed: p.Seed,
+			ID: p.Hash}, FPR: p.FPRChosen, Capacity: p.Capacity,
+		Building: bloomery.Building{Workers: o.Workers, Memory: o.Memory, TempDir: o.TempDir},
 	}
 	if p.Hash == filter.SipHash {
-		c.Secret = o.Secret
+		c.Hashing.Secret = o.Secret
 	}
 	if o.Progress != nil {
-		c.Progress = func(now filter.Progress) { o.progress(readShare + (1-readShare)*now.Done) }
+		c.Building.Progress = func(now filter.Progress) { o.progress(readShare + (1-readShare)*now.Done) }
 	}
 	return c
 }

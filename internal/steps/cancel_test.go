@@ -71,7 +71,7 @@ func TestCancel(t *testing.T) {
 			t.Parallel()
 			in := memoryOf("keys.txt", text.String())
 			p, err := steps.NewPlan(t.Context(), in, []string{"keys.txt"}, steps.Config{
-				Build: bloomery.Config{Spec: tt.spec, Shards: 1},
+				Build: bloomery.Config{Spec: tt.spec, Sharding: bloomery.Sharding{Shards: 1}},
 			})
 			check(t, err)
 			out := endlessStore{Store: memoryOf(), reads: tt.reads, writes: tt.writes, began: make(chan struct{}, 100)}

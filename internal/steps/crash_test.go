@@ -40,7 +40,7 @@ func TestCrashes(t *testing.T) {
 	in := memoryOf("old", old, "new/a", a, "new/b", gzipped(b))
 	plan := func(pattern string) *steps.Plan {
 		p, err := steps.NewPlan(t.Context(), in, []string{pattern},
-			steps.Config{Build: bloomery.Config{Spec: "fuse", Shards: 3}, RangeBytes: 3000})
+			steps.Config{Build: bloomery.Config{Spec: "fuse", Sharding: bloomery.Sharding{Shards: 3}}, RangeBytes: 3000})
 		check(t, err)
 		return p
 	}
@@ -92,7 +92,7 @@ func TestResume(t *testing.T) {
 	_, text := lines("key", 3000)
 	in, out := memoryOf("keys", text), memoryOf()
 	p, err := steps.NewPlan(t.Context(), in, []string{"keys"},
-		steps.Config{Build: bloomery.Config{Spec: "standard", Shards: 2}, RangeBytes: 9000})
+		steps.Config{Build: bloomery.Config{Spec: "standard", Sharding: bloomery.Sharding{Shards: 2}}, RangeBytes: 9000})
 	check(t, err)
 	check(t, p.Save(t.Context(), out))
 	o, numbers := steps.Options{}, []int{0, 1, 2, 3}
@@ -202,7 +202,7 @@ func TestFinishCrashes(t *testing.T) {
 	_, text := lines("key", 500)
 	in, start := memoryOf("keys", text), memoryOf()
 	p, err := steps.NewPlan(t.Context(), in, []string{"keys"},
-		steps.Config{Build: bloomery.Config{Spec: "fuse", Shards: 3}, RangeBytes: 3000})
+		steps.Config{Build: bloomery.Config{Spec: "fuse", Sharding: bloomery.Sharding{Shards: 3}}, RangeBytes: 3000})
 	check(t, err)
 	check(t, p.Save(t.Context(), start))
 	for i := range p.Ranges {

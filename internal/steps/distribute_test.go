@@ -109,9 +109,10 @@ func TestFamilies(t *testing.T) {
 		if f.Can.Has(family.CanRawKeys) {
 			continue
 		}
-		c := steps.Config{Build: bloomery.Config{Spec: f.Name, Shards: shards}, RangeBytes: 20_000}
+		c := steps.Config{Build: bloomery.Config{Spec: f.Name, Sharding: bloomery.Sharding{Shards: shards}},
+			RangeBytes: 20_000}
 		if !f.Foreign() {
-			c.Build.Seed = 7
+			c.Build.Hashing.Seed = 7
 		}
 		p, err := steps.NewPlan(t.Context(), in, []string{"part-*"}, c)
 		check(t, err)
@@ -127,11 +128,11 @@ func TestFamilies(t *testing.T) {
 		if len(files) != shards+1 {
 			t.Errorf("%s: %d files are left", f.Name, len(files))
 		}
-		h, err := f.Hasher(p.Spec, 0, c.Build.Seed, nil)
+		h, err := f.Hasher(p.Spec, 0, c.Build.Hashing.Seed, nil)
 		check(t, err)
 		for s, e := range m.Shards {
 			own := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return shard.Route(h.SumString(k), shards) != s })
-			one := bloomery.Config{Spec: f.Name, Seed: c.Build.Seed, Keys: uint64(len(own))}
+			one := bloomery.Config{Spec: f.Name, Hashing: bloomery.Hashing{Seed: c.Build.Hashing.Seed}, Keys: uint64(len(own))}
 			set, err := bloomery.Build(t.Context(), slices.Values(own), one)
 			check(t, err)
 			want, err := set.MarshalBinary()
@@ -147,13 +148,15 @@ func TestFamilies(t *testing.T) {
 func TestRefused(t *testing.T) {
 	in, _ := input(t)
 	for _, c := range []bloomery.Config{
-		{Spec: "bitsandblooms", Shards: 2}, {Spec: "partitioned(budget=1s)", Shards: 2}, {Spec: "standard"},
-		{Spec: "standard(m=1000,k=3)", Shards: 2}, {Spec: "standard", Shards: shard.Max + 1}, {Capacity: 10, Shards: 2},
-		{Spec: "standard", Shards: 2, Allow: func(func([]byte) bool) {}},
+		{Spec: "bitsandblooms", Sharding: bloomery.Sharding{Shards: 2}}, {Spec: "partitioned(budget=1s)",
+			Sharding: bloomery.Sharding{Shards: 2}}, {Spec: "standard"},
+		{Spec: "standard(m=1000,k=3)", Sharding: bloomery.Sharding{Shards: 2}}, {Spec: "standard",
+			Sharding: bloomery.Sharding{Shards: shard.Max + 1}}, {Capacity: 10, Sharding: bloomery.Sharding{Shards: 2}},
+		{Spec: "standard", Sharding: bloomery.Sharding{Shards: 2}, Allow: func(func([]byte) bool) {}},
 	} {
 		_, err := steps.NewPlan(t.Context(), in, []string{"part-*"}, steps.Config{Build: c})
 		if !errors.Is(err, filter.ErrConfig) && !errors.Is(err, filter.ErrUnsupported) {
-			t.Errorf("%s, %d shards: error %v", c.Spec, c.Shards, err)
+			t.Errorf("%s, %d shards: error %v", c.Spec, c.Sharding.Shards, err)
 		}
 	}
 }

@@ -26,7 +26,8 @@ func latePlan(t *testing.T, name string) (*steps.Plan, steps.Source) {
 	_, text := lines(name, 800)
 	in := memoryOf(name, text)
 	p, err := steps.NewPlan(t.Context(), in, []string{name}, steps.Config{
-		Build: bloomery.Config{Spec: "blocked(bytes=65536)", Shards: lateShards}, RangeBytes: 3000,
+		Build: bloomery.Config{Spec: "blocked(bytes=65536)",
+			Sharding: bloomery.Sharding{Shards: lateShards}}, RangeBytes: 3000,
 	})
 	check(t, err)
 	return p, in
@@ -64,7 +65,7 @@ func files(t *testing.T, name string) map[string]string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "set")
 	keys, _ := lines(name, 800)
-	c := bloomery.Config{Spec: "blocked(bytes=65536)", Shards: lateShards}
+	c := bloomery.Config{Spec: "blocked(bytes=65536)", Sharding: bloomery.Sharding{Shards: lateShards}}
 	if _, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, c); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +204,7 @@ func TestLateWorkerBesideBuild(t *testing.T) {
 	for _, replaces := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "set")
 		out := steps.Dir(dir)
-		c := bloomery.Config{Spec: "blocked(bytes=65536)", Shards: lateShards}
+		c := bloomery.Config{Spec: "blocked(bytes=65536)", Sharding: bloomery.Sharding{Shards: lateShards}}
 		keys, _ := lines("b", 800)
 		build := func() {
 			t.Helper()

@@ -34,7 +34,8 @@ func unfinished(t *testing.T, dir string, keys int) (*steps.Plan, steps.Store) {
 	_, text := lines("planned", keys)
 	in, out := memoryOf("keys", text), steps.Dir(dir)
 	p, err := steps.NewPlan(t.Context(), in, []string{"keys"}, steps.Config{
-		Build: bloomery.Config{Spec: "standard(capacity=4000)", Capacity: 4000, Shards: 3}, RangeBytes: 9000})
+		Build: bloomery.Config{Spec: "standard(capacity=4000)", Capacity: 4000,
+			Sharding: bloomery.Sharding{Shards: 3}}, RangeBytes: 9000})
 	if err == nil {
 		err = p.Save(t.Context(), out)
 	}
@@ -52,7 +53,7 @@ func unfinished(t *testing.T, dir string, keys int) (*steps.Plan, steps.Store) {
 func set(t *testing.T, dir string) {
 	t.Helper()
 	keys, _ := lines("old", 500)
-	c := bloomery.Config{Spec: "standard(capacity=4000)", Capacity: 4000, Shards: 3}
+	c := bloomery.Config{Spec: "standard(capacity=4000)", Capacity: 4000, Sharding: bloomery.Sharding{Shards: 3}}
 	if _, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, c); err != nil {
 		t.Fatal(err)
 	}
@@ -113,13 +114,13 @@ func (h *hanging) Write(ctx context.Context, name string, write func(w io.Writer
 func TestSaveBesideBuild(t *testing.T) {
 	needLocks(t)
 	dir := t.TempDir()
-	b, err := settest.NewShardBuilder(dir, bloomery.Config{Spec: "standard", Shards: 3})
+	b, err := settest.NewShardBuilder(dir, bloomery.Config{Spec: "standard", Sharding: bloomery.Sharding{Shards: 3}})
 	check(t, err)
 	defer b.Close()
 	defer steps.SetSaveWait(100 * time.Millisecond)()
 	_, text := lines("key", 100)
 	p, err := steps.NewPlan(t.Context(), memoryOf("keys", text), []string{"keys"},
-		steps.Config{Build: bloomery.Config{Spec: "standard", Shards: 3}})
+		steps.Config{Build: bloomery.Config{Spec: "standard", Sharding: bloomery.Sharding{Shards: 3}}})
 	check(t, err)
 	if err := p.Save(t.Context(), steps.Dir(dir)); !errors.Is(err, filter.ErrLocked) {
 		t.Errorf("Save: %v", err)
@@ -175,7 +176,7 @@ func TestRaces(t *testing.T) {
 		if round%2 == 1 {
 			wg.Go(func() {
 				keys, _ := lines(fmt.Sprint("built", round), 400)
-				c := bloomery.Config{Spec: "standard(capacity=4000)", Capacity: 4000, Shards: 3}
+				c := bloomery.Config{Spec: "standard(capacity=4000)", Capacity: 4000, Sharding: bloomery.Sharding{Shards: 3}}
 				_, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, c)
 				if err != nil && !errors.Is(err, filter.ErrLocked) {
 					t.Errorf("round %d: Build: %v", round, err)

@@ -11,11 +11,11 @@ import (
 
 // Options control how a step runs. They do not change its result.
 type Options struct {
-	// Secret is bloomery.Config.Secret again. A plan with a keyed hash needs it in Range and Build.
+	// Secret is bloomery.Config.Hashing.Secret again. A plan with a keyed hash needs it in Range and Build.
 	Secret *filter.Secret
 	// Workers is the number of goroutines that hash, read and search. Default: GOMAXPROCS.
 	Workers int
-	// Memory is the maximum size in bytes of the key hashes that Build holds in memory; see bloomery.Config.Memory.
+	// Memory is the maximum size in bytes of the key hashes that Build holds in memory; see bloomery.Building.
 	Memory int64
 	// TempDir is the folder of temporary files. Default: os.TempDir().
 	TempDir string

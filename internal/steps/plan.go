@@ -38,9 +38,9 @@ const LeastRangeBytes = 64 << 10
 // mostItems is the largest number of objects, and of ranges, of a plan. Tests set it.
 var mostItems = 1 << 24
 
-// Config describes the set to build. Build.Spec or Build.Needs, Shards, Seed or Secret, Hash, Capacity, FPRChosen and
-// MaxFPR have the same meaning as in bloomery.Build; the other fields of Build are ignored, but Build.Allow must be
-// nil. Build.Shards must be set, and Build.Keys if Build has Needs: no step counts the keys before the plan.
+// Config describes the set to build. Spec or Needs, FPR, Capacity, Hashing, Sharding.Shards and Limits of Build have the
+// same meaning as in bloomery.Build; the other fields of Build are ignored, but Build.Allow must be nil.
+// Build.Sharding.Shards must be set, and Build.Keys if Build has Needs: no step counts the keys before the plan.
 type Config struct {
 	Build bloomery.Config
 	Keys  KeyFormat
@@ -98,7 +98,7 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 
 	c.Keys.Name = cmp.Or(c.Keys.Name, string(keyio.Lines))
 	p := &Plan{
-		Version: planVersion, Shards: c.Build.Shards, FPRChosen: build.FPRChosen, MaxFPR: c.Build.MaxFPR,
+		Version: planVersion, Shards: c.Build.Sharding.Shards, FPRChosen: build.FPR, MaxFPR: c.Build.Limits.FPR,
 		Capacity: build.Capacity, Keys: c.Keys, formats: c.Formats,
 	}
 	if p.Spec, err = filter.ParseSpec(build.Spec); err != nil {
@@ -142,7 +142,7 @@ func hasher(s filter.Spec, c bloomery.Config) (filter.Hasher, error) {
 	if err != nil {
 		return filter.Hasher{}, err
 	}
-	return f.Hasher(s, c.Hash, c.Seed, c.Secret)
+	return f.Hasher(s, c.Hashing.ID, c.Hashing.Seed, c.Hashing.Secret)
 }
 
 func (p *Plan) divide(ctx context.Context, in Source, c Config) error {
@@ -242,9 +242,10 @@ func (p *Plan) check() error {
 	}
 
 	// The spec is already the spec of a shard. ForShard checks it, and with one shard it changes nothing.
-	c := bloomery.Config{Spec: p.Spec.String(), Shards: 1, Hash: p.Hash, Seed: p.Seed}
-	if c.Hash == filter.SipHash {
-		c.Hash = 0 // it would need the secret
+	c := bloomery.Config{Spec: p.Spec.String(), Sharding: bloomery.Sharding{Shards: 1},
+		Hashing: bloomery.Hashing{ID: p.Hash, Seed: p.Seed}}
+	if c.Hashing.ID == filter.SipHash {
+		c.Hashing.ID = 0 // it would need the secret
 	}
 	if _, err := c.ForShard(context.Background()); err != nil {
 		return err
@@ -288,7 +289,7 @@ func (p *Plan) hasher(secret *filter.Secret) (filter.Hasher, error) {
 	} else if secret == nil {
 		return filter.Hasher{}, fmt.Errorf("the plan has a keyed hash: %w", filter.ErrNoSecret)
 	}
-	h, err := hasher(p.Spec, bloomery.Config{Hash: p.Hash, Seed: p.Seed, Secret: secret})
+	h, err := hasher(p.Spec, bloomery.Config{Hashing: bloomery.Hashing{ID: p.Hash, Seed: p.Seed, Secret: secret}})
 	if err == nil && secret != nil && h.KeyCheck() != p.KeyCheck {
 		err = fmt.Errorf("the plan has another secret: %w", filter.ErrSecret)
 	}

@@ -23,7 +23,8 @@ func planText(t *testing.T) (*steps.Plan, string) {
 	t.Helper()
 	_, text := lines("key", 100)
 	p, err := steps.NewPlan(t.Context(), memoryOf("a", text, "b", text), []string{"a", "b"},
-		steps.Config{Build: bloomery.Config{Spec: "partitioned", Shards: 2}, RangeBytes: 4 * int64(len(text))})
+		steps.Config{Build: bloomery.Config{Spec: "partitioned", Sharding: bloomery.Sharding{Shards: 2}},
+			RangeBytes: 4 * int64(len(text))})
 	check(t, err)
 	b, err := json.Marshal(p)
 	if err != nil || len(p.Objects) != 2 || len(p.Ranges) != 2 {
@@ -114,7 +115,7 @@ func TestTwoPlans(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		_, text := lines(name, 5000)
 		write(t, filepath.Join(inDir, name), text)
-		c := steps.Config{Build: bloomery.Config{Spec: "blocked(bytes=65536)", Shards: 4}}
+		c := steps.Config{Build: bloomery.Config{Spec: "blocked(bytes=65536)", Sharding: bloomery.Sharding{Shards: 4}}}
 		p, err := steps.NewPlan(t.Context(), in, []string{name}, c)
 		check(t, err)
 		check(t, p.Save(t.Context(), out))

@@ -46,7 +46,7 @@ func TestBuildReads(t *testing.T) {
 	_, text := lines("key", 20_000)
 	in, out := memoryOf("keys", text), memoryOf()
 	p, err := steps.NewPlan(t.Context(), in, []string{"keys"},
-		steps.Config{Build: bloomery.Config{Spec: "fuse", Shards: 3}, RangeBytes: 5000})
+		steps.Config{Build: bloomery.Config{Spec: "fuse", Sharding: bloomery.Sharding{Shards: 3}}, RangeBytes: 5000})
 	check(t, err)
 	for i := range p.Ranges {
 		if _, err := p.Range(t.Context(), in, out, i, steps.Options{}); err != nil {

@@ -47,7 +47,7 @@ func unbuilt(t *testing.T, out steps.Store, name string) *steps.Plan {
 	_, text := lines(name, 2000)
 	in := memoryOf(name, text)
 	p, err := steps.NewPlan(t.Context(), in, []string{name},
-		steps.Config{Build: bloomery.Config{Spec: "fuse", Shards: 20}, RangeBytes: 9000})
+		steps.Config{Build: bloomery.Config{Spec: "fuse", Sharding: bloomery.Sharding{Shards: 20}}, RangeBytes: 9000})
 	check(t, err)
 	unwatched := out
 	if w, ok := out.(*watched); ok { // Save and Finish read the manifest themselves

@@ -57,7 +57,8 @@ func TestRequests(t *testing.T) {
 		_, text := lines("key", 20_000)
 		in, out := memoryOf("keys", text), &counting{conditional: &conditional{memory: memoryOf()}}
 		p, err := steps.NewPlan(t.Context(), in, []string{"keys"},
-			steps.Config{Build: bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: shards}, RangeBytes: rangeBytes})
+			steps.Config{Build: bloomery.Config{Spec: "blocked(fpr=0.01)", Sharding: bloomery.Sharding{Shards: shards}},
+				RangeBytes: rangeBytes})
 		check(t, err)
 		check(t, p.Save(t.Context(), out))
 		in.ops, out.reads, out.writes = 0, 0, 0

@@ -23,7 +23,8 @@ func keysOf(t *testing.T, text string, k steps.KeyFormat, size int64) (keys []st
 	t.Helper()
 	in := memoryOf("o", text)
 	p, err := steps.NewPlan(t.Context(), in, []string{"o"},
-		steps.Config{Build: bloomery.Config{Spec: "standard", Shards: 1}, Keys: k, RangeBytes: size})
+		steps.Config{Build: bloomery.Config{Spec: "standard", Sharding: bloomery.Sharding{Shards: 1}}, Keys: k,
+			RangeBytes: size})
 	check(t, err)
 	format, objects := steps.Text(p.Keys), p.Objects
 	for _, r := range p.Ranges {
@@ -107,7 +108,8 @@ func TestWhole(t *testing.T) {
 		{[]string{"gz", "s[12]"}, steps.KeyFormat{}, 2},
 	} {
 		p, err := steps.NewPlan(t.Context(), in, tt.patterns,
-			steps.Config{Build: bloomery.Config{Spec: "standard", Shards: 2}, Keys: tt.keys, RangeBytes: 5000})
+			steps.Config{Build: bloomery.Config{Spec: "standard", Sharding: bloomery.Sharding{Shards: 2}}, Keys: tt.keys,
+				RangeBytes: 5000})
 		if err != nil || len(p.Ranges) != tt.ranges {
 			t.Errorf("%q as %q: %d ranges, want %d; %v", tt.patterns, tt.keys.Name, len(p.Ranges), tt.ranges, err)
 		}
@@ -167,7 +169,8 @@ func TestErrors(t *testing.T) {
 		"long": "long:2001: key is longer", "nul": "nul:2001: there is a NUL byte", "changed": "changed",
 	} {
 		p, err := steps.NewPlan(t.Context(), in, []string{name}, steps.Config{
-			Build: bloomery.Config{Spec: "standard", Shards: 2}, RangeBytes: 1000, Keys: steps.KeyFormat{MaxKey: 50}})
+			Build:      bloomery.Config{Spec: "standard", Sharding: bloomery.Sharding{Shards: 2}},
+			RangeBytes: 1000, Keys: steps.KeyFormat{MaxKey: 50}})
 		check(t, err)
 		if name == "changed" {
 			in.objects[name] += "more\n"
@@ -194,7 +197,7 @@ func TestTogether(t *testing.T) {
 	_, text := lines("key", 4000)
 	in, want := memoryOf("keys", text), memoryOf()
 	p, err := steps.NewPlan(t.Context(), in, []string{"keys"},
-		steps.Config{Build: bloomery.Config{Spec: "blocked", Shards: 4}, RangeBytes: 9000})
+		steps.Config{Build: bloomery.Config{Spec: "blocked", Sharding: bloomery.Sharding{Shards: 4}}, RangeBytes: 9000})
 	check(t, err)
 	if _, err := all(t.Context(), p, in, want, steps.Options{}); err != nil {
 		t.Fatal(err)
@@ -246,7 +249,8 @@ func TestPlanHostile(t *testing.T) {
 	_, text := lines("key", 2000)
 	in, out := memoryOf("keys", text), memoryOf()
 	secret := filter.NewSecret()
-	c := bloomery.Config{Spec: "blocked", Shards: 4, Secret: secret, FPRChosen: 0.02}
+	c := bloomery.Config{Spec: "blocked", Sharding: bloomery.Sharding{Shards: 4},
+		Hashing: bloomery.Hashing{Secret: secret}, FPR: 0.02}
 	p, err := steps.NewPlan(t.Context(), in, []string{"keys"}, steps.Config{Build: c, RangeBytes: 9000})
 	check(t, err)
 	check(t, p.Save(t.Context(), out))

@@ -32,7 +32,7 @@ func (p *Plan) checkFamily() error {
 	f, err := families.ByName(p.Spec.Family())
 	if err == nil && f.BuildValueBits(p.Spec) > 0 && !f.NeedsValues(p.Spec) {
 		err = &filter.ConfigError{Field: "value_bits", Value: p.Spec, Reason: "a distributed build takes values of " +
-			"family ribbon only; build these in one process (bloomery build --shards, bloomery.Build with Config.Dir)"}
+			"family ribbon only; build these in one process (bloomery build --shards, bloomery.Build with Config.Sharding.Dir)"}
 	}
 	return err
 }

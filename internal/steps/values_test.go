@@ -67,9 +67,10 @@ func TestValues(t *testing.T) {
 	)
 	formats := steps.Formats{"numbers": numbers(true)}
 	for _, c := range []bloomery.Config{
-		{Spec: "ribbon(r=4,value_bits=8)", Seed: 9}, {Spec: "ribbon(r=0,value_bits=8)", Secret: &secret},
+		{Spec: "ribbon(r=4,value_bits=8)", Hashing: bloomery.Hashing{Seed: 9}}, {Spec: "ribbon(r=0,value_bits=8)",
+			Hashing: bloomery.Hashing{Secret: &secret}},
 	} {
-		c.Shards = shards
+		c.Sharding.Shards = shards
 		dir := t.TempDir()
 		b, err := settest.NewShardBuilder(dir, c)
 		check(t, err)
@@ -99,7 +100,7 @@ func TestValues(t *testing.T) {
 				t.Errorf("%s: version %d, %d ranges", tt.objects, p.Version, len(p.Ranges))
 			}
 			to := t.TempDir()
-			o := steps.Options{Secret: c.Secret}
+			o := steps.Options{Secret: c.Hashing.Secret}
 			if _, err := all(t.Context(), p, in, steps.Dir(to), o); err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +126,8 @@ func TestConflict(t *testing.T) {
 	in := memoryOf(
 		"a", valued(2000, tabbed), "b", "key-5\t25\nother\t1\n", "c", "x\t1\n", "d", "key-7\t50\nkey-7\t50\n")
 	p, err := steps.NewPlan(t.Context(), in, []string{"*"},
-		steps.Config{Build: bloomery.Config{Spec: "ribbon(value_bits=8)", Shards: 1}, RangeBytes: 4000})
+		steps.Config{Build: bloomery.Config{Spec: "ribbon(value_bits=8)", Sharding: bloomery.Sharding{Shards: 1}},
+			RangeBytes: 4000})
 	check(t, err)
 	out := steps.Dir(t.TempDir())
 	_, err = all(t.Context(), p, in, out, steps.Options{})
@@ -172,7 +174,8 @@ func TestBadValues(t *testing.T) {
 			steps.KeyFormat{Name: "large"}},
 	} {
 		p, err := steps.NewPlan(t.Context(), in, []string{tt.object}, steps.Config{Keys: tt.keys,
-			Build: bloomery.Config{Spec: "ribbon(value_bits=7)", Shards: 2}, RangeBytes: 3000, Formats: formats})
+			Build: bloomery.Config{Spec: "ribbon(value_bits=7)",
+				Sharding: bloomery.Sharding{Shards: 2}}, RangeBytes: 3000, Formats: formats})
 		check(t, err)
 		dir := t.TempDir()
 		o := steps.Options{}
@@ -191,7 +194,7 @@ func TestValuePlans(t *testing.T) {
 	in := memoryOf("a", "k\t1\n")
 	plan := func(spec string, k steps.KeyFormat) (*steps.Plan, error) {
 		return steps.NewPlan(t.Context(), in, []string{"a"},
-			steps.Config{Build: bloomery.Config{Spec: spec, Shards: 2}, Keys: k})
+			steps.Config{Build: bloomery.Config{Spec: spec, Sharding: bloomery.Sharding{Shards: 2}}, Keys: k})
 	}
 	const with, without = "ribbon(value_bits=8)", "ribbon(r=8)"
 	for _, tt := range []struct {

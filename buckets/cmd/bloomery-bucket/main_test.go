@@ -36,7 +36,7 @@ func TestScripts(t *testing.T) {
 				return
 			}
 		}
-	}, dir, bloomery.Config{Spec: "blocked(fpr=0.000001)", Shards: 3})
+	}, dir, bloomery.Config{Spec: "blocked(fpr=0.000001)", Sharding: bloomery.Sharding{Shards: 3}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func contents(t testing.TB, s distribute.Store) map[string]string {
 // Late tests that a worker and a Finish that come too late cannot change a finished set in an empty Store, and that the
 // set is the one of bloomery.Build although a plan was given up there.
 func Late(t *testing.T, s buckets.Store) {
-	config := bloomery.Config{Spec: "blocked(bytes=30000)", Shards: 3}
+	config := bloomery.Config{Spec: "blocked(bytes=30000)", Sharding: bloomery.Sharding{Shards: 3}}
 	keys := func(name string) (all []string) {
 		for i := range 700 {
 			all = append(all, fmt.Sprint(name, i))
@@ -70,7 +70,7 @@ func Late(t *testing.T, s buckets.Store) {
 	}
 
 	local := config
-	local.Dir = t.TempDir()
+	local.Sharding.Dir = t.TempDir()
 	set, err := bloomery.Build(t.Context(), slices.Values(keys("b")), local)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func Late(t *testing.T, s buckets.Store) {
 		t.Fatal(err)
 	}
 
-	want := contents(t, buckets.Folder(local.Dir))
+	want := contents(t, buckets.Folder(local.Sharding.Dir))
 	given := built("a", 0)
 	// Shard 1 is built up to its write, and shard 2 begins, after the other set is finished.
 	paused := &pausing{Store: s, before: func() {

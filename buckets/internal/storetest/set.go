@@ -18,7 +18,7 @@ import (
 func Build(t testing.TB, n uint64, c bloomery.Config) (dir string, local *bloomery.Set) {
 	t.Helper()
 	dir = t.TempDir()
-	c.Dir = dir
+	c.Sharding.Dir = dir
 	local, err := bloomery.Build(t.Context(), func(yield func(uint64) bool) {
 		for i := uint64(0); i < n && yield(i); i++ {
 		}

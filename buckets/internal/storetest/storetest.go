@@ -111,7 +111,7 @@ func RunWithout(t *testing.T, s buckets.Store, lacks Lacks) {
 				t.Errorf("prefix %q: %q, want %q", prefix, got, want)
 			}
 		}
-		c := distribute.Config{Build: bloomery.Config{Spec: "blocked", Shards: 1}}
+		c := distribute.Config{Build: bloomery.Config{Spec: "blocked", Sharding: bloomery.Sharding{Shards: 1}}}
 		if p, err := distribute.NewPlan(ctx, s, []string{"a/*", "a*"}, c); err != nil || p.Ranges == 0 {
 			t.Errorf("a plan of patterns: %+v, %v", p, err)
 		}

@@ -77,7 +77,8 @@ func build(ctx context.Context, text string) error {
 	c := job.Config{
 		Input: []string{r.Input}, Output: r.Output, Memory: memory, Runner: r.Runner, Endpoint: r.Endpoint,
 		Set: steps.Config{
-			Build: bloomery.Config{Spec: r.Spec, Shards: shards}, Keys: steps.KeyFormat{Name: madeName},
+			Build:      bloomery.Config{Spec: r.Spec, Sharding: bloomery.Sharding{Shards: shards}},
+			Keys:       steps.KeyFormat{Name: madeName},
 			RangeBytes: rangeBytes,
 		},
 		Environment: job.Loopback,

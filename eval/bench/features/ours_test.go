@@ -63,7 +63,7 @@ func TestAllocations(t *testing.T) {
 		if f.Foreign() {
 			continue
 		}
-		for _, c := range []bloomery.Config{{Spec: f.Name}, {Spec: f.Name, Secret: secret}} {
+		for _, c := range []bloomery.Config{{Spec: f.Name}, {Spec: f.Name, Hashing: bloomery.Hashing{Secret: secret}}} {
 			set := check(bloomery.Build(t.Context(), slices.Values(keys), c))
 			measure(t, set, f.Name)
 		}
@@ -224,7 +224,7 @@ var ourProofs = map[string]func(t *testing.T) verdict{
 	},
 	"Keyed hash (secret)": func(t *testing.T) verdict {
 		secret := filter.NewSecret()
-		s := check(bloomery.New(bloomery.Config{Secret: secret, Keys: 100}))
+		s := check(bloomery.New(bloomery.Config{Hashing: bloomery.Hashing{Secret: secret}, Keys: 100}))
 		must(s.AddString("a"))
 		file := check(s.MarshalBinary())
 		_, err := bloomery.FromBytes(file)

@@ -88,11 +88,11 @@ func bloomeryFollow(ctx context.Context, path string, keys <-chan string, answer
 }
 
 func bloomerySharded(ctx context.Context, keys iter.Seq[string], dir string) (*bloomery.Set, error) {
-	return bloomery.Build(ctx, keys, bloomery.Config{Dir: dir, Shards: 16})
+	return bloomery.Build(ctx, keys, bloomery.Config{Sharding: bloomery.Sharding{Dir: dir, Shards: 16}})
 }
 
 func bloomeryKeyedHash(ctx context.Context, keys iter.Seq[string], secret *filter.Secret) (*bloomery.Set, error) {
-	return bloomery.Build(ctx, keys, bloomery.Config{Secret: secret})
+	return bloomery.Build(ctx, keys, bloomery.Config{Hashing: bloomery.Hashing{Secret: secret}})
 }
 
 func bloomeryNeeds(n uint64) (*bloomery.Set, error) {

@@ -113,14 +113,14 @@ func (s *server) span(words []string) (from, to int, err error) {
 }
 
 func (s *server) build(ctx context.Context, spec string, options []string, from, to int) (string, error) {
-	c := bloomery.Config{Spec: spec, Keys: uint64(to - from), Workers: 1}
+	c := bloomery.Config{Spec: spec, Keys: uint64(to - from), Building: bloomery.Building{Workers: 1}}
 	for _, o := range options {
 		if id, ok := strings.CutPrefix(o, "hash="); ok {
 			n, err := strconv.ParseUint(id, 10, 16)
 			if err != nil {
 				return "", err
 			}
-			c.Hash = filter.HashID(n)
+			c.Hashing.ID = filter.HashID(n)
 		}
 	}
 	s.set = nil

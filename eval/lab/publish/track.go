@@ -81,7 +81,8 @@ func follow(ctx context.Context, k kind, s scale, h *history) (t *track, err err
 
 // first builds the first version.
 func (m *maker) first(ctx context.Context, spec string, list []string) (err error) {
-	c := bloomery.Config{Spec: spec, Workers: 1, Shards: m.shards}
+	c := bloomery.Config{Spec: spec, Building: bloomery.Building{Workers: 1},
+		Sharding: bloomery.Sharding{Shards: m.shards}}
 	if m.shards > 0 {
 		return m.build(ctx, list, c)
 	}
@@ -107,7 +108,7 @@ func (m *maker) next(ctx context.Context, list []string, d day) (err error) {
 		return nil
 	}
 	d.apply(list)
-	c := bloomery.Config{Like: m.set, Workers: 1}
+	c := bloomery.Config{Like: bloomery.Like{Set: m.set}, Building: bloomery.Building{Workers: 1}}
 	if m.shards > 0 {
 		return m.build(ctx, list, c)
 	}
@@ -118,7 +119,7 @@ func (m *maker) next(ctx context.Context, list []string, d day) (err error) {
 // build builds a sharded set in a new folder and opens it. The folder of the one before is removed.
 func (m *maker) build(ctx context.Context, list []string, c bloomery.Config) error {
 	dir := m.path(m.turns + 1)
-	c.Dir = dir
+	c.Sharding.Dir = dir
 	set, err := bloomery.Build(ctx, slices.Values(list), c)
 	if err != nil {
 		return err

@@ -29,12 +29,14 @@ func TestAllowShards(t *testing.T) {
 			n, allowed int
 			c          bloomery.Config
 		}{
-			{"memory", 10_000, 50_000, bloomery.Config{}}, {"counted", 5000, 20_000, bloomery.Config{Keys: 5000, Seed: 5}},
-			{"files", 70_000, 140_000, bloomery.Config{Memory: 4000, TempDir: t.TempDir()}}, // each Spill has 65,536 in memory
+			{"memory", 10_000, 50_000, bloomery.Config{}}, {"counted", 5000, 20_000,
+				bloomery.Config{Keys: 5000, Hashing: bloomery.Hashing{Seed: 5}}},
+			{"files", 70_000, 140_000, bloomery.Config{Building: bloomery.Building{Memory: 4000,
+				TempDir: t.TempDir()}}}, // each Spill has 65,536 in memory
 			{"one list is empty", 3000, 0, bloomery.Config{}}, {"no members", 0, 100, bloomery.Config{}},
 		} {
 			c, n, allowed := tt.c, tt.n, tt.allowed
-			c.Spec, c.Allow, c.Shards = spec, settest.Numbered("allowed", allowed), shards
+			c.Spec, c.Allow, c.Sharding.Shards = spec, settest.Numbered("allowed", allowed), shards
 			what := spec + ", " + tt.name
 			dir := t.TempDir()
 			m, err := settest.BuildShards(ctx, settest.Numbered("member", n), dir, c)
@@ -73,7 +75,7 @@ func TestAllowShards(t *testing.T) {
 // shardAlone builds a shard from its keys and its part of the list.
 func shardAlone(t *testing.T, c bloomery.Config, i, n, allowed int) *bloomery.Set {
 	t.Helper()
-	shards := c.Shards
+	shards := c.Sharding.Shards
 	c, err := c.ForShard(context.Background())
 	check(t, err)
 	b, err := bloomery.NewBuilder(t.Context(), c)
@@ -101,7 +103,8 @@ func routedTo(keys iter.Seq[[]byte], h filter.Hasher, i, shards int) iter.Seq[[]
 func TestAllowShardsReadOnly(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	const n, allowed = 10_000, 30_000
-	c := bloomery.Config{Spec: "rankindexed(fpr=0.05)", Shards: 3, Allow: settest.Numbered("allowed", allowed)}
+	c := bloomery.Config{Spec: "rankindexed(fpr=0.05)", Sharding: bloomery.Sharding{Shards: 3},
+		Allow: settest.Numbered("allowed", allowed)}
 	if _, err := settest.BuildShards(ctx, settest.Numbered("member", n), dir, c); err != nil {
 		t.Fatal(err)
 	}
@@ -143,17 +146,18 @@ func TestAllowShardsConflict(t *testing.T) {
 	const n = 20_000
 	both := []string{"member-11.example", "member-3.example", "member-5.example", "member-7.example"}
 	passes := 0
-	c := bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 4, Allow: func(yield func([]byte) bool) {
-		passes++
-		for _, key := range append([]string{"free", both[3]}, both...) {
-			if !yield([]byte(key)) {
-				return
+	c := bloomery.Config{Spec: "blocked(fpr=0.01)", Sharding: bloomery.Sharding{Shards: 4},
+		Allow: func(yield func([]byte) bool) {
+			passes++
+			for _, key := range append([]string{"free", both[3]}, both...) {
+				if !yield([]byte(key)) {
+					return
+				}
 			}
-		}
-	}}
+		}}
 	old := filepath.Join(parent, "old")
 	if _, err := settest.BuildShards(ctx, settest.Numbered("member", 100), old, bloomery.Config{Spec: "blocked",
-		Shards: 4}); err != nil {
+		Sharding: bloomery.Sharding{Shards: 4}}); err != nil {
 		t.Fatal(err)
 	}
 	was := filesIn(t, old)
@@ -204,20 +208,22 @@ func filesIn(t *testing.T, dir string) (all string) {
 func TestAllowShardsLike(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	const n, allowed = 20_000, 100_000
-	c := bloomery.Config{Spec: "standard(fpr=0.03)", Shards: 4, Allow: settest.Numbered("allowed", allowed)}
+	c := bloomery.Config{Spec: "standard(fpr=0.03)", Sharding: bloomery.Sharding{Shards: 4},
+		Allow: settest.Numbered("allowed", allowed)}
 	if _, err := settest.BuildShards(ctx, settest.Numbered("member", n), dir, c); err != nil {
 		t.Fatal(err)
 	}
 	old, err := bloomery.Open(ctx, dir)
 	check(t, err)
 	defer old.Close()
-	if _, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Dir: t.TempDir(), Like: old}); !errors.Is(err,
+	if _, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Sharding: bloomery.Sharding{Dir: t.TempDir()},
+		Like: bloomery.Like{Set: old}}); !errors.Is(err,
 		filter.ErrConfig) {
 		t.Errorf("no list: %v", err)
 	}
 	for _, more := range []int{0, 4000} {
 		next := t.TempDir()
-		like := bloomery.Config{Like: old, Allow: settest.Numbered("allowed", allowed+more)}
+		like := bloomery.Config{Like: bloomery.Like{Set: old}, Allow: settest.Numbered("allowed", allowed+more)}
 		if _, err := settest.BuildShards(ctx, settest.Numbered("member", n), next, like); err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +247,7 @@ func TestAllowShardsLike(t *testing.T) {
 // TestAllowShardsShort checks that a section of exceptions without its first words is an error that names the shard.
 func TestAllowShardsShort(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
-	c := bloomery.Config{Spec: "standard", Shards: 2, Allow: settest.Numbered("allowed", 10)}
+	c := bloomery.Config{Spec: "standard", Sharding: bloomery.Sharding{Shards: 2}, Allow: settest.Numbered("allowed", 10)}
 	m, err := settest.BuildShards(ctx, settest.Numbered("member", 100), dir, c)
 	check(t, err)
 	for words := range 3 {

@@ -26,13 +26,13 @@ import (
 func TestShardedBuild(t *testing.T) {
 	keys := settest.Words(150_000)
 	const shards = 3
-	c := bloomery.Config{Spec: "blocked", Seed: 3, Shards: shards}
+	c := bloomery.Config{Spec: "blocked", Hashing: bloomery.Hashing{Seed: 3}, Sharding: bloomery.Sharding{Shards: shards}}
 	var first map[string]string
 	for _, memory := range []int64{0, 1, 3 << 20} {
 		dir, temp := filepath.Join(t.TempDir(), "set"), t.TempDir()
-		c.Memory, c.TempDir = memory, temp
+		c.Building.Memory, c.Building.TempDir = memory, temp
 		shares := 0.0
-		c.Progress = func(p filter.Progress) { shares = p.Done }
+		c.Building.Progress = func(p filter.Progress) { shares = p.Done }
 		m, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, c)
 		check(t, err)
 		if shares < 0.999 || len(settest.FilesOf(t, temp)) > 0 {
@@ -49,7 +49,8 @@ func TestShardedBuild(t *testing.T) {
 		}
 		for s, e := range m.Shards {
 			own := settest.OfShard(keys, filter.NewHasher(3), s, shards)
-			one, err := bloomery.Build(t.Context(), slices.Values(own), bloomery.Config{Spec: c.Spec, Seed: 3})
+			one, err := bloomery.Build(t.Context(), slices.Values(own),
+				bloomery.Config{Spec: c.Spec, Hashing: bloomery.Hashing{Seed: 3}})
 			check(t, err)
 			want, err := one.MarshalBinary()
 			check(t, err)
@@ -64,7 +65,7 @@ func TestShardedBuild(t *testing.T) {
 // TestShardedBuilderAdds checks that all ways of adding keys, from many goroutines, give the same set.
 func TestShardedBuilderAdds(t *testing.T) {
 	keys := settest.Words(20_000)
-	c := bloomery.Config{Spec: "blocked", Shards: 3}
+	c := bloomery.Config{Spec: "blocked", Sharding: bloomery.Sharding{Shards: 3}}
 	dirs := []string{t.TempDir(), t.TempDir()}
 	if _, err := settest.BuildShards(t.Context(), slices.Values(keys), dirs[0], c); err != nil {
 		t.Fatal(err)
@@ -113,13 +114,15 @@ func TestShardSizes(t *testing.T) {
 		c    bloomery.Config
 		spec string
 	}{
-		{bloomery.Config{Spec: "standard(bytes=64000)", Shards: 4}, "standard(bytes=16000)"},
-		{bloomery.Config{Spec: "rankindexed(capacity=40000)", Shards: 4}, "rankindexed(capacity=10600)"},
-		{bloomery.Config{Spec: "standard(fpr=0.01,capacity=40000)", Capacity: 40_000, Shards: 1},
+		{bloomery.Config{Spec: "standard(bytes=64000)", Sharding: bloomery.Sharding{Shards: 4}}, "standard(bytes=16000)"},
+		{bloomery.Config{Spec: "rankindexed(capacity=40000)", Sharding: bloomery.Sharding{Shards: 4}},
+			"rankindexed(capacity=10600)"},
+		{bloomery.Config{Spec: "standard(fpr=0.01,capacity=40000)", Capacity: 40_000, Sharding: bloomery.Sharding{Shards: 1}},
 			"standard(capacity=40000,fpr=0.01)"},
 		{bloomery.Config{Needs: plan.Needs{FPR: 0.01}}, "ribbon(fpr=0.01)"},
-		{bloomery.Config{Needs: plan.Needs{FPR: 0.01, Remove: true}, Capacity: 50_000, Shards: 4}, ""},
-		{bloomery.Config{Spec: "fuse(fpr=0.01)", Keys: 40_000, MaxFPR: 0.011}, "fuse(fpr=0.01)"},
+		{bloomery.Config{Needs: plan.Needs{FPR: 0.01, Remove: true}, Capacity: 50_000,
+			Sharding: bloomery.Sharding{Shards: 4}}, ""},
+		{bloomery.Config{Spec: "fuse(fpr=0.01)", Keys: 40_000, Limits: bloomery.Limits{FPR: 0.011}}, "fuse(fpr=0.01)"},
 	} {
 		m, err := settest.BuildShards(t.Context(), slices.Values(keys), t.TempDir(), tt.c)
 		if err != nil {
@@ -129,7 +132,7 @@ func TestShardSizes(t *testing.T) {
 		if tt.spec != "" && m.Spec.String() != tt.spec {
 			t.Errorf("%+v: shards of %s, want %s", tt.c, m.Spec, tt.spec)
 		}
-		if want := max(tt.c.Shards, 1); len(m.Shards) != want || m.Keys() != 40_000 {
+		if want := max(tt.c.Sharding.Shards, 1); len(m.Shards) != want || m.Keys() != 40_000 {
 			t.Errorf("%+v: %d shards, %d keys", tt.c, len(m.Shards), m.Keys())
 		}
 	}
@@ -147,15 +150,18 @@ func TestShardErrors(t *testing.T) {
 		c    bloomery.Config
 		want error
 	}{
-		{bloomery.Config{Spec: "bitsandblooms", Shards: 2}, filter.ErrUnsupported},
-		{bloomery.Config{Spec: "partitioned(budget=1s)", Shards: 2}, filter.ErrConfig},
-		{bloomery.Config{Spec: "blocked(blocks=100)", Shards: 2}, filter.ErrConfig},
-		{bloomery.Config{Spec: "blocked", Shards: -1}, filter.ErrConfig},
-		{bloomery.Config{Spec: "blocked", Shards: 2, Concurrent: true}, filter.ErrConfig},
-		{bloomery.Config{Spec: "blocked", Shards: 2, Keys: 4999}, filter.ErrKeys},
-		{bloomery.Config{Spec: "redisbloom(capacity=1000,expansion=0)", Shards: 2}, filter.ErrFull},
-		{bloomery.Config{Spec: "standard(bits_per_key=4)", Shards: 2, MaxFPR: 0.01}, filter.ErrRate},
-		{bloomery.Config{Spec: "standard(capacity=4000)", Shards: 2, Capacity: 4000}, filter.ErrFull},
+		{bloomery.Config{Spec: "bitsandblooms", Sharding: bloomery.Sharding{Shards: 2}}, filter.ErrUnsupported},
+		{bloomery.Config{Spec: "partitioned(budget=1s)", Sharding: bloomery.Sharding{Shards: 2}}, filter.ErrConfig},
+		{bloomery.Config{Spec: "blocked(blocks=100)", Sharding: bloomery.Sharding{Shards: 2}}, filter.ErrConfig},
+		{bloomery.Config{Spec: "blocked", Sharding: bloomery.Sharding{Shards: -1}}, filter.ErrConfig},
+		{bloomery.Config{Spec: "blocked", Sharding: bloomery.Sharding{Shards: 2}, Concurrent: true}, filter.ErrConfig},
+		{bloomery.Config{Spec: "blocked", Sharding: bloomery.Sharding{Shards: 2}, Keys: 4999}, filter.ErrKeys},
+		{bloomery.Config{Spec: "redisbloom(capacity=1000,expansion=0)", Sharding: bloomery.Sharding{Shards: 2}},
+			filter.ErrFull},
+		{bloomery.Config{Spec: "standard(bits_per_key=4)", Sharding: bloomery.Sharding{Shards: 2},
+			Limits: bloomery.Limits{FPR: 0.01}}, filter.ErrRate},
+		{bloomery.Config{Spec: "standard(capacity=4000)", Sharding: bloomery.Sharding{Shards: 2}, Capacity: 4000},
+			filter.ErrFull},
 	} {
 		dir := filepath.Join(t.TempDir(), "set")
 		_, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, tt.c)
@@ -176,7 +182,7 @@ func TestShardFolder(t *testing.T) {
 		_, err := settest.BuildShards(ctx, slices.Values(keys), dir, c)
 		return err
 	}
-	c := bloomery.Config{Spec: "standard", Shards: 3}
+	c := bloomery.Config{Spec: "standard", Sharding: bloomery.Sharding{Shards: 3}}
 	other := filepath.Join(dir, "letter.txt")
 	check(t, os.WriteFile(other, []byte("dear"), 0o600))
 	if err := build(t.Context(), c, keys); err == nil || len(settest.FilesOf(t, dir)) != 1 {
@@ -192,16 +198,16 @@ func TestShardFolder(t *testing.T) {
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
-	c.Progress = func(filter.Progress) { cancel() }
+	c.Building.Progress = func(filter.Progress) { cancel() }
 	if err := build(ctx, c, keys[:4000]); !errors.Is(err, context.Canceled) || !maps.Equal(settest.FilesOf(t, dir), old) {
 		t.Errorf("interrupted: error %v, or other files", err)
 	}
-	c.Progress, c.MaxFPR = nil, 1e-9
+	c.Building.Progress, c.Limits.FPR = nil, 1e-9
 	if err := build(t.Context(), c, keys[:4000]); !errors.Is(err, filter.ErrRate) || !maps.Equal(settest.FilesOf(t, dir),
 		old) {
 		t.Errorf("rate: error %v, or other files", err)
 	}
-	c.MaxFPR = 0
+	c.Limits.FPR = 0
 	one := slices.IndexFunc(keys, func(k string) bool { return shard.Route(filter.NewHasher(0).SumString(k), 3) == 1 })
 	check(t, build(t.Context(), c, slices.Delete(slices.Clone(keys), one, one+1)))
 	now := settest.FilesOf(t, dir)
@@ -225,7 +231,7 @@ func TestShardFolder(t *testing.T) {
 		t.Error("AddMany after Close")
 	}
 	for i := range 4 {
-		c.Shards = i + 1
+		c.Sharding.Shards = i + 1
 		if err := build(t.Context(), c, keys); err != nil || len(settest.FilesOf(t, dir)) != i+2 {
 			t.Errorf("%d shards: %v, %s", i+1, err, fmt.Sprint(slices.Sorted(maps.Keys(settest.FilesOf(t, dir)))))
 		}
@@ -249,7 +255,7 @@ func (c replaced) Err() error {
 // an error means that the folder is unchanged.
 func TestEndAfterCommit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "set")
-	c := bloomery.Config{Dir: dir, Shards: 3}
+	c := bloomery.Config{Sharding: bloomery.Sharding{Dir: dir, Shards: 3}}
 	check(t, settest.Build(t, settest.Words(1000), c).Close())
 	path := filepath.Join(dir, "manifest.json")
 	ctx := replaced{context.Background(), path, string(settest.ReadAll(t, path))}
@@ -299,7 +305,8 @@ func TestMaxBytesLikeShards(t *testing.T) {
 	check(t, err)
 	defer old.Close()
 	for limit, want := range map[uint64]error{16 * 4096: nil, 20_000: filter.ErrTooLarge} {
-		b, err := settest.NewShardBuilder(t.TempDir(), bloomery.Config{Like: old, MaxBytes: limit})
+		b, err := settest.NewShardBuilder(t.TempDir(),
+			bloomery.Config{Like: bloomery.Like{Set: old}, Limits: bloomery.Limits{Bytes: limit}})
 		if !errors.Is(err, want) {
 			t.Errorf("limit %d: %v", limit, err)
 		}

@@ -26,7 +26,7 @@ import (
 func sharded(tb testing.TB, spec string, shards int, keys []string) (dir string, m *shard.Manifest) {
 	tb.Helper()
 	dir = tb.TempDir()
-	return dir, writeShards(tb, dir, bloomery.Config{Spec: spec, Seed: 7}, shards, keys)
+	return dir, writeShards(tb, dir, bloomery.Config{Spec: spec, Hashing: bloomery.Hashing{Seed: 7}}, shards, keys)
 }
 
 // holds opens a set and checks that it contains the keys.
@@ -333,8 +333,9 @@ func TestShardedMismatch(t *testing.T) {
 	more, _ := sharded(t, "standard(bytes=4096)", 5, settest.Names("a", 100))
 	size, _ := sharded(t, "standard(bytes=2048)", 4, settest.Names("a", 100))
 	seed := t.TempDir()
-	writeShards(t, seed, bloomery.Config{Spec: "standard(bytes=4096)", Seed: 8}, 4, settest.Names("a", 100))
-	one, err := bloomery.New(bloomery.Config{Spec: "standard(bytes=4096)", Seed: 7})
+	writeShards(t, seed, bloomery.Config{Spec: "standard(bytes=4096)", Hashing: bloomery.Hashing{Seed: 8}}, 4,
+		settest.Names("a", 100))
+	one, err := bloomery.New(bloomery.Config{Spec: "standard(bytes=4096)", Hashing: bloomery.Hashing{Seed: 7}})
 	check(t, err)
 	file := settest.Save(t, one)
 	for _, other := range []string{more, size, seed, file} {

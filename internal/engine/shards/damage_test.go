@@ -43,14 +43,14 @@ func TestSpoiledManifest(t *testing.T) {
 		config bloomery.Config
 	}{
 		{"plain", bloomery.Config{Spec: "rankindexed(capacity=1000)"}},
-		{"keyed", bloomery.Config{Spec: "blocked(bytes=4096)", Secret: &filter.Secret{1, 2}}},
+		{"keyed", bloomery.Config{Spec: "blocked(bytes=4096)", Hashing: bloomery.Hashing{Secret: &filter.Secret{1, 2}}}},
 	} {
 		dir, keys := t.TempDir(), settest.Names("member", 2000)
 		writeShards(t, dir, c.config, 5, keys)
 		asked := append(keys, settest.Names("absent", 2000)...)
 		var options []bloomery.Option
-		if c.config.Secret != nil {
-			options = append(options, bloomery.WithSecret(c.config.Secret))
+		if c.config.Hashing.Secret != nil {
+			options = append(options, bloomery.WithSecret(c.config.Hashing.Secret))
 		}
 		answers := func() ([]bool, error) {
 			set, err := bloomery.Open(t.Context(), dir, options...)

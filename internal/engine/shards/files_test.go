@@ -42,7 +42,7 @@ func deltaSet(t *testing.T, dir string, from, to int) {
 	for i := from; i < to; i++ {
 		keys = append(keys, fmt.Sprint("key-", i))
 	}
-	c := bloomery.Config{Spec: "rankindexed(capacity=3000,fpr=0.01)", Shards: 4}
+	c := bloomery.Config{Spec: "rankindexed(capacity=3000,fpr=0.01)", Sharding: bloomery.Sharding{Shards: 4}}
 	if _, err := settest.BuildShards(t.Context(), slices.Values(keys), dir, c); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 func TestSaveBesideLocked(t *testing.T) {
 	dirs := []string{filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")}
 	for i, dir := range dirs {
-		c := bloomery.Config{Spec: "standard(capacity=2000)", Shards: 3}
+		c := bloomery.Config{Spec: "standard(capacity=2000)", Sharding: bloomery.Sharding{Shards: 3}}
 		if _, err := settest.BuildShards(t.Context(), slices.Values(settest.Words(1000+i)), dir, c); err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,8 @@ func TestSharded(t *testing.T) {
 		t.Run(fmt.Sprintf("%s/%d", c.spec, c.shards), func(t *testing.T) {
 			dir := t.TempDir()
 			keys := settest.Names("member", c.keys)
-			m := writeShards(t, dir, bloomery.Config{Spec: c.spec, Seed: seedOf(c.spec)}, c.shards, keys)
+			m := writeShards(t, dir, bloomery.Config{Spec: c.spec, Hashing: bloomery.Hashing{Seed: seedOf(c.spec)}}, c.shards,
+				keys)
 			set, err := bloomery.Open(t.Context(), dir)
 			check(t, err)
 			defer set.Close()
@@ -153,8 +154,9 @@ func TestShardedConcurrent(t *testing.T) {
 func TestShardedSecret(t *testing.T) {
 	secret := filter.NewSecret()
 	dir := t.TempDir()
-	writeShards(t, dir, bloomery.Config{Spec: "blocked(fpr=0.01)", Secret: secret}, 4, settest.Names("member",
-		1000))
+	writeShards(t, dir, bloomery.Config{Spec: "blocked(fpr=0.01)", Hashing: bloomery.Hashing{Secret: secret}}, 4,
+		settest.Names("member",
+			1000))
 	if _, err := bloomery.Open(t.Context(), dir); !errors.Is(err, filter.ErrNoSecret) {
 		t.Errorf("without a secret: %v", err)
 	}
@@ -204,13 +206,13 @@ var damages = []damage{
 	}, []error{shard.ErrChanged, shard.ErrForeign}, false},
 	{"another seed", func(t *testing.T, dir string, m *shard.Manifest) error {
 		other := t.TempDir()
-		c := bloomery.Config{Spec: m.Spec.String(), Seed: m.Seed + 1}
+		c := bloomery.Config{Spec: m.Spec.String(), Hashing: bloomery.Hashing{Seed: m.Seed + 1}}
 		writeShards(t, other, c, len(m.Shards), settest.Names("member", 4000))
 		return os.WriteFile(filepath.Join(dir, m.Shards[2].File), settest.ReadAll(t, filepath.Join(other,
 			m.Shards[2].File)), 0o666)
 	}, []error{shard.ErrForeign, shard.ErrChanged}, true},
 	{"other keys", func(t *testing.T, dir string, m *shard.Manifest) error {
-		c := bloomery.Config{Spec: m.Spec.String(), Seed: m.Seed}
+		c := bloomery.Config{Spec: m.Spec.String(), Hashing: bloomery.Hashing{Seed: m.Seed}}
 		set, err := bloomery.Build(t.Context(), slices.Values(settest.Names("other", int(m.Shards[2].Keys))), c)
 		if err != nil {
 			return err
@@ -218,7 +220,7 @@ var damages = []damage{
 		return intoSet(t, set, filepath.Join(dir, m.Shards[2].File))
 	}, []error{shard.ErrChanged}, false},
 	{"another family", func(t *testing.T, dir string, m *shard.Manifest) error {
-		set, err := bloomery.New(bloomery.Config{Spec: "standard(bytes=4096)", Seed: m.Seed})
+		set, err := bloomery.New(bloomery.Config{Spec: "standard(bytes=4096)", Hashing: bloomery.Hashing{Seed: m.Seed}})
 		if err != nil {
 			return err
 		}

@@ -134,7 +134,7 @@ func TestShardedInfo(t *testing.T) {
 				if family == "partitioned" {
 					spec = fmt.Sprintf("%s(effort=fast,fpr=%g)", family, rate)
 				}
-				b, err := settest.NewShardBuilder(dir, bloomery.Config{Spec: spec, Shards: shards})
+				b, err := settest.NewShardBuilder(dir, bloomery.Config{Spec: spec, Sharding: bloomery.Sharding{Shards: shards}})
 				check(t, err)
 				defer b.Close()
 				for _, k := range settest.Integers(keys, 1) {

@@ -34,11 +34,14 @@ type vectorSet struct {
 var vectorSecret = filter.Secret{1, 2, 3}
 
 var vectorSets = []vectorSet{
-	{"blocked", bloomery.Config{Spec: "blocked(fpr=0.01)", Seed: 1<<53 + 1, Shards: 5}, 300, ""},
-	{"counting", bloomery.Config{Spec: "rankindexed(counting=1,fpr=0.001)", Secret: &vectorSecret, Shards: 3}, 90,
+	{"blocked", bloomery.Config{Spec: "blocked(fpr=0.01)", Hashing: bloomery.Hashing{Seed: 1<<53 + 1},
+		Sharding: bloomery.Sharding{Shards: 5}}, 300, ""},
+	{"counting", bloomery.Config{Spec: "rankindexed(counting=1,fpr=0.001)",
+		Hashing: bloomery.Hashing{Secret: &vectorSecret}, Sharding: bloomery.Sharding{Shards: 3}}, 90,
 		"3f2a9c"},
-	{"one-shard", bloomery.Config{Spec: "standard(fpr=0.1)", Seed: 7, Shards: 1}, 18, ""},
-	{"empty-shards", bloomery.Config{Spec: "fuse(width=9)", Shards: 7}, 2, ""},
+	{"one-shard", bloomery.Config{Spec: "standard(fpr=0.1)", Hashing: bloomery.Hashing{Seed: 7},
+		Sharding: bloomery.Sharding{Shards: 1}}, 18, ""},
+	{"empty-shards", bloomery.Config{Spec: "fuse(width=9)", Sharding: bloomery.Sharding{Shards: 7}}, 2, ""},
 }
 
 // TestShardVectors builds the sets and compares each file, then the answers with the vectors.
@@ -59,7 +62,7 @@ func TestShardVectors(t *testing.T) {
 				check(t, os.WriteFile(golden+".json", []byte(text), 0o644))
 			}
 			got, want := settest.FilesOf(t, dir), settest.FilesOf(t, golden)
-			if !maps.Equal(got, want) || len(want) != v.config.Shards+1 {
+			if !maps.Equal(got, want) || len(want) != v.config.Sharding.Shards+1 {
 				t.Errorf("%s has %d files, the same keys give %d, or they differ: -update writes them",
 					golden, len(want), len(got))
 			}
@@ -106,16 +109,16 @@ func (v vectorSet) build(t *testing.T, dir string, keys []filtertest.VectorKey) 
 
 // vectors returns the JSON of the vectors. All keys of held must be present.
 func (v vectorSet) vectors(t *testing.T, dir string, held, absent []filtertest.VectorKey) string {
-	set, err := bloomery.Open(t.Context(), dir, bloomery.WithSecret(v.config.Secret))
+	set, err := bloomery.Open(t.Context(), dir, bloomery.WithSecret(v.config.Hashing.Secret))
 	check(t, err)
 	defer set.Close()
 	var b bytes.Buffer
 	hasher := set.Hasher()
 	fmt.Fprintf(&b, "{\n  \"set\": %q,\n  \"hash\": %q,\n  \"seed\": \"%d\",\n", v.name, hasher.ID(), hasher.Seed())
-	if v.config.Secret != nil {
-		fmt.Fprintf(&b, "  \"secret\": %q,\n", hex.EncodeToString(v.config.Secret[:]))
+	if v.config.Hashing.Secret != nil {
+		fmt.Fprintf(&b, "  \"secret\": %q,\n", hex.EncodeToString(v.config.Hashing.Secret[:]))
 	}
-	fmt.Fprintf(&b, "  \"shards\": %d,\n  \"keys\": [", v.config.Shards)
+	fmt.Fprintf(&b, "  \"shards\": %d,\n  \"keys\": [", v.config.Sharding.Shards)
 	for i, k := range slices.Concat(held, absent) {
 		h := k.Hash(hasher)
 		has := set.ContainsHash(h)
@@ -125,7 +128,7 @@ func (v vectorSet) vectors(t *testing.T, dir string, held, absent []filtertest.V
 		if i > 0 {
 			b.WriteString(",")
 		}
-		fmt.Fprintf(&b, "\n    {%s, \"shard\": %d, \"has\": %t", k.JSON(h), shard.Route(h, v.config.Shards), has)
+		fmt.Fprintf(&b, "\n    {%s, \"shard\": %d, \"has\": %t", k.JSON(h), shard.Route(h, v.config.Sharding.Shards), has)
 		if n, _, err := bloomery.Keyed[filter.Hash](set).Count(h); err == nil {
 			fmt.Fprintf(&b, `, "count": "%d"`, n)
 		}

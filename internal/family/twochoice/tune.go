@@ -16,7 +16,7 @@ const (
 	maxKeys       = 1 << 48
 )
 
-// maxShardKeys is the largest number of keys of a shard if Config.Shards is set. It bounds the memory of a search, which
+// maxShardKeys is the largest number of keys of a shard if Sharding.Shards is set. It bounds the memory of a search, which
 // keeps all positions of a shard.
 const maxShardKeys = 1 << 22
 
