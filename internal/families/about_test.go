@@ -154,7 +154,7 @@ func table() string {
 			name, help = "", strings.TrimSpace(help[end:])
 		}
 	}
-	for _, f := range list() {
+	for _, f := range allFamilies() {
 		line(f.Name, f.Summary)
 		for _, p := range f.Parameters {
 			line("    "+p.Name+"="+p.Value, p.Help)

@@ -17,8 +17,8 @@ import (
 //go:embed costs.json
 var costsJSON []byte
 
-// CostTable has the measured times and memory of filters and builds on one machine; package plan interpolates in it.
-// Other machines are faster or slower, with similar ratios. Package eval/lab/measure makes the table.
+// CostTable contains the measured times and memory of filters and builds on one machine; package plan interpolates in
+// it. Other machines are faster or slower, with similar ratios. Package eval/lab/measure makes the table.
 type CostTable struct {
 	Machine string `json:"machine"`
 	Go      string `json:"go"`
@@ -32,8 +32,8 @@ type CostTable struct {
 	Kinds map[string][]CostPoint `json:"kinds"`
 }
 
-// CostPoint has the costs of a filter of one size: the times of queries for a present and an absent key, with warm
-// caches, and the time per key of a build on one core.
+// CostPoint describes the costs of a filter of one size: the times of queries for a present and an absent key, with
+// warm caches, and the time per key of a build on one core.
 type CostPoint struct {
 	Keys    uint64  `json:"keys"`
 	FPR     float64 `json:"fpr"`
@@ -59,7 +59,8 @@ var (
 )
 
 // At returns the costs of a kind at a number of keys and a rate. Between points it interpolates linearly over the
-// logarithms of both. Outside it takes the nearest point. It returns false if the table does not contain the kind.
+// logarithms of both. Outside of them it uses the nearest point. It returns false if the table does not contain the
+// kind.
 func (t CostTable) At(k filter.Spec, keys uint64, fpr float64) (CostPoint, bool) {
 	rows := map[uint64][]CostPoint{} // by number of keys
 	for _, p := range t.Kinds[k.String()] {
@@ -79,7 +80,7 @@ func (t CostTable) At(k filter.Spec, keys uint64, fpr float64) (CostPoint, bool)
 
 	logKeys := func(p CostPoint) float64 { return math.Log(float64(p.Keys)) }
 	p := between(atRate, math.Log(float64(max(keys, 1))), logKeys)
-	if keys < sizes[0] { // the constant cost of a build
+	if keys < sizes[0] { // a build of few keys has a constant cost, so the time per key rises
 		p.Build *= float64(sizes[0]) / float64(max(keys, 1))
 	}
 	p.Keys, p.FPR = keys, fpr

@@ -1,10 +1,10 @@
 // Package families is the list of all families. An entry describes the abilities of a family's filters and the
-// parameters of its specs, and has the functions that make, read and forecast its filters. The library, the planner,
-// the command with its flags and help, and the tests all read this list.
+// parameters of its specs, and contains the functions that make, read and forecast its filters. The library, the
+// planner, the command with its flags and help, and the tests all read this list.
 //
-// The list has two tables: formats for readers of files, and makeList for everything else. There are two because the
-// linker drops functions, not rows: a table that names a builder links it into every program that reads the table, even
-// a program that only opens and queries filters.
+// The list consists of two tables: formats for readers of files, and makeList for everything else. One table would not
+// do, because the linker drops functions, not rows: a table that names a builder links it into every program that reads
+// the table, even into a program that only opens and queries filters.
 //
 // To add a family, add a package in internal/family/, a line in both tables, the specs for the conformance suite
 // (conformance_test.go), golden files, and its costs (go generate ./internal/families).
@@ -32,7 +32,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family/twochoice"
 )
 
-// formats has the data of all families that readers of files need, in the order of tables. An id is part of the file
+// formats lists what readers of files need to know about each family, in the order of tables. An id is part of the file
 // format and must never be reused for another family. Id 9 is not used. Families of other systems have ids from 20 on
 // and their own hash functions. Parquet's filters belong to family blocked; see Format.TakesHash.
 var formats = []Format{
@@ -56,26 +56,26 @@ var formats = []Format{
 // because a variable would link the builders, tables and texts of all families into programs that only open filters.
 func makeList() []Family {
 	return []Family{
-		entry(1, standard.About, standard.ConfigFromSpec, empty(standard.New), builder(standard.NewBuilder)),
-		entry(2, blocked.About, blocked.ConfigFromSpec, empty(blocked.New), builder(blocked.NewBuilder)),
-		entry(3, fuse.About, fuse.ConfigFromSpec, nil, builder(fuse.NewBuilder)),
-		entry(4, partitioned.About, partitioned.ConfigFromSpec, nil, builder(partitioned.NewBuilder)),
-		entry(5, blockpartitioned.About, blockpartitioned.ConfigFromSpec, nil, builder(blockpartitioned.NewBuilder)),
-		entry(6, twochoice.About, twochoice.ConfigFromSpec, empty(twochoice.New), builder(twochoice.NewBuilder)),
-		entry(7, rankindexed.About, rankindexed.ConfigFromSpec, empty(rankindexed.New),
-			builder(rankindexed.NewBuilder)),
-		entry(8, counting.About, counting.ConfigFromSpec, empty(counting.New), builder(counting.NewBuilder)),
-		entry(10, ribbon.About, ribbon.ConfigFromSpec, nil, builder(ribbon.NewBuilder)),
+		entryOf(1, standard.About, standard.ConfigFromSpec, asEmpty(standard.New), asBuilder(standard.NewBuilder)),
+		entryOf(2, blocked.About, blocked.ConfigFromSpec, asEmpty(blocked.New), asBuilder(blocked.NewBuilder)),
+		entryOf(3, fuse.About, fuse.ConfigFromSpec, nil, asBuilder(fuse.NewBuilder)),
+		entryOf(4, partitioned.About, partitioned.ConfigFromSpec, nil, asBuilder(partitioned.NewBuilder)),
+		entryOf(5, blockpartitioned.About, blockpartitioned.ConfigFromSpec, nil, asBuilder(blockpartitioned.NewBuilder)),
+		entryOf(6, twochoice.About, twochoice.ConfigFromSpec, asEmpty(twochoice.New), asBuilder(twochoice.NewBuilder)),
+		entryOf(7, rankindexed.About, rankindexed.ConfigFromSpec, asEmpty(rankindexed.New),
+			asBuilder(rankindexed.NewBuilder)),
+		entryOf(8, counting.About, counting.ConfigFromSpec, asEmpty(counting.New), asBuilder(counting.NewBuilder)),
+		entryOf(10, ribbon.About, ribbon.ConfigFromSpec, nil, asBuilder(ribbon.NewBuilder)),
 
-		entry(20, java.AboutGuava, java.Guava.ConfigFromSpec, empty(java.New), builder(java.NewBuilder)),
-		entry(21, bitsandblooms.About, bitsandblooms.ConfigFromSpec, empty(bitsandblooms.New), nil),
-		entry(22, redisbloom.About, redisbloom.ConfigFromSpec, empty(redisbloom.New), builder(redisbloom.NewBuilder)),
-		entry(23, java.AboutSpark, java.Spark.ConfigFromSpec, empty(java.New), builder(java.NewBuilder)),
+		entryOf(20, java.AboutGuava, java.Guava.ConfigFromSpec, asEmpty(java.New), asBuilder(java.NewBuilder)),
+		entryOf(21, bitsandblooms.About, bitsandblooms.ConfigFromSpec, asEmpty(bitsandblooms.New), nil),
+		entryOf(22, redisbloom.About, redisbloom.ConfigFromSpec, asEmpty(redisbloom.New), asBuilder(redisbloom.NewBuilder)),
+		entryOf(23, java.AboutSpark, java.Spark.ConfigFromSpec, asEmpty(java.New), asBuilder(java.NewBuilder)),
 	}
 }
 
-// list returns all families. Do not change it.
-func list() []Family {
+// allFamilies returns all families. Do not change it.
+func allFamilies() []Family {
 	once.Do(func() { all = makeList() })
 	return all
 }
@@ -86,11 +86,11 @@ var (
 )
 
 // All returns all families, in the order of tables.
-func All() []Family { return slices.Clone(list()) }
+func All() []Family { return slices.Clone(allFamilies()) }
 
 // Forms returns the specs, without sizes, of all forms that a planner compares.
 func Forms() (specs []filter.Spec) {
-	for _, f := range list() {
+	for _, f := range allFamilies() {
 		for _, form := range f.Forms {
 			specs = append(specs, form.Spec)
 		}
@@ -100,7 +100,7 @@ func Forms() (specs []filter.Spec) {
 
 // ByName returns a family, or an error wrapping filter.ErrFamily that lists all names. Readers of files call FormatOf.
 func ByName(name string) (Family, error) {
-	for _, f := range list() {
+	for _, f := range allFamilies() {
 		if f.Name == name {
 			return f, nil
 		}
@@ -134,17 +134,16 @@ func formatByID(id uint16) (Format, error) {
 }
 
 // Names returns the names of all families, in the order of All.
-func Names() []string { return names(func(Format) bool { return true }) }
+func Names() []string { return namesOf(func(Format) bool { return true }) }
 
-// With returns the names of our families, without families of other systems, that have all abilities of can.
+// With returns the names of our families that have all abilities of can. Families of other systems are left out.
 func With(can family.Ability) []string {
-	return names(func(f Format) bool { return !f.Foreign() && f.Can.Has(can) })
+	return namesOf(func(f Format) bool { return !f.Foreign() && f.Can.Has(can) })
 }
 
-// Taking returns the names of our families whose specs have a parameter of that name, besides the parameters of the
-// size.
+// Taking returns the names of our families whose specs have this parameter, apart from the parameters of the size.
 func Taking(parameter string) (names []string) {
-	for _, f := range list() {
+	for _, f := range allFamilies() {
 		if !f.Foreign() && f.Takes(parameter) {
 			names = append(names, f.Name)
 		}
@@ -152,13 +151,13 @@ func Taking(parameter string) (names []string) {
 	return names
 }
 
-// Having returns the names of all families, families of other systems included, that have all abilities of can.
+// Having returns the names of all families that have all abilities of can, including families of other systems.
 func Having(can family.Ability) []string {
-	return names(func(f Format) bool { return f.Can.Has(can) })
+	return namesOf(func(f Format) bool { return f.Can.Has(can) })
 }
 
-// names returns the names of those families for which keep returns true.
-func names(keep func(Format) bool) (names []string) {
+// namesOf returns the names of those families for which keep returns true.
+func namesOf(keep func(Format) bool) (names []string) {
 	for _, f := range formats {
 		if keep(f) {
 			names = append(names, f.Name)
@@ -167,8 +166,9 @@ func names(keep func(Format) bool) (names []string) {
 	return names
 }
 
-// Lacks returns the error for a filter of a family that lacks an ability: it wraps filter.ErrUnsupported and names the
-// families that have it. A family that takes raw keys may have the ability for keys only, not for their hashes.
+// Lacks returns the error for a filter of a family that lacks an ability. The error wraps filter.ErrUnsupported and
+// names the families that have the ability. A family of raw keys may have the ability for keys only, not for their
+// hashes.
 func Lacks(s filter.Spec, can family.Ability) error {
 	if f, err := FormatOf(s.Family()); err == nil && f.Can.Has(can) && f.Can.Has(family.CanRawKeys) {
 		return fmt.Errorf("the family takes raw keys, not their hashes: %w", filter.ErrUnsupported)

@@ -15,30 +15,30 @@ type Family struct {
 	// Check returns an error if a Spec is invalid for every number of keys. It allocates no filter. The error wraps
 	// filter.ErrConfig or filter.ErrTooLarge.
 	Check func(filter.Spec) error
-	// Forecast returns the size in bits of the filter that NewBuilder or New would make for that number of keys, and
+	// Forecast returns the size in bits of the filter that NewBuilder or New would make for this number of keys, and
 	// its predicted false-positive rate with these keys. It allocates no filter.
 	Forecast func(s filter.Spec, keys uint64) (bits uint64, fpr float64, err error)
-	// New returns an empty filter with room for about that number of keys, to be added one by one. It is nil without
+	// New returns an empty filter with room for about this number of keys, to be added one by one. It is nil without
 	// family.CanStartEmpty.
 	New func(s filter.Spec, keys uint64) (family.Filter, error)
-	// NewBuilder returns a Builder for about that number of keys. It is nil with family.CanRawKeys.
+	// NewBuilder returns a Builder for about this number of keys. It is nil with family.CanRawKeys.
 	NewBuilder func(s filter.Spec, keys uint64) (family.Builder, error)
 
 	// NewBuilderLike returns a Builder of a filter with the geometry of f, a filter of the family, for other keys. The
 	// choices of a search of f stay, so that filters of similar keys have similar bits. A family that cannot do that,
-	// such as fuse, keeps the width of its fingerprints. f must not change before Build has returned. It is nil with
-	// family.CanRawKeys.
+	// such as fuse, keeps the width of its fingerprints. f must not change before Build has returned. NewBuilderLike is
+	// nil with family.CanRawKeys.
 	NewBuilderLike func(f family.Filter) (family.Builder, error)
 }
 
-// config is a family's Config. It has a method Check if the errors of Forecast depend on the number of keys: if the
-// family has a search, or a size in bytes may be too small for some numbers of keys.
+// config is a family's Config. If the errors of Forecast depend on the number of keys, it also has a method Check: if
+// the family has a search, or if a size in bytes may be too small for some numbers of keys.
 type config interface {
 	Forecast(keys uint64) (bits uint64, fpr float64, err error)
 }
 
-// entry returns the family of that id with the functions of its package. empty or build may be nil.
-func entry[C config](
+// entryOf returns the family with this id and the functions of its package. empty or build may be nil.
+func entryOf[C config](
 	id uint16, about func() family.About, fromSpec func(s filter.Spec, keys uint64) (C, error),
 	empty func(C) (family.Filter, error), build func(C) (family.Builder, error),
 ) Family {
@@ -53,6 +53,7 @@ func entry[C config](
 		if err != nil {
 			return err
 		}
+		// The pointer, because some families set defaults in Check.
 		if own, ok := any(&c).(interface{ Check() error }); ok {
 			return own.Check()
 		}
@@ -84,18 +85,18 @@ func entry[C config](
 			}
 			return build(c)
 		}
-		f.NewBuilderLike = f.like
+		f.NewBuilderLike = f.builderLike
 	}
 	return f
 }
 
-// empty returns a function that makes an empty filter as an interface.
-func empty[C any, F family.Filter](f func(C) (F, error)) func(C) (family.Filter, error) {
+// asEmpty returns a function that makes an empty filter as an interface.
+func asEmpty[C any, F family.Filter](f func(C) (F, error)) func(C) (family.Filter, error) {
 	return func(c C) (family.Filter, error) { return family.As[family.Filter](f(c)) }
 }
 
-// builder returns a function that makes a Builder as an interface.
-func builder[C any, B family.Builder](f func(C) (B, error)) func(C) (family.Builder, error) {
+// asBuilder returns a function that makes a Builder as an interface.
+func asBuilder[C any, B family.Builder](f func(C) (B, error)) func(C) (family.Builder, error) {
 	return func(c C) (family.Builder, error) { return family.As[family.Builder](f(c)) }
 }
 
@@ -105,22 +106,22 @@ type liker interface {
 	Like() (family.Builder, error)
 }
 
-// like is NewBuilderLike.
-func (f Family) like(old family.Filter) (family.Builder, error) {
+// builderLike is NewBuilderLike for all families.
+func (f Family) builderLike(old family.Filter) (family.Builder, error) {
 	switch old := old.(type) {
 	case family.Reoptimizer:
 		return old.Reoptimize(filter.Effort{Level: filter.Keep})
 	case liker:
 		return old.Like()
 	}
-	return f.NewBuilder(family.Without(family.SpecOf(old), "trimmed"), 0)
+	return f.NewBuilder(family.Without(family.SpecOf(old), "trimmed"), 0) // a builder makes the plain form
 }
 
-// Empty returns a filter with the geometry of f, a filter of the family, and without keys. The family needs New.
+// Empty returns a filter without keys that has the geometry of old, a filter of the family. The family must have New.
 func (f Family) Empty(old family.Filter) (family.Filter, error) {
 	switch old.(type) {
 	case family.Reoptimizer, liker: // the Spec does not determine the geometry
-		b, err := f.like(old)
+		b, err := f.builderLike(old)
 		if err != nil {
 			return nil, err
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// Format is the part of a Family that readers of files need. A program that only opens and queries filters links
-// nothing else of it.
+// Format is the part of a Family that readers of files need. A program that only opens and queries filters links no
+// other part.
 type Format struct {
 	family.Traits
 	// ID is the family's number in files.
@@ -46,23 +46,22 @@ func (f Format) inflating(bytes func(filter.Spec) (uint64, error)) Format {
 // Foreign reports whether the family belongs to another system.
 func (f Format) Foreign() bool { return f.Hash != 0 }
 
-// BuildValueBits returns the number of bits of the values that the Builder of that Spec takes with the keys, or 0 if it
-// takes none. See NeedsValues.
+// BuildValueBits returns the number of bits of the values that are added with the keys of a build of this Spec, or 0 if
+// its keys have no values. See NeedsValues.
 func (f Format) BuildValueBits(s filter.Spec) int {
 	if !f.Can.Has(family.CanBuildValues) {
 		return 0
 	}
-	return int(min(family.Reader(s).Uint("value_bits"), 32))
+	return int(min(family.Reader(s).Uint("value_bits"), 32)) // the Spec is not checked yet
 }
 
-// NeedsValues reports whether each key of a build of that Spec must come with a value, since values cannot be set
-// later.
+// NeedsValues reports whether each key of a build of this Spec needs a value, since values cannot be set later.
 func (f Format) NeedsValues(s filter.Spec) bool {
 	return f.BuildValueBits(s) > 0 && !f.Can.Has(family.CanValues)
 }
 
-// TakesHash reports whether a filter of that Spec takes keys hashed by a hash function: in a family of another system
-// the hash function of the system; in our families XXH3, SipHash and Traits.Also.
+// TakesHash reports whether the keys of a filter of this Spec may be hashed with a hash function: in a family of
+// another system only with the hash function of the system; in our families with XXH3, SipHash and Traits.Also.
 func (f Format) TakesHash(s filter.Spec, id filter.HashID) bool {
 	switch {
 	case f.Hash != 0:
@@ -73,8 +72,9 @@ func (f Format) TakesHash(s filter.Spec, id filter.HashID) bool {
 	return id != 0 && id == f.Also.Hash && family.Includes(s, f.Also.Spec)
 }
 
-// Hasher returns the hasher of the keys of a filter of that Spec. If id is 0 it chooses the hash function: the one of
-// the other system, else SipHash if there is a secret, else XXH3 with the seed. Errors wrap filter.ErrConfig.
+// Hasher returns the hasher of the keys of a filter of this Spec. If id is 0, it chooses the hash function: the
+// function of the other system in its families, else SipHash with a secret, and XXH3 with the seed without one. Errors
+// wrap filter.ErrConfig.
 func (f Format) Hasher(s filter.Spec, id filter.HashID, seed uint64, secret *filter.Secret) (filter.Hasher, error) {
 	if id == 0 {
 		id = f.Hash
@@ -112,8 +112,8 @@ func OwnHasher(id filter.HashID, seed uint64, secret *filter.Secret) (filter.Has
 	return Format{}.Hasher(filter.Spec{}, id, seed, secret)
 }
 
-// UserOf returns the family that takes a hash function of another system, with the parameters that its filters then
-// need. It returns the zero Spec if no family does.
+// UserOf returns the family whose keys may be hashed with a hash function of another system, with the parameters that
+// its filters then need. It returns the zero Spec for any other function.
 func UserOf(id filter.HashID) filter.Spec {
 	for _, f := range formats {
 		switch id {
@@ -126,7 +126,7 @@ func UserOf(id filter.HashID) filter.Spec {
 	return filter.Spec{}
 }
 
-// usersOf describes the filters that take a hash function of another system.
+// usersOf describes the filters of a hash function of another system, for an error.
 func usersOf(id filter.HashID) string {
 	if s := UserOf(id); s.Family() != "" {
 		return s.String()
@@ -134,9 +134,9 @@ func usersOf(id filter.HashID) string {
 	return "none of these filters"
 }
 
-// Accept returns an error unless a stored filter of that family, Spec and hash function has sections of these numbers
-// of words. It is called before memory is allocated for them. The error wraps filter.ErrFamily if there is no such
-// family, filter.ErrTooLarge if Decode would allocate more than maxBytes besides the sections.
+// Accept returns an error unless a stored filter with this family, Spec and hash function has sections of these numbers
+// of words. Call it before memory is allocated for the sections. The error wraps filter.ErrFamily for an unknown
+// family, and filter.ErrTooLarge if Decode would allocate more than maxBytes besides the sections.
 func Accept(id uint16, s filter.Spec, hash filter.HashID, words []uint64, maxBytes uint64) error {
 	f, err := formatByID(id)
 	if err != nil {

@@ -9,45 +9,46 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Traits are the abilities of a family's filters and the hash functions that they take: everything that a program that
-// opens filters needs to know about a family. Each family has one; package families lists them.
+// Traits describes the abilities of a family's filters and their hash functions: everything that a program that opens
+// filters needs to know about a family. Each family has one Traits; package families lists them.
 type Traits struct {
 	Name string
 	// Hash is the only hash function of a family of another system, and 0 in our own.
 	Hash filter.HashID
-	// Also is a hash function of another system. Filters with the parameters of Also.Spec take it in addition to ours.
+	// Also is a hash function of another system. The keys of filters with the parameters of Also.Spec may be hashed
+	// with it, too.
 	Also Also
-	// Can is the set of abilities that at least one form of the family has. A family lists only abilities that no
-	// interface of its filters shows; package families adds AbilitiesOf.
+	// Can is the set of abilities that at least one form of the family has. A family lists only abilities that do not
+	// follow from the interfaces of its filters; package families adds AbilitiesOf.
 	Can Ability
 }
 
-// About describes a family further: which parameters its specs take, and in which forms a planner compares it. Flags,
-// hints, help, planner and tests read it. Each family has a function that returns it, not a variable, so that a program
-// that only opens filters does not link it.
+// About describes a family further: the parameters of its specs, and the forms that a planner compares. Flags, hints,
+// help, planner and tests read it. Each family returns its About from a function: a variable would be linked into
+// programs that only open filters.
 type About struct {
 	Summary string // one line, such as "plain Bloom filter: any size, keys at any time"
 	// FileBytes is the approximate number of bytes of a file besides the filter: header, spec, checksums and padding.
 	FileBytes uint64
-	// Bounded is true if Add returns ErrFull once a filter has its capacity, or a few keys more.
+	// Bounded is true if Add returns ErrFull once a filter has reached its capacity, or a few keys later.
 	Bounded bool
 	// Default is the size of a filter whose spec names none, such as "a false-positive rate of 1%".
 	Default string
-	// DefaultFPR is the rate of Default, and 0 if that is not a rate.
+	// DefaultFPR is the rate of Default, or 0 if Default is not a rate.
 	DefaultFPR float64
 	// Sizes are the parameters that fix the size of the filter, instead of bits_per_key=, fpr= and bytes=. The Spec of
-	// a built filter has one of them.
+	// a built filter contains one of them.
 	Sizes []string
-	// Grows returns the initial capacity of an empty filter whose Spec has no capacity, if the filter grows beyond it
-	// at its rate, or 0 if it does not grow. It is nil if no filter of the family grows.
+	// Grows returns the initial capacity of an empty filter whose Spec has no capacity, if the filter grows beyond this
+	// capacity and keeps its rate, or 0 if the filter does not grow. It is nil if no filter of the family grows.
 	Grows func(filter.Spec) uint64
-	// Parameters are the parameters of a spec, besides bits_per_key=, fpr= and bytes=, which every family takes.
+	// Parameters are the parameters of a spec, except bits_per_key=, fpr= and bytes=, which every family has.
 	Parameters []Parameter
 	// Forms are the forms that a planner compares. A family of another system has none.
 	Forms []Form
 }
 
-// Also is a hash function of another system and the parameters of the filters that take it.
+// Also is a hash function of another system and the parameters of the filters whose keys may be hashed with it.
 type Also struct {
 	Spec filter.Spec
 	Hash filter.HashID
@@ -56,7 +57,7 @@ type Also struct {
 // Parameter is one parameter of a family's specs.
 type Parameter struct {
 	Name  string // such as "capacity"
-	Value string // what it takes, such as "KEYS" or "1..32"
+	Value string // its possible values, such as "KEYS" or "1..32"
 	Help  string // one line
 }
 
@@ -66,7 +67,7 @@ type Form struct {
 	// Can is the set of abilities of a filter of this form, a subset of Traits.Can.
 	Can Ability
 	// LineFrom is the lowest false-positive rate at which at least 95% of the queries read one cache line. It is 0 if
-	// CanOneLine holds at every rate.
+	// CanOneLine applies at every rate.
 	LineFrom float64
 	// Patented is true if a patent on the method is nominally in force somewhere.
 	Patented bool
@@ -107,14 +108,14 @@ const (
 
 // AbilitiesOf returns the abilities that follow from the interfaces of a filter, which may be a nil pointer.
 func AbilitiesOf(f Filter) Ability {
-	return ifIs[Adder](f, CanAdd) | ifIs[RawKeyFilter](f, CanAdd|CanRawKeys) | ifIs[Remover](f, CanRemove) |
-		ifIs[Counter](f, CanCount) | ifIs[Valuer](f, CanValues) | ifIs[Merger](f, CanMerge) |
-		ifIs[Intersecter](f, CanIntersect) | ifIs[Sharer](f, CanConcurrent) | ifIs[Reoptimizer](f, CanSearch) |
-		ifIs[Trimmer](f, CanTrim) | ifIs[CellFilter](f, CanEstimate)
+	return abilityIf[Adder](f, CanAdd) | abilityIf[RawKeyFilter](f, CanAdd|CanRawKeys) | abilityIf[Remover](f, CanRemove) |
+		abilityIf[Counter](f, CanCount) | abilityIf[Valuer](f, CanValues) | abilityIf[Merger](f, CanMerge) |
+		abilityIf[Intersecter](f, CanIntersect) | abilityIf[Sharer](f, CanConcurrent) | abilityIf[Reoptimizer](f, CanSearch) |
+		abilityIf[Trimmer](f, CanTrim) | abilityIf[CellFilter](f, CanEstimate)
 }
 
-// ifIs returns the abilities if f implements I, else 0.
-func ifIs[I any](f Filter, can Ability) Ability {
+// abilityIf returns can if f implements I, else 0.
+func abilityIf[I any](f Filter, can Ability) Ability {
 	if _, ok := f.(I); !ok {
 		return 0
 	}
@@ -145,12 +146,12 @@ func (a Ability) String() string {
 	return strings.Join(s, ", ")
 }
 
-// Takes reports whether specs of the family have a parameter of that name, besides the parameters of the size.
+// Takes reports whether specs of the family have a parameter of this name, apart from the parameters of the size.
 func (a About) Takes(parameter string) bool {
 	return slices.ContainsFunc(a.Parameters, func(p Parameter) bool { return p.Name == parameter })
 }
 
-// Parameters that mean the same in every family that takes them.
+// Parameters with the same meaning in every family that has them.
 var (
 	CapacityParameter = Parameter{"capacity", "KEYS", "room for at least this many keys, those added later included"}
 	LaterParameter    = Parameter{"later", "KEYS", "keys that are added after the build; the size counts them"}
@@ -168,7 +169,7 @@ var (
 // Foreign reports whether a hash function belongs to another system.
 func Foreign(id filter.HashID) bool { return id >= filter.XXH64 && id <= filter.Uint64 }
 
-// ParseHashID returns the hash function with that name, or an error that lists all names.
+// ParseHashID returns the hash function with this name, or an error that lists all names.
 func ParseHashID(name string) (filter.HashID, error) {
 	var names []string
 	for id := filter.XXH3; id <= filter.Uint64; id++ {

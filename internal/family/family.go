@@ -38,12 +38,12 @@ type ColdBatcher interface {
 // Spreader is a Filter that can be queried together with others of its family, each key in a different filter.
 type Spreader interface {
 	Filter
-	// Spread returns an empty Spread with room for that many filters, or nil if a Spread would not be faster.
+	// Spread returns an empty Spread with room for this number of filters, or nil if a Spread would not be faster.
 	Spread(filters int) Spread
 }
 
-// Spread answers keys of many filters of one family, so that their cache misses overlap although the keys of each
-// filter are few. It shares the memory of the filters, which must stay valid. A Spread is safe for concurrent queries;
+// Spread answers queries of many filters of one family, so that cache misses overlap even if each filter is asked for a
+// few keys only. A Spread shares the memory of the filters, which must stay valid. It is safe for concurrent queries;
 // SetFilter may run at the same time as calls for other filters.
 type Spread interface {
 	// SetFilter sets filter i to f. If f cannot be queried together with the others, it returns false and leaves filter
@@ -54,15 +54,15 @@ type Spread interface {
 	HasManySpread(dst []bool, hs []filter.Hash, at []uint32)
 }
 
-// Adder is a Filter that takes keys at any time. Add needs exclusive use, except in a Concurrent.
+// Adder is a Filter to which keys can be added at any time. Add needs exclusive use, except in a Concurrent.
 type Adder interface {
 	// Add adds the key with hash h. On error the filter is unchanged.
 	Add(h filter.Hash) error
 }
 
-// RawKeyFilter is a Filter of another system that needs more bits of a key than a Hash has. It takes the key itself. If
-// HasKey is true for a key, Has is true for its Hash. Has has more false positives, because it tests only the positions
-// that follow from the Hash. bloomery.Set calls HasKey.
+// RawKeyFilter is a Filter of another system that needs more bits of a key than a Hash has, so its methods need the key
+// itself. If HasKey is true for a key, Has is true for its Hash. Has returns more false positives, because it tests
+// only the positions that follow from the Hash. bloomery.Set calls HasKey.
 type RawKeyFilter interface {
 	Filter
 	// HasKey reports whether the key may be in the set, as the other system would. It does not allocate.
@@ -85,16 +85,16 @@ type Counter interface {
 	Count(h filter.Hash) (n uint64, saturated bool)
 }
 
-// Getter is a Filter that has a small value for each key.
+// Getter is a Filter that stores a small value for each key.
 type Getter interface {
-	// Get returns the value of the key with hash h, and whether the key may be in the set. A key that was not added has
-	// an arbitrary value if ok is true. Get does not allocate.
+	// Get returns the value of the key with hash h, and whether the key may be in the set. If ok is true for a key that
+	// was not added, the value is arbitrary. Get does not allocate.
 	Get(h filter.Hash) (value uint64, ok bool)
 	// ValueBits returns the number of bits of a value, 0 if this filter stores no values.
 	ValueBits() int
 }
 
-// Valuer is a Getter that takes values at any time. Keys that collide share a value.
+// Valuer is a Getter whose values can be set at any time. Keys that collide share a value.
 type Valuer interface {
 	Getter
 	// AddValue adds the key with hash h and its value. Each AddValue needs its own Remove, like each Add. The error
@@ -110,16 +110,17 @@ type Valuer interface {
 
 // Merger is a Filter that can add all keys of another filter with the same Spec and Hasher.
 type Merger interface {
-	// Merge makes the receiver hold the keys of both. It reads each word of other once, in order. passed, if not nil,
-	// is called with the words that were read, at least once per MiB, so that the pages of a mapped file can be
-	// released. It returns an error wrapping ErrMismatch, and changes nothing, if other is nil or the two differ in
-	// anything but their keys.
+	// Merge adds the keys of other to the receiver. It reads each word of other once, in order. passed, if not nil, is
+	// called with the words that were read, at least once per MiB, so that the pages of a mapped file can be released.
+	// Merge returns an error wrapping ErrMismatch, and changes nothing, if other is nil or the two differ in anything
+	// but their keys.
 	Merge(other Filter, passed func(words []uint64)) error
 }
 
 // Intersecter is a Filter that can be reduced to the keys that are also in another filter.
 type Intersecter interface {
-	// Intersect makes the receiver hold at least the keys that both filters hold. passed and errors: see Merge.
+	// Intersect reduces the receiver to the keys that are in both filters, and some others. passed and errors: see
+	// Merge.
 	Intersect(other Filter, passed func(words []uint64)) error
 }
 
@@ -153,7 +154,7 @@ type Trimmer interface {
 	// Trimmed returns a filter that shares the memory and whose Encode omits data that Decode can recompute.
 	Trimmed() Filter
 	// Trimmable returns an error wrapping ErrTooLarge if the filter is so much larger than its trimmed form that Decode
-	// would refuse the trimmed form.
+	// would return an error for the trimmed form.
 	Trimmable() error
 }
 
@@ -188,8 +189,8 @@ type ValueBuilder interface {
 // Gatherer is a Builder that gathers its keys until Build. A Builder that is not a Gatherer keeps no keys.
 type Gatherer interface {
 	Builder
-	// SetOptions sets how the keys are gathered and built. Call it before the first key. A Builder ignores options that
-	// it has no use for.
+	// SetOptions sets how the keys are gathered and the filter is built. Call it before the first key. A Builder
+	// ignores the options that it does not need.
 	SetOptions(BuildOptions)
 	// Close drops the keys and removes their file. Build calls it. Call it if you do not call Build.
 	Close() error
@@ -201,7 +202,7 @@ type BuildOptions struct {
 	// Default: no limit.
 	Memory int64
 	Dir    string // of the file; default: os.TempDir()
-	// Workers is the number of goroutines of Build; default, also below 0: GOMAXPROCS. The filter does not depend on
+	// Workers is the number of goroutines of Build. Default, also below 0: GOMAXPROCS. The filter does not depend on
 	// it, except after a search by time.
 	Workers int
 	// Progress, if not nil, is called about ten times a second by Build, from one goroutine. If a search misses its
@@ -262,7 +263,7 @@ func As[I, T any](v T, err error) (I, error) {
 	return any(v).(I), nil
 }
 
-// CheckBatch panics if dst and hs differ in length. Every HasMany calls it first: a family must not answer beyond dst.
+// CheckBatch panics if dst and hs differ in length. Every HasMany calls it first, because it must not write beyond dst.
 func CheckBatch(dst []bool, hs []filter.Hash) {
 	if len(dst) != len(hs) {
 		badBatch(len(dst), len(hs))
@@ -276,19 +277,19 @@ func badBatch(places, keys int) {
 	panic(fmt.Sprintf("filter: HasMany: dst has %d places for %d keys", places, keys))
 }
 
-// CellFilter is a Filter of equal cells, such as bits or counters. Each key takes cells at random, and a used cell does
-// not tell which keys took it or how many. The numbers of free cells of two such filters tell how many distinct keys
-// they hold and share: see bloomery.Set.EstimateOverlap.
+// CellFilter is a Filter of equal cells, such as bits or counters. Each key uses some cells at random, and a used cell
+// does not tell which keys use it, or how many. From the numbers of free cells of two such filters follows how many
+// distinct keys they have, and have in common: see bloomery.Set.EstimateOverlap.
 type CellFilter interface {
 	Filter
-	// Cells describes how a key takes cells. It is the same for all filters of the same Spec.
+	// Cells describes how a key uses cells. The result is the same for all filters of the same Spec.
 	Cells() Cells
 	// Free returns the number of cells that are free in both filters, which may be the same filter. It reads both
 	// completely. The error wraps ErrMismatch if other is nil or its Spec differs.
 	Free(other Filter) (uint64, error)
 }
 
-// Cells describes how the keys of a filter take its cells. Logarithms are natural.
+// Cells describes how the keys of a filter use its cells. Logarithms are natural.
 type Cells struct {
 	Number uint64     // of the cells
 	Free   float64    // logarithm of the probability that one key leaves a given cell free: below 0
@@ -371,7 +372,7 @@ type ChainTable interface {
 // ChainLevels is the number of parts that a bucket may have: itself, and an extension of level 1 and of level 2.
 const ChainLevels = 3
 
-// ChainShape has the sizes of a ChainTable.
+// ChainShape describes the sizes of a ChainTable.
 type ChainShape struct {
 	Buckets, Chains uint64              // chains of a bucket
 	Width, Payload  uint                // bits of a cell, and of these the lowest ones, which are not its remainder
@@ -387,8 +388,8 @@ func (s ChainShape) Most() (n uint64) {
 	return n
 }
 
-// Levels returns the number of parts of a bucket with that number of cells in use: 1 to ChainLevels, or more if they do
-// not fit.
+// Levels returns the number of parts of a bucket with cells cells in use: 1 to ChainLevels, or more if the cells do not
+// fit.
 func (s ChainShape) Levels(cells uint64) (n int) {
 	for _, room := range s.Room {
 		if n++; cells <= room {

@@ -72,8 +72,8 @@ func (s Sizing) Bits(keys uint64) (uint64, error) {
 	return BitsFor(s.BitsPerKey * float64(keys))
 }
 
-// AtMost returns an error wrapping ErrConfig if the size exceeds most bits, the largest filter of a family for that
-// number of keys, by more than one bit per key. The filter would be smaller than requested.
+// AtMost returns an error wrapping ErrConfig if the size exceeds most bits, the largest filter of a family for keys
+// keys, by more than one bit per key. The filter would be smaller than requested.
 func (s Sizing) AtMost(most, keys uint64, family string) error {
 	asked, err := s.Bits(keys)
 	if err != nil || keys == 0 || asked <= most+keys {
@@ -92,8 +92,8 @@ func (s Sizing) Invalid(reason string, args ...any) error {
 	return Invalid("bits_per_key", s.BitsPerKey, reason, args...)
 }
 
-// ValidRate reports whether r is a valid chosen false-positive rate, in [0, 1), where 0 means that none was chosen. The
-// rate of an existing filter may also be 1; see MeasuredRate.
+// ValidRate reports whether r is a valid chosen false-positive rate, in [0, 1), where 0 means that no rate was chosen.
+// The rate of an existing filter may also be 1; see MeasuredRate.
 func ValidRate(r float64) bool { return r >= 0 && r < 1 }
 
 // MeasuredRate reports whether r is a false-positive rate of a filter, in [0, 1]: it is 1 if all bits are set.

@@ -55,7 +55,7 @@ func Without(s filter.Spec, parameter string) filter.Spec {
 	return s
 }
 
-// Includes reports whether s has the family and all parameters of part, with the same values as text.
+// Includes reports whether s is of the family of part and gives all parameters of part, with the same values as text.
 func Includes(s, part filter.Spec) bool {
 	for _, p := range part.Params() {
 		if value, ok := s.Param(p.Name); !ok || value != p.Value {

@@ -16,7 +16,7 @@ type Config struct {
 	Keys   uint64        // distinct keys that will be added; required unless M or Size.Bytes is set
 	Size   family.Sizing // default: FPR = probe.DefaultFPR, see probe.Double
 	M      uint64        // bits, instead of Size
-	Length uint64        // bits of the bit set that stores them, M to 2^62-1; default: M
+	Length uint64        // length in bits of the bit set, M to 2^62-1; default: M
 	K      int           // probes per key, 1 to MaxK; default: the best for Keys and the size
 }
 
@@ -42,8 +42,9 @@ func (c Config) Geometry() (m, length uint64, k int, err error) {
 	if err != nil {
 		return 0, 0, 0, err
 	}
+	// A size for a rate: double hashing may need more bits than the independent probes that Resolve assumes.
 	if c.Keys > 0 && c.M == 0 && c.Size.BitsPerKey == 0 && c.Size.Bytes == 0 {
-		if m, err = double(m, k).Fit(Family, c.Keys, cmp.Or(c.Size.FPR, probe.DefaultFPR), 1, 1<<62-1); err != nil {
+		if m, err = doubleHashing(m, k).Fit(Family, c.Keys, cmp.Or(c.Size.FPR, probe.DefaultFPR), 1, 1<<62-1); err != nil {
 			return 0, 0, 0, err
 		}
 	}
@@ -106,5 +107,5 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return m, double(m, k).FPR(keys), nil
+	return m, doubleHashing(m, k).FPR(keys), nil
 }

@@ -5,9 +5,10 @@
 //	h2, h3 = murmur3-x64-128 of the key followed by a byte 1
 //	probe i = 0..k-1 -> bit ((h[i mod 2] + i·h[2 + ((i + i mod 2) mod 4) / 2]) mod 2^64) mod m
 //
-// The probes together need all four words: 256 bits, twice what a filter.Hash holds. A Filter therefore is a
-// family.RawKeyFilter: HasKey and AddKey take the key and hash it themselves. Has takes a Hash, with h0 in Lo and h3
-// in Hi, and tests only the positions that follow from those two words: probes 0, 2, 6, 10 and so on.
+// The probes together need all four words: 256 bits, twice as many as a filter.Hash has. A Filter therefore is a
+// family.RawKeyFilter: the argument of HasKey and AddKey is the key, which they hash themselves. The argument of Has is
+// a Hash with h0 in Lo and h3 in Hi; Has tests only the positions that follow from these two words: probes 0, 2, 6, 10
+// and so on.
 package bitsandblooms
 
 import (
@@ -67,10 +68,10 @@ func (f *Filter) AddKey(key []byte) error {
 }
 
 // Has reports whether a key with hash h may be in the set. It tests only the probes that h determines, so it is true
-// for every key for which HasKey is, and for many more.
+// for every key for which HasKey is true, and for many others.
 func (f *Filter) Has(h filter.Hash) bool {
 	four := [4]uint64{0: h.Lo, 3: h.Hi}
-	for i := uint64(0); i < uint64(f.k); i += 2 + i&2 { // 0, 2, 6, 10
+	for i := uint64(0); i < uint64(f.k); i += 2 + i&2 { // 0, 2, 6, 10: even, and with the step h3 if not 0
 		if at := f.position(&four, i); f.words[at/64]>>(at%64)&1 == 0 {
 			return false
 		}
@@ -78,27 +79,26 @@ func (f *Filter) Has(h filter.Hash) bool {
 	return true
 }
 
-// Merge makes f hold the keys of both filters; see bitvec.Merge. The filters must have the same m, k
-// and length.
+// Merge adds the keys of other to f; see bitvec.Merge. The filters must have the same m, k and length.
 func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
 	return bitvec.Merge(f, &f.keys, other, passed)
 }
 
-// Intersect makes f hold at least the keys that are in both filters; see bitvec.Intersect.
+// Intersect reduces f to the keys that are in both filters, and some others; see bitvec.Intersect.
 func (f *Filter) Intersect(other family.Filter, passed func([]uint64)) error {
 	return bitvec.Intersect(f, &f.keys, other, passed)
 }
 
-// ones returns the number of the first m bits that are set.
-func (f *Filter) ones() uint64 { return bitvec.OnesBelow(f.words, f.m) }
+// setBits returns the number of the first m bits that are set.
+func (f *Filter) setBits() uint64 { return bitvec.OnesBelow(f.words, f.m) }
 
 // EstimateKeys estimates the number of distinct keys from the bits that are set; see probe.EstimateKeys. It reads the
 // whole filter and returns +Inf if all of the first m bits are set.
 func (f *Filter) EstimateKeys() float64 {
-	return probe.EstimateKeys(float64(f.ones())/float64(f.m), f.m, f.k)
+	return probe.EstimateKeys(float64(f.setBits())/float64(f.m), f.m, f.k)
 }
 
-// Cells describes the first m bits. It takes the probes of a key as independent.
+// Cells describes the first m bits, as if the probes of a key were independent.
 func (f *Filter) Cells() family.Cells { return probe.Cells(f.m, f.k) }
 
 // Free returns the number of bits below m that are 0 in both filters. It returns the errors of Merge.
@@ -107,24 +107,24 @@ func (f *Filter) Free(other family.Filter) (uint64, error) { return bitvec.Free(
 // Info counts the set bits, which reads the whole filter. Fill is the share of the first m bits. The rates are the
 // rates of probe.Double.
 func (f *Filter) Info() filter.Info {
-	ones, d := f.ones(), double(f.m, f.k)
+	ones, d := f.setBits(), doubleHashing(f.m, f.k)
 	return filter.Info{
-		Spec: f.spec(), Keys: f.keys, Bits: f.m, Fill: float64(ones) / float64(f.m),
+		Spec: f.builtSpec(), Keys: f.keys, Bits: f.m, Fill: float64(ones) / float64(f.m),
 		FPRPrior: d.FPR(f.keys), FPRPosterior: d.Posterior(f.words, ones),
 	}
 }
 
-// double returns the double hashing of a filter of m bits.
-func double(m uint64, k int) probe.Double {
-	return probe.Double{Bits: m, K: k, Word: 64, Pairs: 2, Probe: walk}
+// doubleHashing returns the double hashing of a filter of m bits.
+func doubleHashing(m uint64, k int) probe.Double {
+	return probe.Double{Bits: m, K: k, Word: 64, Pairs: 2, Probe: probePosition}
 }
 
-// walk is the probe.Probe of the family: the positions of Filter.position.
-func walk(start, step *[2]uint64, i int, m uint64) (uint64, int, bool) {
+// probePosition is the probe.Probe of the family: the positions of Filter.position.
+func probePosition(start, step *[2]uint64, i int, m uint64) (uint64, int, bool) {
 	return (start[i%2] + uint64(i)*step[stepOf(uint64(i))]) % m, i % 2, false
 }
 
-func (f *Filter) spec() filter.Spec { return Spec(f.m, f.length, f.k) }
+func (f *Filter) builtSpec() filter.Spec { return Spec(f.m, f.length, f.k) }
 
 // Spec returns the Spec of a filter with this geometry.
 func Spec(m, length uint64, k int) filter.Spec {
@@ -142,20 +142,20 @@ func (f *Filter) Geometry() (m, length uint64, k int) { return f.m, f.length, f.
 // Encode returns one section of ⌈length/64⌉ words. Bit i of the filter is bit i%64 of word i/64. Bits from length on
 // are 0.
 func (f *Filter) Encode() family.Encoded {
-	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
+	return family.Encoded{Spec: f.builtSpec(), Keys: f.keys, Sections: [][]uint64{f.words}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
 // filter.ErrConfig or filter.ErrTooLarge if no built filter has this Spec.
 func SectionWords(s filter.Spec) ([]uint64, error) {
-	f, err := geometry(s)
+	f, err := builtGeometry(s)
 	return []uint64{(f.length + 63) / 64}, err
 }
 
 // Decode returns the filter that Encode stored. It keeps the words of e and does not copy them. It returns an error
 // if the sections do not have the sizes of SectionWords, or if a bit from length on is set.
 func Decode(e family.Encoded) (*Filter, error) {
-	f, err := geometry(e.Spec)
+	f, err := builtGeometry(e.Spec)
 	if err := e.CheckSections([]uint64{(f.length + 63) / 64}, err); err != nil {
 		return nil, err
 	}
@@ -166,9 +166,9 @@ func Decode(e family.Encoded) (*Filter, error) {
 	return &f, nil
 }
 
-// geometry reads the canonical Spec of a built filter: bitsandblooms(k=,m=), with length= only if that is not m. It
-// rejects any other.
-func geometry(s filter.Spec) (f Filter, err error) {
+// builtGeometry reads the canonical Spec of a built filter: bitsandblooms(k=,m=), with length= only if the length is
+// not m. It returns an error for any other Spec.
+func builtGeometry(s filter.Spec) (f Filter, err error) {
 	c, err := ConfigFromSpec(s, 0)
 	if err == nil && (c.M == 0 || c.K == 0 || c.Length == c.M || !c.Size.IsZero() || family.Given(s, "capacity")) {
 		err = family.Invalid("spec", s, "want bitsandblooms(k=,m=)")

@@ -217,7 +217,7 @@ func TestDocumented(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := []string{"`" + f.spec().String() + "`", filtertest.DocumentedWords(f.words)}
+	want := []string{"`" + f.builtSpec().String() + "`", filtertest.DocumentedWords(f.words)}
 	for _, key := range []string{"key-7", "key-40"} {
 		q := sums.Murmur3Quarters([]byte(key))
 		var at []uint64

@@ -11,8 +11,8 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// HasMany sets dst[i] to Has(hs[i]) for every i, with vector code if the machine has it, else by probe.HasMany. dst must
-// be as long as hs.
+// HasMany sets dst[i] to Has(hs[i]) for every i, with vector code if the machine has it, else by probe.HasMany. dst
+// must be as long as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	family.CheckBatch(dst, hs)
 	if !f.query.HasMany(dst[:len(hs)], hs) {
@@ -43,8 +43,8 @@ func (f *Filter) hasEach(dst []bool, hs []filter.Hash) {
 	}
 }
 
-// spread implements family.Spread for filters of the same layout and k. Its memory is 16 bytes per filter: the locations
-// of 1,000 filters fit in the first-level cache, which the filters themselves do not.
+// spread implements family.Spread for filters of the same layout and k. Its memory is 16 bytes per filter: the
+// locations of 1,000 filters fit in the first-level cache, which the filters themselves do not.
 type spread struct {
 	query  kernel.Blocks // without words
 	k      int

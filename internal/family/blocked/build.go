@@ -114,8 +114,8 @@ func (c Config) probes(x *formula, n, blocks uint64) int {
 	return x.optimalK(n, blocks)
 }
 
-// blocksForRate returns the smallest number of blocks, or up to 0.1% more, with which the rate of nearly every filter is
-// at most 1% above the chosen rate; see firmBlocks. It bisects, since the predicted rate falls as blocks are added.
+// blocksForRate returns the smallest number of blocks, or up to 0.1% more, with which the rate of nearly every filter
+// is at most 1% above the chosen rate; see firmBlocks. It bisects, since the predicted rate falls as blocks are added.
 func (c Config) blocksForRate(x *formula, n uint64) (uint64, error) {
 	p := cmp.Or(c.Size.FPR, probe.DefaultFPR)
 	size := float64(c.Layout.BlockBits())
@@ -212,8 +212,8 @@ func (f *Filter) setGroup(at []uint64, group []filter.Hash) {
 
 // regions divides the blocks of a filter into 64 regions, each with a lock, so that many goroutines can add keys with
 // plain writes. A call of addMany sorts its keys by region and adds the keys of each region together, which touches a
-// part of the filter that fits a second-level cache. Building from a file on two cores takes half as long as with atomic
-// writes.
+// part of the filter that fits a second-level cache. Building from a file on two cores takes half as long as with
+// atomic writes.
 type regions struct {
 	f     *Filter
 	shift int // a block is in region block >> shift

@@ -18,9 +18,9 @@ import (
 // Config. blocks must not be 0.
 //
 // FPR averages the rate of one block over the number of keys in the block, which is binomial; Putze, Sanders and
-// Singler, equation 3, use its Poisson limit. The rate of a line block of B bits with j keys is exact: E[(X/B)^k], where
-// X is the number of bits that j·k throws occupy, from the Markov chain of X. The usual (1-(1-1/B)^(jk))^k is the k-th
-// power of the mean instead of the mean of the k-th power: a tenth too low at 16 bits per key.
+// Singler, equation 3, use its Poisson limit. The rate of a line block of B bits with j keys is exact: E[(X/B)^k],
+// where X is the number of bits that j·k throws occupy, from the Markov chain of X. The usual (1-(1-1/B)^(jk))^k is the
+// k-th power of the mean instead of the mean of the k-th power: a tenth too low at 16 bits per key.
 func FPR(n, blocks uint64, k int, layout Layout) float64 {
 	x := newFormula()
 	defer x.remember()
@@ -115,8 +115,8 @@ func (c *formula) optimalK(n, blocks uint64) int {
 	return k
 }
 
-// infoFor describes a filter of keys keys. It counts the set bits of every block, which reads the whole filter. Other
-// goroutines may add keys at the same time.
+// infoFor describes a filter with this number of keys. It counts the set bits of every block, which reads the whole
+// filter. Other goroutines may add keys at the same time.
 func (f *Filter) infoFor(keys uint64) filter.Info {
 	rates := stat.Powers(lineBits, f.k) // of a line block with 0, 1, ... set bits
 	ones, sum, size := 0, 0.0, f.blockWords()

@@ -74,8 +74,8 @@ func (c Config) firmBlocks(x *formula, n, least uint64, p float64) uint64 {
 	return leastKept(least, most, kept)
 }
 
-// leastKept returns a number from lo to hi for which kept is true, at most 0.1% above the smallest one. kept must be false
-// for lo and true for hi, and change once in between.
+// leastKept returns a number from lo to hi for which kept is true, at most 0.1% above the smallest one. kept must be
+// false for lo and true for hi, and change once in between.
 func leastKept(lo, hi uint64, kept func(blocks uint64) bool) uint64 {
 	for hi-lo > 1+hi/1000 {
 		if mid := lo + (hi-lo)/2; kept(mid) {

@@ -1,6 +1,8 @@
 package blockpartitioned
 
 import (
+	"cmp"
+
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -46,9 +48,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 // Check sets the defaults and returns an error wrapping filter.ErrConfig if the Config is invalid whatever the number
 // of keys.
 func (c *Config) Check() error {
-	if c.Block == 0 {
-		c.Block = lineBits
-	}
+	c.Block = cmp.Or(c.Block, lineBits)
 	limits := anneal.Limits{Family: Family, Least: minBitsPerKey, Most: maxBitsPerKey, MaxK: maxK}
 	if err := limits.Check(c.common()); err != nil {
 		return err

@@ -100,8 +100,8 @@ func (p problem) yieldOf(s blockGeometry, j float64) float64 {
 	return p.search.Yield(s.width, float64(s.groups), j/float64(s.groups), j*float64(s.k)/float64(s.payloadBits()))
 }
 
-// lot describes a number of later keys of a block: the probability of this number, the share of empty bits that the keys
-// leave empty, and their throws per bit.
+// lot describes a number of later keys of a block: the probability of this number, the share of empty bits that the
+// keys leave empty, and their throws per bit.
 type lot struct{ weight, stay, throws float64 }
 
 // laterLots returns representative numbers of later keys of a block. The number is Poisson distributed: the lots are
@@ -201,8 +201,8 @@ func (f *Filter) census() (ones uint64, rate float64) {
 	return ones, sum / float64(f.blocks)
 }
 
-// rateAfter returns the expected posterior rate after further keys are added with the present shifts. The number of late
-// keys in a block is Poisson, and each leaves an empty bit empty with probability (1-1/bits)^k.
+// rateAfter returns the expected posterior rate after further keys are added with the present shifts. The number of
+// late keys in a block is Poisson, and each leaves an empty bit empty with probability (1-1/bits)^k.
 func (f *Filter) rateAfter(keys float64) float64 {
 	perBlock := keys / float64(f.blocks)
 	if perBlock == 0 {

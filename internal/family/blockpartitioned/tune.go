@@ -63,8 +63,8 @@ func (c Config) geometry(n uint64) (geometry, error) {
 	return c.bestGeometry(c.problem(n, float64(blocks)), blocks)
 }
 
-// geometryForRate returns the smallest geometry whose forecast keeps the rate, with a margin because the rate of a filter
-// varies with its keys.
+// geometryForRate returns the smallest geometry whose forecast keeps the rate, with a margin because the rate of a
+// filter varies with its keys.
 func (c Config) geometryForRate(n uint64) (geometry, error) {
 	all := float64(n) + float64(c.Later)
 	at := func(per float64) problem { return c.problem(n, per*all/float64(c.Block)) }

@@ -118,8 +118,8 @@ func (c *Concurrent) Remove(h filter.Hash) error {
 
 	c.stripes.Lock(&locks)
 	defer c.stripes.Unlock(&locks)
-	// If all counters of the key are stuck, they no longer show whether any key is left, so the number of keys decides. A
-	// counter that is not stuck and not 0 shows that at least one key is left.
+	// If all counters of the key are stuck, they no longer show whether any key is left, so the number of keys decides.
+	// A counter that is not stuck and not 0 shows that at least one key is left.
 	if n := c.f.countAt(at); n == 0 || n > stuck && c.stripes.Keys() == 0 {
 		return errNotFound
 	}

@@ -228,8 +228,8 @@ func leastCount(at, counters []uint64) uint64 {
 }
 
 // Merge adds the keys of other to f: counters add up, and counters that reach 15 are stuck. All additions and removals
-// of both filters in one would have given the same result. The error wraps filter.ErrMismatch if other is not a counting
-// filter with the same m and k; f is then unchanged.
+// of both filters in one would have given the same result. The error wraps filter.ErrMismatch if other is not a
+// counting filter with the same m and k; f is then unchanged.
 func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
 	o, err := bitvec.Same(f, other)
 	if err != nil {
@@ -284,8 +284,8 @@ func (f *Filter) EstimateLoss(keep float64) float64 {
 // Info counts the counters that are not 0, which reads the whole filter.
 func (f *Filter) Info() filter.Info { return f.infoFor(f.keys, f.nonzeroCounters()) }
 
-// infoFor describes a filter of keys keys with used counters that are not 0. Stuck counters of keys that were removed
-// raise the posterior rate, but not the prior one.
+// infoFor describes a filter with these numbers of keys and of counters that are not 0. Stuck counters of keys that
+// were removed raise the posterior rate, but not the prior one.
 func (f *Filter) infoFor(keys, used uint64) filter.Info {
 	return probe.Config{Keys: keys, M: f.m, K: f.k, Width: width}.Info(f.builtSpec(), used)
 }

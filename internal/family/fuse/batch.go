@@ -104,8 +104,8 @@ type place struct {
 	locator
 }
 
-// Spread implements family.Spreader. It returns nil for widths other than 8 and 16, and on machines for which bitvec has
-// no prefetch instruction.
+// Spread implements family.Spreader. It returns nil for widths other than 8 and 16, and on machines for which bitvec
+// has no prefetch instruction.
 func (f *Filter) Spread(filters int) family.Spread {
 	if !bitvec.Prefetches || f.width != 8 && f.width != 16 {
 		return nil

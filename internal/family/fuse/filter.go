@@ -45,9 +45,9 @@ type locator struct {
 	segment uint64 // slots per segment, a power of two
 }
 
-// slotsAndPrint returns the three positions of a key and, in the low bits of print, its fingerprint. Murmur3's finaliser
-// mixes the key with the seed; the high bits of the result give the first position, and the other two positions are in
-// the next two segments.
+// slotsAndPrint returns the three positions of a key and, in the low bits of print, its fingerprint. Murmur3's
+// finaliser mixes the key with the seed; the high bits of the result give the first position, and the other two
+// positions are in the next two segments.
 func (l locator) slotsAndPrint(key uint64) (h0, h1, h2, print uint64) {
 	x := key + l.seed
 	x = (x ^ x>>33) * 0xff51afd7ed558ccd

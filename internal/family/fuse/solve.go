@@ -108,7 +108,8 @@ func solveDistinct(ctx context.Context, keys [][]uint64, width uint, distinct bo
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		// For some numbers of keys the segments are too long: every fourth attempt uses more segments of half the length.
+		// For some numbers of keys the segments are too long: every fourth attempt uses more segments of half the
+		// length.
 		if n > 4 && n < 1_000_000 {
 			switch attempt % 4 {
 			case 2:

@@ -38,20 +38,20 @@ func (kind *Kind) ConfigFromSpec(s filter.Spec, keys uint64) (c Config, err erro
 	}
 
 	if family.Given(s, kind.Parameter) {
-		if c.Sums, err = kind.sums(value); err != nil {
+		if c.Sums, err = kind.sumsOf(value); err != nil {
 			return Config{}, err
 		}
 	}
 	return c, nil
 }
 
-// sums returns the sums of the filter.
-func (c Config) sums() Sums { return cmp.Or(c.Sums, c.Kind.Default) }
+// chosenSums returns Sums or its default.
+func (c Config) chosenSums() Sums { return cmp.Or(c.Sums, c.Kind.Default) }
 
 // Geometry returns the number of 64-bit words and of probes per key of the filter that New makes. It does not allocate.
 // Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Geometry() (words uint64, k int, err error) {
-	if err := c.check(); err != nil {
+	if err := c.validate(); err != nil {
 		return 0, 0, err
 	}
 
@@ -67,7 +67,7 @@ func (c Config) Geometry() (words uint64, k int, err error) {
 			words = max(m/64, 1)
 		}
 		if byRate := c.Size.BitsPerKey == 0 && c.Size.Bytes == 0; byRate && c.Keys > 0 {
-			if words, err = c.fit(m, words, k); err != nil {
+			if words, err = c.wordsForRate(m, words, k); err != nil {
 				return 0, 0, err
 			}
 		}
@@ -83,8 +83,8 @@ func (c Config) Geometry() (words uint64, k int, err error) {
 	return words, k, nil
 }
 
-// check returns an error if a field is out of range or contradicts another one.
-func (c Config) check() error {
+// validate returns an error if a field is out of range or contradicts another one.
+func (c Config) validate() error {
 	switch {
 	case c.Words != 0 && !c.Size.IsZero():
 		return family.Invalid("words", c.Words, "give only one of words, bits_per_key, fpr and bytes")
@@ -94,7 +94,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// checkWords returns an error if a filter has more words than the system takes.
+// checkWords returns an error if a filter has more words than the format of the system allows.
 func (c Config) checkWords(words uint64) error {
 	if words > MaxWords {
 		return fmt.Errorf("words=%d, the limit of %s is %d: %w", words, c.Kind.System, MaxWords, filter.ErrTooLarge)
@@ -102,27 +102,27 @@ func (c Config) checkWords(words uint64) error {
 	return nil
 }
 
-// fit returns the number of words, at least words, with which the rate is kept with k probes. m is the number of bits
-// that independent probes need.
-func (c Config) fit(m, words uint64, k int) (uint64, error) {
-	kind, sums, rate, most := c.Kind, c.sums(), cmp.Or(c.Size.FPR, probe.DefaultFPR), Reach(MaxWords, c.sums())
+// wordsForRate returns the number of words, at least words, with which a filter with k probes keeps the rate. m is the
+// number of bits that independent probes would need.
+func (c Config) wordsForRate(m, words uint64, k int) (uint64, error) {
+	kind, sums, rate, most := c.Kind, c.chosenSums(), cmp.Or(c.Size.FPR, probe.DefaultFPR), Reach(MaxWords, c.chosenSums())
 	switch {
 	case m > most && sums != Sum32:
-		return words, nil // too large
+		return words, nil // more than MaxWords: checkWords returns the error
 	case m <= most:
-		bits, err := double(64*words, k, sums).Fit(kind.Family, c.Keys, rate, 64, most)
+		bits, err := doubleHashing(64*words, k, sums).Fit(kind.Family, c.Keys, rate, 64, most)
 		if err != nil {
 			return 0, err
 		}
-		for ; bits <= most; bits += (bits/64/32 + 1) * 64 {
-			if !uneven(bits, sums) || prior(bits, k, sums, c.Keys) <= 1.02*rate {
+		for ; bits <= most; bits += (bits/64/32 + 1) * 64 { // in steps of about 3%, rounded to whole words
+			if !isUneven(bits, sums) || priorRate(bits, k, sums, c.Keys) <= 1.02*rate {
 				return bits / 64, nil
 			}
 		}
 	}
 
 	const reason = "it reaches 2^31 bits, too few to keep the rate for %d keys; use %s=%d"
-	return 0, family.Invalid(kind.Parameter, kind.value(sums), reason, c.Keys, kind.Parameter, kind.Wide)
+	return 0, family.Invalid(kind.Parameter, kind.parameterValue(sums), reason, c.Keys, kind.Parameter, kind.Wide)
 }
 
 // New returns an empty filter. It returns the errors of Geometry, or wrap filter.ErrTooLarge if there is not enough
@@ -136,7 +136,7 @@ func New(c Config) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Filter{words: words, k: k, sums: c.sums(), kind: c.Kind}, nil
+	return &Filter{words: words, k: k, sums: c.chosenSums(), kind: c.Kind}, nil
 }
 
 // Builder fills a filter from many goroutines at once; see parallel.Filler.
@@ -163,7 +163,7 @@ func NewBuilder(c Config) (*Builder, error) {
 // addMany adds keys and does not count them.
 func (f *Filter) addMany(hs []filter.Hash) {
 	for _, h := range hs {
-		x, by := f.step(h)
+		x, by := f.startAndStep(h)
 		for range f.k {
 			at := f.position(x)
 			f.words[at/64] |= 1 << (at % 64)
@@ -175,9 +175,10 @@ func (f *Filter) addMany(hs []filter.Hash) {
 // addShared adds keys with atomic writes while other goroutines do the same, and does not count them.
 func (f *Filter) addShared(hs []filter.Hash) {
 	for _, h := range hs {
-		x, by := f.step(h)
+		x, by := f.startAndStep(h)
 		for range f.k {
 			at := f.position(x)
+			// A load leaves the cache line shared; only a write takes it away from the other cores.
 			if w, bit := &f.words[at/64], uint64(1)<<(at%64); atomic.LoadUint64(w)&bit == 0 {
 				atomic.OrUint64(w, bit)
 			}
@@ -186,11 +187,11 @@ func (f *Filter) addShared(hs []filter.Hash) {
 	}
 }
 
-// can has the abilities of both families that no interface of their filters shows.
+// can are the abilities of both families that do not follow from the interfaces of their filters.
 const can = family.CanStartEmpty | family.CanCapacity
 
-// about describes a family with its own parameter.
-func about(summary string, own family.Parameter) family.About {
+// aboutKind describes a family; own is the parameter that only this family has.
+func aboutKind(summary string, own family.Parameter) family.About {
 	return family.About{
 		Summary: summary,
 		Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"words"},
@@ -210,5 +211,5 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return 64 * words, prior(Reach(words, c.sums()), k, c.sums(), keys), nil
+	return 64 * words, priorRate(Reach(words, c.chosenSums()), k, c.chosenSums(), keys), nil
 }

@@ -19,9 +19,9 @@ type Filter struct {
 	keys  uint64
 }
 
-// step returns the start and the step of a key's probes: their positions are position(x), position(x+by),
+// startAndStep returns the start and the step of a key's probes: their positions are position(x), position(x+by),
 // position(x+2·by), ...
-func (f *Filter) step(h filter.Hash) (x, by uint64) {
+func (f *Filter) startAndStep(h filter.Hash) (x, by uint64) {
 	switch f.sums {
 	case Sum63:
 		return h.Lo, h.Hi
@@ -40,18 +40,19 @@ func signed(x uint64) uint64 { return uint64(int64(int32(x))) }
 func (f *Filter) position(x uint64) uint64 {
 	switch f.sums {
 	case Sum63:
-		return x &^ (1 << 63) % f.bits()
+		return x &^ (1 << 63) % f.bitCount()
 	case Sum32:
 		x = signed(x)
 	}
-	return (x ^ uint64(int64(x)>>63)) % f.bits()
+	// An arithmetic shift gives all ones for a negative sum: the XOR is NOT x, as in Java.
+	return (x ^ uint64(int64(x)>>63)) % f.bitCount()
 }
 
-func (f *Filter) bits() uint64 { return 64 * uint64(len(f.words)) }
+func (f *Filter) bitCount() uint64 { return 64 * uint64(len(f.words)) }
 
 // Has reports whether the key may be in the set. It stops at the first probe whose bit is not set.
 func (f *Filter) Has(h filter.Hash) bool {
-	x, by := f.step(h)
+	x, by := f.startAndStep(h)
 	for range f.k {
 		if at := f.position(x); f.words[at/64]>>(at%64)&1 == 0 {
 			return false
@@ -70,7 +71,7 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 func (f *Filter) prefetch(hs []filter.Hash) {
 	var at [2 * probe.BatchSize]uint64
 	for i, h := range hs {
-		x, by := f.step(h)
+		x, by := f.startAndStep(h)
 		at[2*i], at[2*i+1] = f.position(x), f.position(x+by)
 	}
 	bitvec.PrefetchBits(f.words, at[:2*len(hs)])
@@ -78,7 +79,7 @@ func (f *Filter) prefetch(hs []filter.Hash) {
 
 // Add adds the key with hash h. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
-	x, by := f.step(h)
+	x, by := f.startAndStep(h)
 	for range f.k {
 		at := f.position(x)
 		f.words[at/64] |= 1 << (at % 64)
@@ -88,82 +89,84 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
-// Merge makes f hold the keys of both filters; see bitvec.Merge. The filters must have the same Spec.
+// Merge adds the keys of other to f; see bitvec.Merge. The filters must have the same Spec.
 func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
 	return bitvec.Merge(f, &f.keys, other, passed)
 }
 
-// Intersect makes f hold at least the keys that are in both filters; see bitvec.Intersect.
+// Intersect reduces f to the keys that are in both filters, and some others; see bitvec.Intersect.
 func (f *Filter) Intersect(other family.Filter, passed func([]uint64)) error {
 	return bitvec.Intersect(f, &f.keys, other, passed)
 }
 
-// reach returns the number of bits that probes can reach.
-func (f *Filter) reach() uint64 { return Reach(uint64(len(f.words)), f.sums) }
+// reachableBits returns the number of bits that probes can reach.
+func (f *Filter) reachableBits() uint64 { return Reach(uint64(len(f.words)), f.sums) }
 
 // EstimateKeys estimates the number of distinct keys from the bits that are set; see probe.EstimateKeys. It reads the
 // whole filter and returns +Inf if every bit that probes can reach is set.
 func (f *Filter) EstimateKeys() float64 {
-	m := f.reach()
+	m := f.reachableBits()
 	return probe.EstimateKeys(float64(bitvec.OnesCount(f.words[:m/64]))/float64(m), m, f.k)
 }
 
-// Cells describes the bits that probes can reach. It takes the probes of a key as independent.
-func (f *Filter) Cells() family.Cells { return probe.Cells(f.reach(), f.k) }
+// Cells describes the bits that probes can reach, as if the probes of a key were independent.
+func (f *Filter) Cells() family.Cells { return probe.Cells(f.reachableBits(), f.k) }
 
 // Free returns the number of bits that probes can reach and that are 0 in both filters. It returns the errors of Merge.
-func (f *Filter) Free(other family.Filter) (uint64, error) { return bitvec.Free(f, other, f.reach()) }
+func (f *Filter) Free(other family.Filter) (uint64, error) {
+	return bitvec.Free(f, other, f.reachableBits())
+}
 
 // Info counts the set bits, which reads the whole filter. Fill is the share of the bits that probes can reach. The
 // rates are the rates of probe.Double. In filters of more than about 2^26 bits they account for the uneven positions of
 // Sum32.
 func (f *Filter) Info() filter.Info {
-	m := f.reach()
+	m := f.reachableBits()
 	ones := bitvec.OnesCount(f.words[:m/64])
 	return filter.Info{
-		Spec: f.spec(), Keys: f.keys, Bits: f.bits(), Fill: float64(ones) / float64(m),
-		FPRPrior: prior(m, f.k, f.sums, f.keys), FPRPosterior: posterior(f.words[:m/64], ones, f.k, f.sums),
+		Spec: f.builtSpec(), Keys: f.keys, Bits: f.bitCount(), Fill: float64(ones) / float64(m),
+		FPRPrior: priorRate(m, f.k, f.sums, f.keys), FPRPosterior: posteriorRate(f.words[:m/64], ones, f.k, f.sums),
 	}
 }
 
-func (f *Filter) spec() filter.Spec { return f.kind.Spec(uint64(len(f.words)), f.k, f.sums) }
+func (f *Filter) builtSpec() filter.Spec { return f.kind.Spec(uint64(len(f.words)), f.k, f.sums) }
 
 // Encode returns one section: the words. Bit i of the filter is bit i%64 of word i/64.
 func (f *Filter) Encode() family.Encoded {
-	return family.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
+	return family.Encoded{Spec: f.builtSpec(), Keys: f.keys, Sections: [][]uint64{f.words}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
 // filter.ErrConfig or filter.ErrTooLarge if no built filter has this Spec.
 func (kind *Kind) SectionWords(s filter.Spec) ([]uint64, error) {
-	c, err := kind.geometry(s)
+	c, err := kind.builtConfig(s)
 	return []uint64{c.Words}, err
 }
 
 // Decode returns the filter that Encode stored. It keeps the words of e and does not copy them. It returns an error
 // if the sections do not have the sizes of SectionWords.
 func (kind *Kind) Decode(e family.Encoded) (*Filter, error) {
-	c, err := kind.geometry(e.Spec)
+	c, err := kind.builtConfig(e.Spec)
 	if err := e.CheckSections([]uint64{c.Words}, err); err != nil {
 		return nil, err
 	}
 	return &Filter{words: e.Sections[0], k: c.K, sums: c.Sums, kind: kind, keys: e.Keys}, nil
 }
 
-// geometry reads the canonical Spec of a built filter. It rejects any other.
-func (kind *Kind) geometry(s filter.Spec) (Config, error) {
+// builtConfig reads the canonical Spec of a built filter. It rejects any other.
+func (kind *Kind) builtConfig(s filter.Spec) (Config, error) {
 	c, err := kind.ConfigFromSpec(s, 0)
 	if err == nil && (c.Words == 0 || c.K == 0 || c.Sums == 0 || !c.Size.IsZero() || family.Given(s, "capacity")) {
 		err = family.Invalid("spec", s, "want %s(k=,%s=,words=)", kind.Family, kind.Parameter)
 	}
 	if err == nil {
-		err = cmp.Or(c.check(), c.checkWords(c.Words))
+		err = cmp.Or(c.validate(), c.checkWords(c.Words))
 	}
 	return c, err
 }
 
-// double returns the double hashing of a filter in which probes reach m bits.
-func double(m uint64, k int, s Sums) probe.Double {
+// doubleHashing returns the double hashing of a filter in which probes reach m bits.
+func doubleHashing(m uint64, k int, s Sums) probe.Double {
 	switch s {
 	case Sum63:
 		return probe.Double{Bits: m, K: k, Word: 63, Pairs: 1, Probe: probe63}
@@ -184,8 +187,8 @@ func probe63(start, step *[2]uint64, i int, m uint64) (uint64, int, bool) {
 	return (start[0] + uint64(i)*step[0]) &^ (1 << 63) % m, 0, false
 }
 
-// probe64 is probe.Probe of Sum64, whose sums stay far below 2^63. A negative sum is the mirror image of a positive one
-// with the opposite step, which is as likely.
+// probe64 is probe.Probe of Sum64. Its sums stay far below 2^63, so they never wrap around. A negative sum is the
+// mirror image of a positive sum with the opposite step, which is as likely, so probe64 ignores the sign.
 func probe64(start, step *[2]uint64, i int, m uint64) (uint64, int, bool) {
 	return (start[0]%m + uint64(i)*(step[0]%m)) % m, 0, false
 }
@@ -193,36 +196,37 @@ func probe64(start, step *[2]uint64, i int, m uint64) (uint64, int, bool) {
 // unevenBits is the number of bits from which the rates account for the uneven positions of Sum32.
 const unevenBits = 1 << 20
 
-// uneven reports whether the rates of a filter in which probes reach m bits account for uneven positions.
-func uneven(m uint64, s Sums) bool { return s == Sum32 && m >= unevenBits }
+// isUneven reports whether the rates of a filter in which probes reach m bits account for uneven positions.
+func isUneven(m uint64, s Sums) bool { return s == Sum32 && m >= unevenBits }
 
-// shares describes the positions of Sum32 among m: each position has values of the 2^31 values of a probe, and the
-// first few positions have one more.
-func shares(m uint64) (few, values uint64) { return (1 << 31) % m, (1 << 31) / m }
+// valueShares describes how Sum32 maps the 2^31 values of a probe to m positions: each position is the image of values
+// of them, and the first few positions are the image of one more.
+func valueShares(m uint64) (few, values uint64) { return (1 << 31) % m, (1 << 31) / m }
 
-// prior returns the predicted false-positive rate, in [0, 1], after n distinct keys.
-func prior(m uint64, k int, s Sums, n uint64) float64 {
-	rate := double(m, k, s).FPR(n)
-	if !uneven(m, s) {
+// priorRate returns the predicted false-positive rate, in [0, 1], after n distinct keys.
+func priorRate(m uint64, k int, s Sums, n uint64) float64 {
+	rate := doubleHashing(m, k, s).FPR(n)
+	if !isUneven(m, s) {
 		return rate
 	}
-	few, values := shares(m)
-	part := func(positions, values uint64) float64 { // of the probes of an absent key, those that hit such a position
+	few, values := valueShares(m)
+	// part returns the share of the probes of an absent key that hit a set bit at one of these positions.
+	part := func(positions, values uint64) float64 {
 		p := float64(values) / (1 << 31)
 		return float64(float64(positions)*p) * -math.Expm1(-float64(n)*float64(k)*p)
 	}
 	return max(rate, math.Pow(part(few, values+1)+part(m-few, values), float64(k)))
 }
 
-// posterior returns the false-positive rate, in [0, 1], of a filter whose probes reach the bits in words, of which ones
-// are set.
-func posterior(words []uint64, ones uint64, k int, s Sums) float64 {
+// posteriorRate returns the false-positive rate, in [0, 1], of a filter whose probes reach the bits in words, of which
+// ones are set.
+func posteriorRate(words []uint64, ones uint64, k int, s Sums) float64 {
 	m := 64 * uint64(len(words))
-	rate := double(m, k, s).Posterior(words, ones)
-	if !uneven(m, s) {
+	rate := doubleHashing(m, k, s).Posterior(words, ones)
+	if !isUneven(m, s) {
 		return rate
 	}
-	few, values := shares(m)
+	few, values := valueShares(m)
 	hits := values*ones + bitvec.OnesBelow(words, few) // at most 2^31
 	return max(rate, math.Pow(float64(hits)/(1<<31), float64(k)))
 }

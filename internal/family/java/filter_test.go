@@ -28,18 +28,18 @@ func forms() (all []Config) {
 func setsBits(t *testing.T, f *Filter, h filter.Hash, positions []int64) {
 	t.Helper()
 	if err := f.Add(h); err != nil || !f.Has(h) {
-		t.Fatalf("%s: %x is absent: %v", f.spec(), h, err)
+		t.Fatalf("%s: %x is absent: %v", f.builtSpec(), h, err)
 	}
 	for i, at := range positions {
 		if f.words[at/64]>>(at%64)&1 == 0 {
-			t.Fatalf("%s: bit %d, probe %d of %x, is not set", f.spec(), at, i, h)
+			t.Fatalf("%s: bit %d, probe %d of %x, is not set", f.builtSpec(), at, i, h)
 		}
 	}
 	for _, at := range positions {
 		f.words[at/64] &^= 1 << (at % 64)
 	}
 	if len(f.words) <= 1000 && bitvec.OnesCount(f.words) > 0 {
-		t.Fatalf("%s: bits that are no probes of %x", f.spec(), h)
+		t.Fatalf("%s: bits that are no probes of %x", f.builtSpec(), h)
 	}
 }
 
@@ -55,8 +55,8 @@ func pinned(t *testing.T, kind *Kind, specs map[string]string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f, err := New(c); err != nil || f.spec().String() != want {
-			t.Errorf("%s: %v, %v; want %s", text, f.spec(), err, want)
+		if f, err := New(c); err != nil || f.builtSpec().String() != want {
+			t.Errorf("%s: %v, %v; want %s", text, f.builtSpec(), err, want)
 		}
 	}
 }
@@ -158,7 +158,7 @@ func TestMerge(t *testing.T) {
 		for _, c := range others {
 			o, err := New(c)
 			if err != nil || !errors.Is(a.Merge(o, nil), filter.ErrMismatch) || a.keys != 200 {
-				t.Errorf("%s merged with %s, %v", o.spec(), a.spec(), err)
+				t.Errorf("%s merged with %s, %v", o.builtSpec(), a.builtSpec(), err)
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func TestMerge(t *testing.T) {
 // count.
 func TestUneven(t *testing.T) {
 	const words, k = 1<<14 + 1, 3
-	few, values := shares(64 * words)
+	few, values := valueShares(64 * words)
 	if few*(values+1)+(64*words-few)*values != 1<<31 {
 		t.Errorf("%d positions of %d values", few, values+1)
 	}
@@ -186,10 +186,10 @@ func TestUneven(t *testing.T) {
 	const m, n = 3 << 29, 300_000_000
 	hit := func(p float64) float64 { return -math.Expm1(-n * k * p) }
 	want = math.Pow((2*hit(2./(1<<31))+2*hit(1./(1<<31)))/4, k)
-	if got := prior(m, k, Sum32, n); math.Abs(got-want) > 1e-9*want || got < 1.1*prior(m, k, Sum64, n) {
-		t.Errorf("rate %g, want %g; Sum64 has %g", got, want, prior(m, k, Sum64, n))
+	if got := priorRate(m, k, Sum32, n); math.Abs(got-want) > 1e-9*want || got < 1.1*priorRate(m, k, Sum64, n) {
+		t.Errorf("rate %g, want %g; Sum64 has %g", got, want, priorRate(m, k, Sum64, n))
 	}
-	if got, even := prior(1<<30, k, Sum32, n), prior(1<<30, k, Sum64, n); math.Abs(got-even) > 1e-6*even {
+	if got, even := priorRate(1<<30, k, Sum32, n), priorRate(1<<30, k, Sum64, n); math.Abs(got-even) > 1e-6*even {
 		t.Errorf("a power of two: rate %g, Sum64 has %g", got, even)
 	}
 }
@@ -208,7 +208,7 @@ func TestEstimateKeys(t *testing.T) {
 			}
 		}
 		if n := f.EstimateKeys(); math.Abs(n-20_000) > 200 {
-			t.Errorf("%s: %g of 20000 keys", f.spec(), n)
+			t.Errorf("%s: %g of 20000 keys", f.builtSpec(), n)
 		}
 	}
 	full := &Filter{words: []uint64{math.MaxUint64}, k: 2, sums: Sum64, kind: Spark}

@@ -1,6 +1,6 @@
-// Package java has the Bloom filters of two systems in Java, bit for bit: families guava and spark. A filter has m =
-// 64·words bits and k probes per key by double hashing: the positions of a key follow from the sums x, x+by, x+2·by,
-// ... Each family has two forms with different sums:
+// Package java implements the Bloom filters of two systems in Java, bit for bit: families guava and spark. A filter has
+// m = 64·words bits and k probes per key by double hashing: the positions of a key follow from the sums x, x+by,
+// x+2·by, ... Each family has two forms with different sums:
 //
 //	        start x            step by     position of a sum c
 //	Sum32   Lo + Lo>>32        Lo >> 32    (c if c >= 0, else NOT c) mod m, c of 32 bits, signed
@@ -11,10 +11,10 @@
 //	guava   strategy=32: Sum32, strategy=64: Sum63     hash murmur3-x64-128
 //	spark   version=1: Sum32, version=2: Sum64         hash murmur3-x86-32-twice
 //
-// Probes of Sum32 reach the first 2^31 bits only, and fill the bits of filters from about 2^26 bits on unevenly. Double
-// hashing has more false positives than independent probes in small filters with a low rate, see probe.Double: use
-// family standard unless the other system must read the filter. A filter with a chosen rate gets the additional bits
-// that it needs, and a filter with a chosen size reports its true rate.
+// Probes of Sum32 reach only the first 2^31 bits, and fill filters of more than about 2^26 bits unevenly. Double
+// hashing causes more false positives than independent probes in small filters with a low rate, see probe.Double: use
+// family standard unless the other system must read the filter. A filter with a chosen rate is made larger by the bits
+// that it needs for this, and a filter with a chosen size reports its true rate.
 package java
 
 import (
@@ -30,7 +30,7 @@ const (
 	MaxWords = math.MaxInt32 // 64-bit words: 16 GiB
 )
 
-// Sums selects how positions follow from a hash.
+// Sums selects how the positions of a key follow from its hash.
 type Sums uint8
 
 // The sums. 0 stands for the default of a Kind.
@@ -44,7 +44,7 @@ const (
 type Kind struct {
 	Family string // name in a Spec
 	System string // the system whose format sets the limits
-	// Parameter is the parameter of a Spec that chooses the sums: its value is Narrow for Sum32 or Wide for the sums
+	// Parameter is the parameter of a Spec that selects the sums: its value is Narrow for Sum32, or Wide for the sums
 	// Of.
 	Parameter    string
 	Narrow, Wide int
@@ -52,16 +52,16 @@ type Kind struct {
 	Default      Sums // Sum32, or Of
 }
 
-// value returns the value of the parameter for sums.
-func (kind *Kind) value(s Sums) int {
+// parameterValue returns the value of the parameter for sums.
+func (kind *Kind) parameterValue(s Sums) int {
 	if s == Sum32 {
 		return kind.Narrow
 	}
 	return kind.Wide
 }
 
-// sums returns the sums for a value of the parameter.
-func (kind *Kind) sums(value uint64) (Sums, error) {
+// sumsOf returns the sums for a value of the parameter.
+func (kind *Kind) sumsOf(value uint64) (Sums, error) {
 	switch value {
 	case uint64(kind.Narrow):
 		return Sum32, nil
@@ -73,7 +73,7 @@ func (kind *Kind) sums(value uint64) (Sums, error) {
 
 // Spec returns the Spec of a filter with this geometry.
 func (kind *Kind) Spec(words uint64, k int, s Sums) filter.Spec {
-	return family.NewSpec(kind.Family, "k", k, kind.Parameter, kind.value(s), "words", words)
+	return family.NewSpec(kind.Family, "k", k, kind.Parameter, kind.parameterValue(s), "words", words)
 }
 
 // Reach returns the number of bits that probes can reach: with Sum32 at most the first 2^31, else all 64·words.
@@ -91,28 +91,28 @@ var Guava = &Kind{
 	Parameter: "strategy", Narrow: 32, Wide: 64, Of: Sum63, Default: Sum63,
 }
 
-// GuavaTraits has the abilities of the family and the hash functions that it takes. Package families lists them.
+// GuavaTraits describes the abilities and the hash functions of the family. Package families lists it.
 var GuavaTraits = family.Traits{Name: "guava", Hash: filter.Murmur3, Can: can}
 
 // AboutGuava describes the family to planners and users.
 func AboutGuava() family.About {
-	return about("filter of Guava (Java)",
+	return aboutKind("filter of Guava (Java)",
 		family.Parameter{Name: "strategy", Value: "32|64", Help: "MURMUR128_MITZ_32 or MURMUR128_MITZ_64"})
 }
 
-// Spark is the BloomFilter of Apache Spark (org.apache.spark.util.sketch): spark(k=7,version=2,words=150). Version 1 is
-// the version of all filters made before Spark 4.1. The hash of a key has 64 bits in both versions. Spark's format has
-// no limit for the probes.
+// Spark is the BloomFilter of Apache Spark (org.apache.spark.util.sketch): spark(k=7,version=2,words=150). Filters made
+// before Spark 4.1 are of version 1. The hash of a key has 64 bits in both versions. Spark's format does not limit the
+// number of probes.
 var Spark = &Kind{
 	Family: "spark", System: "Spark",
 	Parameter: "version", Narrow: 1, Wide: 2, Of: Sum64, Default: Sum32,
 }
 
-// SparkTraits has the abilities of the family and the hash functions that it takes. Package families lists them.
+// SparkTraits describes the abilities and the hash functions of the family. Package families lists it.
 var SparkTraits = family.Traits{Name: "spark", Hash: filter.Murmur3x86, Can: can}
 
 // AboutSpark describes the family to planners and users.
 func AboutSpark() family.About {
-	return about("filter of Apache Spark",
+	return aboutKind("filter of Apache Spark",
 		family.Parameter{Name: "version", Value: "1|2", Help: "of the format; Spark reads 2 from 4.1 on"})
 }

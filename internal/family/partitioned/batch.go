@@ -44,8 +44,8 @@ type pending struct {
 	rest  [maxK]uint64
 }
 
-// testFirst tests the first slots of a batch of keys. It lists the keys that may be present in p.maybe and returns their
-// number.
+// testFirst tests the first slots of a batch of keys. It lists the keys that may be present in p.maybe and returns
+// their number.
 func (f *Filter) testFirst(p *pending, out []bool, group []filter.Hash) (n int) {
 	for i, h := range group {
 		shard, rest := bits.Mul64(h.Hi, f.geometry.shards)

@@ -44,7 +44,7 @@ type Filter struct {
 	searched uint64 // bits that were set at the end of the search
 
 	side  uint64 // bits of the shifts of a group: k·width
-	reach uint64 // number of base positions: base()
+	reach uint64 // the number of base positions
 }
 
 func newFilter(g geometry, bitmap, shifts []uint64, keys uint64) *Filter {

@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// shardKeys is the number of keys of a full shard. The bitmap and the counters of such a shard fit a second-level cache,
-// and with 2^15 keys the numbers of keys of shards differ little.
+// shardKeys is the number of keys of a full shard. The bitmap and the counters of such a shard fit a second-level
+// cache, and with 2^15 keys the numbers of keys of shards differ little.
 const shardKeys = 1 << 15
 
 // shardBits is the largest number of bits of a shard. A shard of shardKeys keys has more only if most keys come after
@@ -98,8 +98,8 @@ func (c Config) geometryOf(n, total uint64) (geometry, error) {
 	return g, nil
 }
 
-// geometryForRate returns the smallest geometry whose forecast keeps the rate, with a margin because the rate of a filter
-// varies with its keys.
+// geometryForRate returns the smallest geometry whose forecast keeps the rate, with a margin because the rate of a
+// filter varies with its keys.
 func (c Config) geometryForRate(n uint64) (geometry, error) {
 	all := float64(n) + float64(c.Later)
 	p := c.problem(n, 0)

@@ -8,8 +8,9 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// View is the geometry of a stored filter. Its methods answer queries from the bytes of the filter's first two sections,
-// little endian as in files, without a copy or an allocation. The bytes may be at any address. Filter is faster on words.
+// View is the geometry of a stored filter. Its methods answer queries from the bytes of the filter's first two
+// sections, little endian as in files, without a copy or an allocation. The bytes may be at any address. Filter is
+// faster on words.
 //
 // The methods need a View for which Valid is true; others may panic. A View is safe for concurrent use.
 type View struct {

@@ -51,17 +51,17 @@ func badGrowth(growth uint64) error {
 	return family.Invalid("expansion", growth, "want 0 to %d", maxGrowth)
 }
 
-// ln 2 and its square, with as many digits as the source of RedisBloom has.
+// ln 2 and its square, with the digits of RedisBloom's source: more digits would change the sizes of links.
 const (
 	ln2        = 0.693147180559945
 	ln2squared = 0.480453013918201
 )
 
-// maxBitsPerKey gives as many probes as the other families allow, and a rate of 5e-20.
+// maxBitsPerKey is the size for 64 probes, the most that other families allow, and a rate of 5e-20.
 const maxBitsPerKey = 92
 
-// first returns the first link, without keys.
-func (c Config) first() (Link, error) {
+// firstLink returns the first link, without keys.
+func (c Config) firstLink() (Link, error) {
 	if c.From != nil {
 		l := c.From.links[0]
 		l.Keys = 0
@@ -96,15 +96,15 @@ func (c Config) first() (Link, error) {
 	rate := cmp.Or(c.Size.FPR, probe.DefaultFPR)
 	promised := rate
 	if !c.Fixed {
-		rate /= 2 // each link has half the rate of the one before: the sum stays below the rate of the chain
+		rate /= 2 // each link has half the rate of the link before it, so the sum stays below the rate of the chain
 	}
 
 	l, err := newLink(capacity, rate, 0)
-	if err != nil || c.Capacity != 0 || c.Keys == 0 {
+	if err != nil || c.Capacity != 0 || c.Keys == 0 { // a chosen capacity gives the same link as in RedisBloom
 		return l, err
 	}
 
-	bits, err := l.double(1).Fit(Family, c.Keys, promised, 64, 1<<53)
+	bits, err := l.doubleHashing(1).Fit(Family, c.Keys, promised, 64, 1<<53)
 	if err != nil || bits == l.Bits {
 		return l, err
 	}
@@ -135,7 +135,7 @@ func newLink(capacity uint64, rate, bitsPerKey float64) (Link, error) {
 
 // New returns an empty chain of one link. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func New(c Config) (*Filter, error) {
-	l, err := c.first()
+	l, err := c.firstLink()
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func New(c Config) (*Filter, error) {
 	return f, nil
 }
 
-// Builder gathers keys, then adds each once in the order of their hashes, so that the same keys give the same chain.
+// Builder gathers keys, then adds each key once, in the order of the hashes, so that the same keys give the same chain.
 type Builder struct {
 	hashes.Intake
 	c Config
@@ -164,7 +164,7 @@ type Builder struct {
 // NewBuilder returns a builder of a chain that begins like a chain from New. If Keys and Capacity are 0, the first link
 // is sized for the number of added keys, including duplicates.
 func NewBuilder(c Config) (*Builder, error) {
-	if _, err := c.first(); err != nil {
+	if _, err := c.firstLink(); err != nil {
 		return nil, err
 	}
 	return &Builder{hashes.NewIntake(hashes.Config{Expect: c.Keys}), c}, nil
@@ -211,7 +211,7 @@ func About() family.About {
 	return family.About{
 		Summary: "chain of filters of RedisBloom",
 		Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"links"},
-		Grows: grows,
+		Grows: initialCapacity,
 		Parameters: []family.Parameter{
 			{Name: "capacity", Value: "KEYS", Help: "capacity of the first filter of the chain"},
 			{Name: "expansion", Value: "N", Help: "growth factor of the chain; 0: no growth"},
@@ -219,9 +219,10 @@ func About() family.About {
 	}
 }
 
-// grows returns the default capacity of a chain, the same as in RedisBloom. Chains that do not double have a link for
-// each capacity that was filled, and each link adds to the rate.
-func grows(s filter.Spec) uint64 {
+// initialCapacity returns the default capacity of a chain that grows, the same as in RedisBloom, or 0 for a chain that
+// does not grow or whose links all have the same capacity: with many keys, such a chain would have many links, and each
+// link adds to the rate.
+func initialCapacity(s filter.Spec) uint64 {
 	if expansion := family.Reader(s).Text("expansion", "2"); expansion == "0" || expansion == "1" {
 		return 0
 	}
@@ -232,11 +233,11 @@ func grows(s filter.Spec) uint64 {
 // rate, in [0, 1], after keys distinct keys were added, at most the capacity of that link. It does not allocate a
 // filter. It returns the errors of New.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
-	l, err := c.first()
+	l, err := c.firstLink()
 	if err != nil {
 		return 0, 0, err
 	}
-	return l.Bits, l.double(1).FPR(min(keys, l.Capacity)), nil
+	return l.Bits, l.doubleHashing(1).FPR(min(keys, l.Capacity)), nil
 }
 
 // Like returns a Builder of a chain that begins with the first link of f and grows like f.

@@ -30,9 +30,9 @@ func TestDocumented(t *testing.T) {
 	f := built.(*Filter)
 	l := f.links[0]
 	want := []string{
-		"`" + f.spec().String() + "`", filtertest.DocumentedWords(f.headerWords()),
+		"`" + f.builtSpec().String() + "`", filtertest.DocumentedWords(f.headerWords()),
 		fmt.Sprintf("%d keys, options %d, growth %d. Link 0: m = %d, %d keys, rate %.4g, b = %v, k = %d, capacity %d.",
-			f.keys(), 5, f.growth, l.Bits, l.Keys, l.Rate, l.BitsPerKey, l.K, l.Capacity),
+			f.keyCount(), 5, f.growth, l.Bits, l.Keys, l.Rate, l.BitsPerKey, l.K, l.Capacity),
 		filtertest.DocumentedWords(f.words), fmt.Sprintf("the bits %016x", math.Float64bits(ln2)),
 	}
 	for _, key := range []string{"key-7", "key-40"} {

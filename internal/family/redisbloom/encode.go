@@ -49,7 +49,7 @@ func (f *Filter) Header() []byte {
 		options |= noScaling
 	}
 
-	b := le.AppendUint64(make([]byte, 0, ChainHeader+LinkHeader*len(f.links)+7), f.keys())
+	b := le.AppendUint64(make([]byte, 0, ChainHeader+LinkHeader*len(f.links)+7), f.keyCount())
 	b = le.AppendUint32(b, uint32(len(f.links)))
 	b = le.AppendUint32(b, options)
 	b = le.AppendUint32(b, f.growth)
@@ -91,8 +91,8 @@ func HeaderLinks(b []byte) (uint64, error) {
 	return uint64(links), nil
 }
 
-// parseHeader parses a whole header. It returns a filter without its words and the number of words that the filter has,
-// below 2^56. b may be longer than the header.
+// parseHeader parses a whole header. It returns a filter without its words, and the number of its words, which is below
+// 2^56. b may be longer than the header.
 func parseHeader(b []byte) (f *Filter, words uint64, err error) {
 	le := binary.LittleEndian
 	n, err := HeaderLinks(b)
@@ -129,6 +129,7 @@ func parseHeader(b []byte) (f *Filter, words uint64, err error) {
 		if err != nil {
 			return nil, 0, fmt.Errorf("link %d: %w", i, err)
 		}
+
 		keys += l.Keys
 		words += l.Bits / 64 // at most 2^20 · 2^56
 		if words >= 1<<56 {
@@ -165,14 +166,14 @@ func (f *Filter) headerWords() []uint64 {
 	return words
 }
 
-func (f *Filter) spec() filter.Spec {
+func (f *Filter) builtSpec() filter.Spec {
 	return family.NewSpec(Family, "links", len(f.links), "words", len(f.words))
 }
 
 // Encode returns two sections: the bytes of Header as little-endian words, padded with zeros, and the words of all
 // links.
 func (f *Filter) Encode() family.Encoded {
-	return family.Encoded{Spec: f.spec(), Keys: f.keys(), Sections: [][]uint64{f.headerWords(), f.words}}
+	return family.Encoded{Spec: f.builtSpec(), Keys: f.keyCount(), Sections: [][]uint64{f.headerWords(), f.words}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
@@ -218,9 +219,9 @@ func Decode(e family.Encoded) (*Filter, error) {
 		return nil, err
 	}
 
-	if words != uint64(len(e.Sections[1])) || f.keys() != e.Keys {
+	if words != uint64(len(e.Sections[1])) || f.keyCount() != e.Keys {
 		return nil, fmt.Errorf("%d words and %d keys, but %d and %d in the header",
-			len(e.Sections[1]), e.Keys, words, f.keys())
+			len(e.Sections[1]), e.Keys, words, f.keyCount())
 	}
 
 	f.words = e.Sections[1]

@@ -92,16 +92,16 @@ func (f *Filter) prefetch(hs []filter.Hash) {
 }
 
 // Add adds the key with hash h, unless it looks present. The error wraps filter.ErrFull if the chain is full and does
-// not grow, or has MaxLinks; filter.ErrTooLarge if the next link is too large; or filter.ErrConfig if its rate would be
-// too low for a float64. On error the filter is unchanged. A new link takes at most 128 MiB or 16 times the last one,
-// whichever is more, regardless of the values in an untrusted file.
+// not grow or has MaxLinks links, filter.ErrTooLarge if the next link is too large, or filter.ErrConfig if the rate of
+// the next link would be too low for a float64. On error the filter is unchanged. A new link has at most 128 MiB, or 16
+// times the size of the last link if that is more, whatever an untrusted file states.
 func (f *Filter) Add(h filter.Hash) error {
 	if f.Has(h) {
 		return nil
 	}
 
 	if l := f.links[len(f.links)-1]; l.Keys >= l.Capacity {
-		if err := f.grow(l); err != nil {
+		if err := f.appendLink(l); err != nil {
 			return err
 		}
 	}
@@ -119,15 +119,15 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
-// A link of more than largeLink bits is at most maxStep times the one before. A chain from a file states capacities and
-// growth, and one Add must not take memory out of proportion to the file.
+// A link of more than largeLink bits has at most maxStep times the size of the link before it. A file states capacities
+// and growth, and one Add must not allocate memory out of proportion to the file.
 const (
 	largeLink = 1 << 30 // 128 MiB
 	maxStep   = 16
 )
 
-// grow appends a link after last, the last one.
-func (f *Filter) grow(last Link) error {
+// appendLink appends a link after last, the last one.
+func (f *Filter) appendLink(last Link) error {
 	if !f.scales || f.growth == 0 {
 		return fmt.Errorf("a chain of %d keys that does not grow: %w", last.Keys, filter.ErrFull)
 	}
@@ -137,7 +137,7 @@ func (f *Filter) grow(last Link) error {
 	}
 
 	capacity := float64(last.Capacity) * float64(f.growth)
-	if !(capacity < 1<<53) {
+	if !(capacity < 1<<53) { // above, a float64 would round the capacity
 		return fmt.Errorf("a link for %.3g keys: %w", capacity, filter.ErrTooLarge)
 	}
 
@@ -161,8 +161,8 @@ func (f *Filter) grow(last Link) error {
 	return nil
 }
 
-// Links returns a copy of the links, and the growth: each link is for that many times the keys of the one before. It
-// is 0 if the chain does not grow.
+// Links returns a copy of the links, and the growth: the capacity of a new link over the capacity of the link before
+// it, or 0 if the chain does not grow.
 func (f *Filter) Links() ([]Link, uint32) {
 	if !f.scales {
 		return append([]Link(nil), f.links...), 0
@@ -170,7 +170,8 @@ func (f *Filter) Links() ([]Link, uint32) {
 	return append([]Link(nil), f.links...), f.growth
 }
 
-// FPR returns the rate that the chain was made for, the error rate of BF.RESERVE. The rates of the links add up to it.
+// FPR returns the rate that the chain was made for, the error rate of BF.RESERVE. The rates of the links add up to at
+// most this rate.
 func (f *Filter) FPR() float64 {
 	if f.scales {
 		return 2 * f.links[0].Rate
@@ -178,8 +179,8 @@ func (f *Filter) FPR() float64 {
 	return f.links[0].Rate
 }
 
-// keys returns the number of keys in all links.
-func (f *Filter) keys() (n uint64) {
+// keyCount returns the number of keys in all links.
+func (f *Filter) keyCount() (n uint64) {
 	for _, l := range f.links {
 		n += l.Keys
 	}
@@ -200,12 +201,12 @@ func (f *Filter) EstimateKeys() (n float64) {
 
 // Info counts the set bits, which reads the whole filter. Bits, Fill and Capacity are for all links together.
 func (f *Filter) Info() filter.Info {
-	info := filter.Info{Spec: f.spec(), Keys: f.keys(), Bits: 64 * uint64(len(f.words))}
+	info := filter.Info{Spec: f.builtSpec(), Keys: f.keyCount(), Bits: 64 * uint64(len(f.words))}
 	var set uint64
 	var prior, posterior float64 // natural logarithms of the share of absent keys that no link reports as present
 	words := f.words
 	for _, l := range f.links {
-		link, d := words[:l.Bits/64], l.double(len(f.links))
+		link, d := words[:l.Bits/64], l.doubleHashing(len(f.links))
 		ones := bitvec.OnesCount(link)
 		words = words[l.Bits/64:]
 		set += ones
@@ -221,12 +222,12 @@ func (f *Filter) Info() filter.Info {
 	return info
 }
 
-// double returns the double hashing of a link in a chain of that many links.
-func (l *Link) double(links int) probe.Double {
-	return probe.Double{Bits: l.Bits, K: l.K, Word: 64, Pairs: 1, Probe: walk, Parts: links}
+// doubleHashing returns the double hashing of a link; links is the number of links in the chain.
+func (l *Link) doubleHashing(links int) probe.Double {
+	return probe.Double{Bits: l.Bits, K: l.K, Word: 64, Pairs: 1, Probe: probePosition, Parts: links}
 }
 
-// walk is the probe.Probe of the family.
-func walk(start, step *[2]uint64, i int, m uint64) (uint64, int, bool) {
+// probePosition is the probe.Probe of the family.
+func probePosition(start, step *[2]uint64, i int, m uint64) (uint64, int, bool) {
 	return (start[0] + uint64(i)*step[0]) % m, 0, false
 }

@@ -70,7 +70,7 @@ func TestPublishedChains(t *testing.T) {
 	if f.links[0].Bits != 64 || f.Add(hasher.SumString("another")) == nil {
 		t.Errorf("3 keys at 1%%, not scaling: %+v", f.links[0])
 	}
-	l, err := Config{Capacity: 300_000_000, Size: family.Sizing{FPR: 1e-6}}.first()
+	l, err := Config{Capacity: 300_000_000, Size: family.Sizing{FPR: 1e-6}}.firstLink()
 	if err != nil || 32+64+l.Bits/8 != 1132420232 {
 		t.Errorf("300 million keys: %d bytes, %v", l.Bits/8, err)
 	}
@@ -226,7 +226,7 @@ func TestHeader(t *testing.T) {
 			le.PutUint64(b[36+LinkHeader:], 1<<62)
 			f := Filter{links: []Link{{Keys: 1 << 62}, {Keys: 1 << 62}, {Keys: le.Uint64(b[36+2*LinkHeader:])},
 				{Keys: le.Uint64(b[36+3*LinkHeader:])}}}
-			le.PutUint64(b, f.keys())
+			le.PutUint64(b, f.keyCount())
 		},
 		"bytes":        func(b []byte) { b[20]++ },
 		"bits":         func(b []byte) { le.PutUint64(b[28:], 0) },
@@ -280,7 +280,7 @@ func TestGrowthEnds(t *testing.T) {
 		"too low a rate":                {1, 1, 2, low, filter.ErrConfig},
 	} {
 		f := &Filter{links: make([]Link, c.links), growth: c.growth, scales: c.scales == 1, words: make([]uint64, 1)}
-		if err := f.grow(c.last); !errors.Is(err, c.want) || len(f.links) != c.links || len(f.words) != 1 {
+		if err := f.appendLink(c.last); !errors.Is(err, c.want) || len(f.links) != c.links || len(f.words) != 1 {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

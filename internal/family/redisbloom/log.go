@@ -2,10 +2,11 @@ package redisbloom
 
 import "math"
 
-// The header of a link has its bits per key, computed by a logarithm, or its rate, computed by an exponential. math.Log
-// and math.Exp differ in the last bit between processors, so the functions here compute both by operations that are the
-// same everywhere. All products are converted to float64 before they are added, which prevents the compiler from fusing
-// the two operations. Only new links are computed: links from a file keep the numbers of its header.
+// The header of a link contains its bits per key, computed by a logarithm, or its rate, computed by an exponential.
+// math.Log and math.Exp differ in the last bit between processors, so the functions here compute both by operations
+// whose results are the same everywhere. All products are converted to float64 before they are added, which prevents
+// the compiler from fusing the two operations. Only the numbers of new links are computed: links from a file keep the
+// numbers of their header.
 
 // double is the number hi + lo, where hi is the sum rounded to a float64. Operations have a relative error of about
 // 2^-100.
@@ -14,22 +15,22 @@ type double struct{ hi, lo float64 }
 // ln2double is ln 2, where the constant ln2 has the digits of RedisBloom's source.
 var ln2double = double{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56}
 
-// sum returns a + b exactly.
-func sum(a, b float64) double {
+// exactSum returns a + b exactly.
+func exactSum(a, b float64) double {
 	s := a + b
 	t := s - a
 	return double{s, (a - (s - t)) + (b - t)}
 }
 
 func (a double) add(b double) double {
-	high, low := sum(a.hi, b.hi), sum(a.lo, b.lo)
-	high = sum(high.hi, high.lo+low.hi)
-	return sum(high.hi, high.lo+low.lo)
+	high, low := exactSum(a.hi, b.hi), exactSum(a.lo, b.lo)
+	high = exactSum(high.hi, high.lo+low.hi)
+	return exactSum(high.hi, high.lo+low.lo)
 }
 
 func (a double) mul(b double) double {
 	p := float64(a.hi * b.hi)
-	return sum(p, math.FMA(a.hi, b.lo, math.FMA(a.lo, b.hi, math.FMA(a.hi, b.hi, -p))))
+	return exactSum(p, math.FMA(a.hi, b.lo, math.FMA(a.lo, b.hi, math.FMA(a.hi, b.hi, -p))))
 }
 
 func (a double) div(b double) double {
@@ -37,7 +38,7 @@ func (a double) div(b double) double {
 	a = a.add(double{-q, 0}.mul(b))
 	r := a.hi / b.hi
 	a = a.add(double{-r, 0}.mul(b))
-	return sum(q, r).add(double{a.hi / b.hi, 0})
+	return exactSum(q, r).add(double{a.hi / b.hi, 0})
 }
 
 // log returns the natural logarithm of a positive finite x, correctly rounded unless it is within about 2^-95 of its
@@ -51,7 +52,7 @@ func log(x float64) float64 {
 	}
 
 	// ln m = 2·atanh(s) = 2s·(1 + s²/3 + s⁴/5 + ...), s = (m-1)/(m+1), |s| < 0.1716
-	s := double{m - 1, 0}.div(sum(m, 1))
+	s := double{m - 1, 0}.div(exactSum(m, 1))
 	square := s.mul(s)
 	series := double{}
 	for i := 41; i >= 3; i -= 2 {

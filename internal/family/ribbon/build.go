@@ -88,9 +88,9 @@ func (b *Builder) buildFilter(ctx context.Context) (*Filter, error) {
 const maxTries = 8
 
 // maxVariants returns the largest number of variants of the layers that a build with the columns of g tries. With few
-// keys chance decides the size of a filter; a build with this number of variants takes at most about three times as long
-// as a build of family fuse. With w=128 and one column, where a slot is the largest part of a key's bits, chance decides
-// the last 0.02%.
+// keys chance decides the size of a filter; a build with this number of variants takes at most about three times as
+// long as a build of family fuse. With w=128 and one column, where a slot is the largest part of a key's bits, chance
+// decides the last 0.02%.
 func (b *Builder) maxVariants(n uint64, g geometry) uint64 {
 	switch {
 	case n <= maxTail || b.c.Seed != 0:

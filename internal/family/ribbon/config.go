@@ -25,9 +25,9 @@ type Config struct {
 	Static bool
 	// Seed selects a variant of the layers, 0 to 65535, in which the keys have other positions.
 	Seed uint
-	// W is the width of the coefficients in large layers, 64 or 128. With 128 the filter is smaller, and slower to query
-	// and to build. Default: 64; 128 for an FPR above 1/16 or fewer than 4 BitsPerKey, where the thresholds are a large
-	// part of the size.
+	// W is the width of the coefficients in large layers, 64 or 128. With 128 the filter is smaller, and slower to
+	// query and to build. Default: 64; 128 for an FPR above 1/16 or fewer than 4 BitsPerKey, where the thresholds are a
+	// large part of the size.
 	W uint
 }
 
@@ -103,8 +103,8 @@ func (c Config) coefficientWidth() uint {
 
 // Geometry returns the bits of a fingerprint, and the share of blocks with one bit more in units of 1/1024, for n
 // distinct keys. With BitsPerKey or Bytes these are the largest values with which the expected number of slots fits the
-// size; with FPR they are the smallest values that keep the rate. Errors wrap filter.ErrConfig if the size is too small,
-// or filter.ErrTooLarge.
+// size; with FPR they are the smallest values that keep the rate. Errors wrap filter.ErrConfig if the size is too
+// small, or filter.ErrTooLarge.
 func (c Config) Geometry(n uint64) (r, wide uint, err error) {
 	if err := c.Check(); err != nil {
 		return 0, 0, err
@@ -208,9 +208,9 @@ func (g *geometry) withPrintUnits(bits int) geometry {
 	return o
 }
 
-// largestWithin returns the geometry with the longest fingerprints, at most as long as those of g, whose size is at most
-// total bits; if even the shortest are too long, it returns these. It is needed because forSize ignores that the number
-// of wide blocks is rounded up and that a filter with wide blocks has a wide tail: some hundred bits.
+// largestWithin returns the geometry with the longest fingerprints, at most as long as those of g, whose size is at
+// most total bits; if even the shortest are too long, it returns these. It is needed because forSize ignores that the
+// number of wide blocks is rounded up and that a filter with wide blocks has a wide tail: some hundred bits.
 func (g *geometry) largestWithin(total uint64) geometry {
 	have := g.printUnits()
 	fits := func(fewer int) bool {

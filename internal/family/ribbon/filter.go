@@ -1,12 +1,12 @@
 // Package ribbon is the bumped ribbon retrieval filter (Dillinger, Hübschle-Schneider, Sanders and Walzer, "Fast
 // Succinct Retrieval and Approximate Membership using Ribbon", SEA 2022). It is static. A key's fingerprint of r bits,
-// together with its value if the filter has values, is the XOR of some of the slots. A filter of many keys takes 1.003·r
-// bits per key. The false-positive rate is 2^-r.
+// together with its value if the filter has values, is the XOR of some of the slots. A filter of many keys takes
+// 1.003·r bits per key. The false-positive rate is 2^-r.
 //
 // The slots of a key are within 64 or 128 slots from a start, chosen by random coefficients of 64 or 128 bits. The
 // linear system of all keys is solved by elimination, in order of the starts, so that only nearby rows meet. It has
-// fewer slots than keys. If the equation of a key contradicts earlier ones, the key is bumped to the next layer, together
-// with all keys of its bucket whose offset in the bucket is below a threshold. Two bits per bucket select the
+// fewer slots than keys. If the equation of a key contradicts earlier ones, the key is bumped to the next layer,
+// together with all keys of its bucket whose offset in the bucket is below a threshold. Two bits per bucket select the
 // threshold:
 //
 //	layer 0    ┌──bucket──┬──bucket──┬──bucket──┬─ ... ─┐  6% of the keys are bumped, 4% with w=128

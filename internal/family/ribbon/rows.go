@@ -4,8 +4,8 @@ import (
 	"math/bits"
 )
 
-// rows are the equations of a segment: the XOR of the slots whose bits are set in c, and in d after them, is result. The
-// lowest bit of c[i] is the bit of slot i. This bit is set in every row that is not empty. d is for width 128.
+// rows are the equations of a segment: the XOR of the slots whose bits are set in c, and in d after them, is result.
+// The lowest bit of c[i] is the bit of slot i. This bit is set in every row that is not empty. d is for width 128.
 type rows struct{ c, d, result []uint64 }
 
 // insert adds an equation, whose coefficients begin at a slot, and returns its row and 0. If the coefficients are a
@@ -89,9 +89,9 @@ func substituteBroad(cs, ds, result *[64]uint64, x, y *[4]uint64, column, n int)
 }
 
 // insertAll adds at least two equations in any order and reports whether they agree with the rows: if the coefficients
-// of an equation are a combination of rows, the bits of its result in mask must be the same combination. It stops at the
-// first equation that does not agree. It writes the rows of the equations to pivots, which must be as long as es, and
-// returns the number of these rows.
+// of an equation are a combination of rows, the bits of its result in mask must be the same combination. It stops at
+// the first equation that does not agree. It writes the rows of the equations to pivots, which must be as long as es,
+// and returns the number of these rows.
 //
 // It processes two equations in turn, so that neither waits for the rows that the other one reads.
 func (r *rows) insertAll(es []equation, pivots []uint32, mask uint64) (n int, ok bool) {

@@ -82,9 +82,9 @@ func (s *solver) solveSegment(j *job) []filter.Hash {
 	return s.bumped
 }
 
-// insertBucket inserts the equations of the keys of a bucket. The thresholds of the classes divide the keys into groups;
-// the group with the highest offsets comes first. If the equations of a group contradict others, the keys of this group
-// and of all lower groups are bumped.
+// insertBucket inserts the equations of the keys of a bucket. The thresholds of the classes divide the keys into
+// groups; the group with the highest offsets comes first. If the equations of a group contradict others, the keys of
+// this group and of all lower groups are bumped.
 func (s *solver) insertBucket(j *job, bucket uint64, keys []filter.Hash) {
 	base := j.segment << segmentBits
 	s.equations = s.equations[:0]

@@ -25,8 +25,8 @@ type View struct {
 	Starts         [MaxLayers]uint64 // of each layer
 }
 
-// ViewOf returns the View of a built filter with this Spec, which must have keys. The error wraps filter.ErrConfig for a
-// filter with values or without keys; other errors are the errors of SectionWords.
+// ViewOf returns the View of a built filter with this Spec, which must have keys. The error wraps filter.ErrConfig for
+// a filter with values or without keys; other errors are the errors of SectionWords.
 func ViewOf(s filter.Spec) (View, error) {
 	g, err := readGeometry(s)
 	if err != nil {

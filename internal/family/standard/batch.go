@@ -15,8 +15,8 @@ import (
 // absent keys pass two probes.
 const first = 2
 
-// maxAhead is the largest number of further probes that are prefetched at once. It bounds the number of keys whose other
-// probes testRest tests together.
+// maxAhead is the largest number of further probes that are prefetched at once. It bounds the number of keys whose
+// other probes testRest tests together.
 const maxAhead = 256
 
 // HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first lines of a batch of keys before it reads any

@@ -88,7 +88,8 @@ func (s *search) putInGroup(key, j int) {
 	s.chosen[key] = uint8(j)
 }
 
-// isZero returns 1 if n is 0, else 0, without a branch. n is a count, or a count minus 1 or minus full, which wraps around.
+// isZero returns 1 if n is 0, else 0, without a branch. n is a count, or a count minus 1 or minus full, which wraps
+// around.
 func isZero(n uint32) uint32 { return (n&0x7fffffff - 1) >> 31 }
 
 // searchRound takes each key out and puts it back. noise is in bits; below 1 it only breaks ties.

@@ -16,8 +16,8 @@ const (
 	maxKeys       = 1 << 48
 )
 
-// maxShardKeys is the largest number of keys of a shard if Sharding.Shards is set. It bounds the memory of a search, which
-// keeps all positions of a shard.
+// maxShardKeys is the largest number of keys of a shard if Sharding.Shards is set. It bounds the memory of a search,
+// which keeps all positions of a shard.
 const maxShardKeys = 1 << 22
 
 // shards returns the number of shards for n keys.
@@ -29,8 +29,8 @@ func (c Config) shards(n uint64) uint64 {
 }
 
 // shardKeys is the largest average number of keys of a shard. The counts of such a shard fit the cache of a core, and
-// most filters have enough shards for all cores. Random differences between the numbers of keys of shards raise the rate
-// at 16 bits per key by about 0.2%.
+// most filters have enough shards for all cores. Random differences between the numbers of keys of shards raise the
+// rate at 16 bits per key by about 0.2%.
 const shardKeys = 1 << 14
 
 // geometry returns the geometry that suits the Config for n distinct keys.
