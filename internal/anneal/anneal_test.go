@@ -52,7 +52,7 @@ func owners(s *State) []int {
 	n := make([]int, s.Bits)
 	for j := range len(s.starts) - 1 {
 		for l := range s.K {
-			for _, u := range s.slot(j, l) {
+			for _, u := range s.slotPositions(j, l) {
 				shift := uint32(s.Shifts[j*s.K+l])
 				if s.Words {
 					n[u/64*32+(u+shift)%32]++
@@ -76,7 +76,7 @@ func check(t *testing.T, s *State) {
 		if s.Words {
 			c = s.cells[b/32*64+b%32]
 		}
-		if n > maxOwners && c>>3 != maxOwners || n < maxOwners && c != cell(n) && c>>3 != maxOwners {
+		if n > maxOwners && c>>3 != maxOwners || n < maxOwners && c != cellOf(n) && c>>3 != maxOwners {
 			t.Fatalf("bit %d has %d owners, cell %d", b, n, c)
 		}
 		if s.Words && s.cells[b/32*64+32+b%32] != c {
@@ -127,20 +127,20 @@ func TestPlain(t *testing.T) {
 		for range 50 {
 			for j := range 8 {
 				for l := range s.K {
-					pos := s.slot(j, l)
+					pos := s.slotPositions(j, l)
 					if len(pos) > maxSize {
 						continue
 					}
 					var start [4]uint64
 					for c := range 1 << s.Width {
-						start[c/8] |= below(maxNoise+1, rnd.Next()) & 255 << (c % 8 * 8)
+						start[c/8] |= bytesBelow(maxNoise+1, rnd.Next()) & 255 << (c % 8 * 8)
 					}
-					s.move(pos, s.Shifts[j*s.K+l], &less)
-					if got, want := s.best(pos, &start), s.bestPlain(pos, &start); got != want {
+					s.mapCells(pos, s.Shifts[j*s.K+l], &less)
+					if got, want := s.bestShifts(pos, &start), s.bestShiftsPlain(pos, &start); got != want {
 						t.Fatalf("geometry %d, %d keys: %#x, want %#x", i, len(pos), got, want)
 					}
-					s.Shifts[j*s.K+l] = oneOf(s.bestPlain(pos, &start), rnd.Next())
-					s.move(pos, s.Shifts[j*s.K+l], &more)
+					s.Shifts[j*s.K+l] = randomBit(s.bestShiftsPlain(pos, &start), rnd.Next())
+					s.mapCells(pos, s.Shifts[j*s.K+l], &more)
 				}
 			}
 		}
@@ -153,7 +153,7 @@ func TestNoise(t *testing.T) {
 	for n := range uint64(maxNoise + 2) {
 		var sum, top uint64
 		for range 4000 {
-			for w, i := below(n, rnd.Next()), 0; i < 8; i++ {
+			for w, i := bytesBelow(n, rnd.Next()), 0; i < 8; i++ {
 				v := w >> (8 * i) & 255
 				sum += v
 				top = max(top, v)

@@ -36,8 +36,9 @@ type Job[G any, F family.Filter] interface {
 	Rate(f F) float64
 	// Longer returns the Effort of another search with the same geometry, or false if that is not worth its time.
 	Longer(g G, was filter.Effort, n uint64) (filter.Effort, bool)
-	// Larger returns a geometry with about that many bits more, for a filter that missed the Goal with this rate. The
-	// error wraps filter.ErrConfig and names the rate if no geometry of the family keeps the goal.
+	// Larger returns a geometry that is larger by about the given number of bits, for a filter that missed the Goal
+	// with this rate. The error wraps filter.ErrConfig and names the rate if no geometry of the family reaches the
+	// goal.
 	Larger(g G, n uint64, rate, bits float64) (G, error)
 }
 
@@ -48,7 +49,7 @@ type Builder[G any, F family.Filter] struct {
 	job  Job[G, F]
 }
 
-// NewBuilder returns a Builder. Its Goal is the rate of the Config: the one to build for, or the target of the Effort.
+// NewBuilder returns a Builder. Its Goal is the rate of the Config: the rate of Size, or the target of the Effort.
 func NewBuilder[G any, F family.Filter](c Common, job Job[G, F]) *Builder[G, F] {
 	b := &Builder[G, F]{Goal: Goal{Rate: c.Effort.Target, Later: c.Later}, job: job}
 	if !c.From && c.Size.FPR != 0 {
@@ -65,16 +66,16 @@ func NewBuilder[G any, F family.Filter](c Common, job Job[G, F]) *Builder[G, F] 
 //	                        ▲          │ no
 //	                        └── longer search, or more room
 //
-// The geometry comes from a forecast. If the forecast was too good, a longer search or a little more room keeps the
-// rate.
+// The geometry comes from a forecast. If the forecast was too low, a longer search or a slightly larger filter keeps
+// the rate.
 //
-// If ctx ends with the cause filter.ErrEnough, the parts that are left get the shortest search and Build returns the
-// filter at any rate. If ctx ends with another cause, Build returns ctx.Err().
+// If ctx ends with the cause filter.ErrEnough, Build makes the shortest search of the parts that are left, and returns
+// the filter whatever its rate. If ctx ends with another cause, Build returns ctx.Err().
 func (b *Builder[G, F]) Build(ctx context.Context) (family.Filter, error) {
 	goal, job := b.Goal, b.job
 	start := goal.Clock.Now()
 	defer b.Close()
-	needed, cancel := unless(ctx)
+	needed, cancel := unlessEnough(ctx)
 	defer cancel()
 	n, err := b.Keys.Finish(needed)
 	if err != nil {
@@ -87,10 +88,11 @@ func (b *Builder[G, F]) Build(ctx context.Context) (family.Filter, error) {
 	}
 
 	for {
-		f, err := search(ctx, &b.Intake, goal.Clock, job, g, n, effort, start)
+		f, err := searchOnce(ctx, &b.Intake, goal.Clock, job, g, n, effort, start)
 		if err != nil {
 			return nil, err
 		}
+
 		rate := job.Rate(f)
 		if goal.Rate == 0 || n == 0 || ctx.Err() != nil || rate <= goal.Rate {
 			return f, nil
@@ -99,6 +101,7 @@ func (b *Builder[G, F]) Build(ctx context.Context) (family.Filter, error) {
 			effort = longer
 			continue
 		}
+
 		bits := moreBits(rate/goal.Rate, float64(n)+float64(goal.Later))
 		if g, err = job.Larger(g, n, rate, bits); err != nil {
 			return nil, err
@@ -106,8 +109,8 @@ func (b *Builder[G, F]) Build(ctx context.Context) (family.Filter, error) {
 	}
 }
 
-// search makes one filter: it searches the parts, several at once.
-func search[G any, F family.Filter](
+// searchOnce makes one filter: it searches the parts, several at once.
+func searchOnce[G any, F family.Filter](
 	ctx context.Context, in *hashes.Intake, clock *Clock, job Job[G, F], g G, n uint64,
 	effort filter.Effort, start time.Time,
 ) (f F, err error) {
@@ -115,19 +118,19 @@ func search[G any, F family.Filter](
 		return f, err
 	}
 	parts, of := job.Parts(g)
-	pace := newPace(ctx, clock, effort, start, n, workers(in.Workers, parts))
-	defer pace.report(in.Progress)()
-	return f, pace.each(in.Keys, of, func() func(uint64, []filter.Hash) error { return job.Worker(f, pace) })
+	pace := newPace(ctx, clock, effort, start, n, workerCount(in.Workers, parts))
+	defer pace.startReports(in.Progress)()
+	return f, pace.eachPart(in.Keys, of, func() func(uint64, []filter.Hash) error { return job.Worker(f, pace) })
 }
 
-// workers returns the number of goroutines that search: n, or GOMAXPROCS for 0, but no more than there are parts.
-func workers(n int, parts uint64) int {
+// workerCount returns the number of goroutines that search: n, or GOMAXPROCS for 0, but at most one per part.
+func workerCount(n int, parts uint64) int {
 	return int(min(uint64(parallel.Workers(n)), parts))
 }
 
-// unless returns a context that ends when ctx does, except if the cause is filter.ErrEnough. It is for the work before
-// the search: until that is done, Build has no filter to return.
-func unless(ctx context.Context) (context.Context, context.CancelFunc) {
+// unlessEnough returns a context that ends when ctx does, except if the cause is filter.ErrEnough. It is for the work
+// before the search: until the search begins, Build has no filter that it could return.
+func unlessEnough(ctx context.Context) (context.Context, context.CancelFunc) {
 	to, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		if !errors.Is(context.Cause(ctx), filter.ErrEnough) {

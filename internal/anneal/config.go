@@ -7,7 +7,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// Common has the fields that the Config of every family with a search has.
+// Common contains the parameters that the Configs of all families with a search share.
 type Common struct {
 	Keys    uint64
 	Size    family.Sizing
@@ -16,16 +16,16 @@ type Common struct {
 	Effort  filter.Effort
 	Workers int
 	Table   uint64
-	From    bool // an earlier filter is given
-	Empty   bool // and is the zero Filter
+	From    bool // the search starts from an earlier filter
+	Empty   bool // the earlier filter is the zero Filter
 }
 
 // Limits are the limits of a family with a search.
 type Limits struct {
 	Family      string
-	Least, Most int // bits per key; Least is 0 if Common.Size may have any
+	Least, Most int // bits per key; Least is 0 if any small number is valid
 	MaxK        int
-	Target      bool // it takes a target
+	Target      bool // whether an Effort may have a Target
 }
 
 // Check returns an error wrapping filter.ErrConfig if c is invalid for every number of keys.
@@ -56,7 +56,7 @@ func (l Limits) Check(c Common) error {
 	return nil
 }
 
-// Passes returns the number of passes over all keys that an Effort stands for, or 0 for one by time or target.
+// Passes returns the number of passes over all keys of an Effort, or 0 if the Effort is a time or a target.
 func Passes(e filter.Effort) int {
 	switch {
 	case e.Passes != 0:
@@ -71,8 +71,8 @@ func Passes(e filter.Effort) int {
 	return 64
 }
 
-// soonSearched bounds keys times passes of a search that Longer repeats: 32,768 keys at the default effort, which take
-// a few tenths of a second.
+// soonSearched is the largest product of keys and passes of a search that Longer repeats: 32,768 keys at the default
+// effort, which take a few tenths of a second.
 const soonSearched = 64 << 15
 
 // Longer returns the Effort of another search of the same size that is twice as long as the last one. It returns false

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// tables is the version of the tables that geometries and forecasts come from, the parameter table= of a Spec. A change
-// of a table, or of the way a family uses it, needs a new version, and the old version stays: the same keys and the
-// same Spec must give the same bytes.
+// tables is the version of the tables that geometries and forecasts come from: the parameter table= of a Spec. A change
+// of a table, or of the way a family uses it, needs a new version, and the old version must stay, because the same keys
+// and the same Spec must give the same bytes.
 const tables = 1
 
 //go:generate go test -run TestTables -update -timeout 1h
@@ -41,20 +41,21 @@ var windowsTable []byte
 //go:embed words.table
 var wordsTable []byte
 
-// The tables are read at first use, by functions: variables would link them into programs that never search.
+// The tables are parsed at first use, by functions, because initialized variables would link the tables into programs
+// that never search.
 var windowsRead, wordsRead table
 
-func windows() Table { return windowsRead.read(windowsTable, windowsAxes) }
+func windowsYields() Table { return windowsRead.parseOnce(windowsTable, windowsAxes) }
 
-func words() Table { return wordsRead.read(wordsTable, wordsAxes) }
+func wordsYields() Table { return wordsRead.parseOnce(wordsTable, wordsAxes) }
 
 type table struct {
 	once sync.Once
 	Table
 }
 
-// read parses the text at the first call.
-func (t *table) read(text []byte, axes func() []Axis) Table {
+// parseOnce parses the text at the first call.
+func (t *table) parseOnce(text []byte, axes func() []Axis) Table {
 	t.once.Do(func() {
 		var err error
 		if t.Table, err = ParseTable(text, axes()...); err != nil {
@@ -67,14 +68,14 @@ func (t *table) read(text []byte, axes func() []Axis) Table {
 // Forecast predicts searches of a number of passes from the tables.
 type Forecast struct {
 	words  bool
-	tables [2][MaxWidth + 1]Table // by width: of size and load, for windows, or for words in one and in many groups
+	tables [2][MaxWidth + 1]Table // by width, of size and load: [0] for windows; for words [0] one group, [1] many groups
 }
 
 // Windows returns the forecast of searches whose shifts lead to the next 2^Width bits.
 func Windows(passes int) *Forecast {
 	f := new(Forecast)
 	for i, width := range widthAxis {
-		f.tables[0][int(width)] = windows().Pick(i).First(math.Log(float64(passes)))
+		f.tables[0][int(width)] = windowsYields().Pick(i).First(math.Log(float64(passes)))
 	}
 	return f
 }
@@ -83,7 +84,7 @@ func Windows(passes int) *Forecast {
 func Words(passes int) *Forecast {
 	f := &Forecast{words: true}
 	for i, width := range widthAxis[2:] {
-		t := words().Pick(i).First(math.Log(float64(passes)))
+		t := wordsYields().Pick(i).First(math.Log(float64(passes)))
 		f.tables[0][int(width)], f.tables[1][int(width)] = t.Pick(0), t.Pick(1)
 	}
 	return f
@@ -98,8 +99,8 @@ const MinWords = 3
 // MaxSize is the most keys of a group, on average, that forecasts were measured with.
 const MaxSize = 36
 
-// Yield returns the yield of a search with groups of that many keys, on average, and that many throws per bit. groups
-// is the number of groups of a State; it only matters with Words.
+// Yield returns the yield of a search with groups of size keys on average, and load throws per bit. groups is the
+// number of groups of a State; it matters only with Words.
 func (f *Forecast) Yield(width int, groups, size, load float64) float64 {
 	if width == 0 {
 		return 1
@@ -112,7 +113,7 @@ func (f *Forecast) Yield(width int, groups, size, load float64) float64 {
 	return one + float64((many-one)*(1-1/groups)/groupsAxis[1])
 }
 
-// Fill returns the share of set bits after a search with that yield.
+// Fill returns the share of set bits after a search with the given yield.
 func Fill(yield, load float64) float64 { return -math.Expm1(-yield * load) }
 
 // Spread is the variance of the set bits of a filter after a search, over the variance of as many independent bits.
@@ -122,12 +123,12 @@ const Spread = 0.06
 // slope is the approximate decrease of the binary logarithm of the rate with one more bit per key.
 const slope = 0.85
 
-// moreBits returns the number of bits to add to a filter of that many keys whose rate is too high by a factor: 1.5
-// times the estimate of the missing bits.
+// moreBits returns the number of bits to add to a filter whose rate is too high by a factor: 1.5 times the estimate of
+// the missing bits.
 func moreBits(factor, keys float64) float64 { return 1.5 * keys * math.Log2(factor) / slope }
 
-// Margin is the factor by which a forecast with k functions should be lower than a rate to keep, so that few builds
-// miss it: one standard deviation of the luck of the keys, and the error of the tables, 0.2% of the share of set bits.
+// Margin is the factor by which a forecast with k functions should be below a chosen rate, so that few builds miss the
+// rate: one standard deviation of the luck of the keys, and the error of the tables, 0.2% of the share of set bits.
 func Margin(luck float64, k int) float64 { return 1 + luck + 0.002*float64(k) }
 
 // LeastBits returns the fewest bits per key in [least, most], in steps of 1/1024, whose rate is at most fpr. If even
@@ -136,6 +137,7 @@ func Margin(luck float64, k int) float64 { return 1 + luck + 0.002*float64(k) }
 // is almost linear in bits per key.
 func LeastBits(fpr, least, most float64, rate func(per float64) float64) (per, nearest float64) {
 	want := -math.Log2(fpr)
+	// The logarithm of a rate of 0 would be infinite, which the secant cannot use.
 	got := func(step float64) float64 { return -math.Log2(max(rate(step*sizeStep), 1e-300)) - want }
 	lo, hi := math.Ceil(least/sizeStep), math.Floor(most/sizeStep) // in steps; lo misses fpr, hi reaches it
 	over := got(hi)
@@ -148,14 +150,16 @@ func LeastBits(fpr, least, most float64, rate func(per float64) float64) (per, n
 		return lo * sizeStep, rate(lo * sizeStep)
 	}
 
-	// The method of Illinois: the secant, with half the weight for an end that stays; and each third time the middle.
+	// The Illinois method: the secant, with half the weight for an end that stays. Every third step takes the middle,
+	// so that a rate that is far from linear costs at most three times the steps of a bisection.
 	side := 0
 	for turn := 1; hi-lo > 1; turn++ {
 		next := math.Round(hi - over*(hi-lo)/(over-under))
 		if turn%3 == 0 {
 			next = math.Round((lo + hi) / 2)
 		}
-		next = min(max(next, lo+1), hi-1)
+
+		next = min(max(next, lo+1), hi-1) // rounding may have reached an end
 		switch x := got(next); {
 		case x >= 0:
 			if hi, over = next, x; side > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/bloomery/bloomery/internal/parallel"
 )
 
-// Axis has the coordinates of a grid in one dimension, ascending, in a scale in which the function is smooth.
+// Axis contains the coordinates of a grid in one dimension, ascending, on a scale on which the function is smooth.
 type Axis []float64
 
 // Logs returns an axis of the logarithms of values.
@@ -57,14 +57,14 @@ func ParseTable(text []byte, axes ...Axis) (Table, error) {
 func MeasureTable(f func(at []float64) float64, axes ...Axis) []byte {
 	text := make([]byte, 2*gridSize(axes...))
 	parallel.Each(parallel.Workers(0), len(text)/2, func(_, i int) {
-		value := math.Round(f(point(i, axes)) / step)
+		value := math.Round(f(gridPoint(i, axes)) / step)
 		binary.LittleEndian.PutUint16(text[2*i:], uint16(min(max(value, 0), math.MaxUint16)))
 	})
 	return text
 }
 
-// point returns the coordinates of a point of a grid, in the order of the values of a Table.
-func point(i int, axes []Axis) []float64 {
+// gridPoint returns the coordinates of a point of a grid, in the order of the values of a Table.
+func gridPoint(i int, axes []Axis) []float64 {
 	at := make([]float64, len(axes))
 	for d := len(axes) - 1; d >= 0; d-- {
 		at[d] = axes[d][i%len(axes[d])]
@@ -73,10 +73,10 @@ func point(i int, axes []Axis) []float64 {
 	return at
 }
 
-// First fixes the first coordinate at x and returns the table of the others. It interpolates between the points of the
-// axis and takes the nearest point outside of them.
+// First fixes the first coordinate at x and returns the table of the other coordinates. It interpolates between the
+// points of the axis; beyond the ends of the axis it uses the nearest point.
 func (t Table) First(x float64) Table {
-	from, weights, n := weigh(t.axes[0], x)
+	from, weights, n := axisWeights(t.axes[0], x)
 	rest := len(t.values) / len(t.axes[0])
 	to := Table{t.axes[1:], make([]float64, rest)}
 	for i := range n {
@@ -87,7 +87,7 @@ func (t Table) First(x float64) Table {
 	return to
 }
 
-// Pick is First at the point of the axis with that index. It does not copy.
+// Pick is First at point i of the axis, without a copy.
 func (t Table) Pick(i int) Table {
 	rest := len(t.values) / len(t.axes[0])
 	return Table{t.axes[1:], t.values[i*rest:][:rest]}
@@ -95,8 +95,8 @@ func (t Table) Pick(i int) Table {
 
 // At returns the value of a table of two coordinates.
 func (t Table) At(x, y float64) (sum float64) {
-	a, wx, n := weigh(t.axes[0], x)
-	b, wy, m := weigh(t.axes[1], y)
+	a, wx, n := axisWeights(t.axes[0], x)
+	b, wy, m := axisWeights(t.axes[1], y)
 	width := len(t.axes[1])
 	for i := range n {
 		row, v := t.values[(a+i)*width+b:][:m], 0.0
@@ -108,9 +108,9 @@ func (t Table) At(x, y float64) (sum float64) {
 	return sum
 }
 
-// weigh returns the points of an axis near x and their weights: the weights of the polynomial of third degree through
-// four points, or through all if there are fewer.
-func weigh(a Axis, x float64) (from int, weights [4]float64, n int) {
+// axisWeights returns the points of an axis near x and their weights: the weights of Lagrange's polynomial of third
+// degree through four points, or of a lower degree if the axis has fewer points.
+func axisWeights(a Axis, x float64) (from int, weights [4]float64, n int) {
 	x = min(max(x, a[0]), a[len(a)-1])
 	n = min(4, len(a))
 	i := 1

@@ -14,12 +14,12 @@ import (
 	"github.com/bloomery/bloomery/internal/parallel"
 )
 
-// Pace divides a search among its parts, which workers search one after the other, and keeps the progress of all.
+// Pace divides a search among its parts, which workers search one after the other, and records the progress of all.
 type Pace struct {
 	ctx      context.Context
 	clock    *Clock
-	passes   int       // or 0, and
-	deadline time.Time // when to end
+	passes   int       // of a search by passes, else 0
+	deadline time.Time // of a search by time
 	keep     bool      // no search: the shifts of an earlier one stay
 	workers  int
 	keys     uint64
@@ -27,15 +27,15 @@ type Pace struct {
 	done     atomic.Uint64 // the sum over all parts of keys times millionths done
 	reports  atomic.Bool   // progress is reported
 	ask      atomic.Bool   // the report needs the rate of a part that is being searched
-	rate     atomic.Uint64 // its bits
+	rate     atomic.Uint64 // the bits of this rate, a float64
 
 	mu       sync.Mutex
-	finished float64 // keys of the parts that are finished, and
-	rates    float64 // the sum of keys times rate over them; only if progress is reported
+	finished float64 // keys of the parts that are finished; only if progress is reported
+	rates    float64 // the sum of keys times rate over these parts
 }
 
-// newPace returns the pace of a search over that many keys by that many workers. A search by time ends effort.Budget
-// after start, which is when the build began, but takes at least half of the budget.
+// newPace returns the pace of a search. A search by time ends effort.Budget after start, the time at which the build
+// began, but takes at least half of the budget.
 func newPace(ctx context.Context, clock *Clock, effort filter.Effort, start time.Time, keys uint64, workers int) *Pace {
 	deadline := start.Add(effort.Budget)
 	if least := clock.Now().Add(effort.Budget / 2); deadline.Before(least) {
@@ -58,8 +58,8 @@ func (p *Pace) Done() float64 {
 	return min(1, float64(p.done.Load())/millionths/float64(max(p.keys, 1)))
 }
 
-// Stopped reports whether the search has to end because its context ended, and whether its result is kept: always if it
-// has not ended, else if the cause is filter.ErrEnough.
+// Stopped reports whether the search has to end because its context ended. keep tells whether its result is kept: true
+// if the context has not ended, or has ended with the cause filter.ErrEnough.
 func (p *Pace) Stopped() (stopped, keep bool) {
 	if runtime.GOARCH == "wasm" {
 		runtime.Gosched() // the one thread of js would not run the goroutine that cancels
@@ -70,11 +70,11 @@ func (p *Pace) Stopped() (stopped, keep bool) {
 	return true, errors.Is(context.Cause(p.ctx), filter.ErrEnough)
 }
 
-// Take returns the next part, which has that many keys. In a search by time the part gets a share of the time that is
-// left: its keys over the keys that are left.
+// Take returns the next part, which consists of keys keys. In a search by time, the part may use a share of the time
+// that is left: its keys over the keys that are left, times the number of workers.
 func (p *Pace) Take(keys uint64) *Part {
 	part := &Part{Each: watcher(p.ctx), pace: p, keys: keys, start: p.clock.Now()}
-	left := max(1, p.keys-(p.begun.Add(keys)-keys))
+	left := max(1, p.keys-(p.begun.Add(keys)-keys)) // including the keys of this part
 	if p.passes == 0 {
 		remains := float64(max(0, p.deadline.Sub(part.start)))
 		part.time = time.Duration(min(1, float64(p.workers)*float64(keys)/float64(left)) * remains)
@@ -82,11 +82,11 @@ func (p *Pace) Take(keys uint64) *Part {
 	return part
 }
 
-// each gives the parts of the keys, in any order, to the workers. It calls worker once for each of them, to get the
-// function that the worker runs for each part. If the search is stopped and not kept, each gives no more parts and
-// returns the error of the context; if it is kept, all parts are given, so that the filter has all keys. After an error
-// of a worker it gives no more parts and returns the first such error.
-func (p *Pace) each(
+// eachPart sends the parts of the keys to the workers, in any order. It calls worker once per worker, to get the
+// function that the worker runs for each part. If the search is stopped and its result is not kept, eachPart sends no
+// more parts and returns the error of the context; if the result is kept, it sends all parts, so that the filter
+// contains all keys. After an error of a worker it sends no more parts and returns the first such error.
+func (p *Pace) eachPart(
 	keys *hashes.Sorted, part func(filter.Hash) uint64, worker func() func(part uint64, keys []filter.Hash) error,
 ) error {
 	type job struct {
@@ -98,6 +98,7 @@ func (p *Pace) each(
 		work := worker()
 		return func(j job) error { return work(j.part, j.keys) }
 	}, func(send func(job) error) error {
+		// Without the cancellation, because a search that ends with filter.ErrEnough still needs all keys.
 		return keys.Each(context.WithoutCancel(p.ctx), part, func(part uint64, keys []filter.Hash) error {
 			if stopped, keep := p.Stopped(); stopped && !keep {
 				return p.ctx.Err()
@@ -111,21 +112,23 @@ func (p *Pace) each(
 	return err
 }
 
-// finish notes the rate of a part that is finished.
-func (p *Pace) finish(keys uint64, rate func() float64) {
+// finishPart adds the rate of a finished part to the progress report.
+func (p *Pace) finishPart(keys uint64, rate func() float64) {
 	if !p.reports.Load() {
 		return
 	}
-	r := rate()
+
+	r := rate() // outside of the lock, because it reads the whole part
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.finished += float64(keys)
 	p.rates += float64(float64(keys) * r)
 }
 
-// soFar returns the mean rate of the finished parts. Before the first of them is finished, it returns the rate of a
-// part that is being searched, or 0 if that is unknown. So it does not jump up when the search of the next part begins.
-func (p *Pace) soFar() float64 {
+// meanRate returns the mean rate of the finished parts. Before the first part is finished, it returns the rate of a
+// part that is being searched, or 0 if no rate is known. Parts that are being searched do not count later, so the mean
+// does not jump up when the search of the next part begins.
+func (p *Pace) meanRate() float64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.finished > 0 {
@@ -134,8 +137,9 @@ func (p *Pace) soFar() float64 {
 	return math.Float64frombits(p.rate.Load())
 }
 
-// report calls give from one goroutine, ten times per second, until stop is called. give may be nil.
-func (p *Pace) report(give func(filter.Progress)) (stop func()) {
+// startReports calls give from one goroutine, ten times per second, until stop is called. With give nil it does
+// nothing.
+func (p *Pace) startReports(give func(filter.Progress)) (stop func()) {
 	if give == nil {
 		return func() {}
 	}
@@ -153,11 +157,12 @@ func (p *Pace) report(give func(filter.Progress)) (stop func()) {
 				return
 			case <-tick.C:
 			}
-			now := filter.Progress{Done: p.Done(), Rate: p.soFar()}
+
+			now := filter.Progress{Done: p.Done(), Rate: p.meanRate()}
 			if now.Done > 0 {
 				now.Left = time.Duration(float64(time.Since(start)) * (1 - now.Done) / now.Done)
 			}
-			p.ask.Store(true)
+			p.ask.Store(true) // a search computes a rate only for the next report: it reads the whole part
 			give(now)
 		}
 	}()
@@ -167,8 +172,8 @@ func (p *Pace) report(give func(filter.Progress)) (stop func()) {
 // watchKey is the key of the context value of Watch.
 type watchKey struct{}
 
-// Watch returns a context for a build whose searches call each with their state after every pass. Searches of several
-// shards call it concurrently. The lab plots rates by pass with it.
+// Watch returns a context for a build. The searches of the build call each with their state after every pass; searches
+// of several shards call it concurrently. The lab uses Watch to plot rates by pass.
 func Watch(ctx context.Context, each func(*State)) context.Context {
 	return context.WithValue(ctx, watchKey{}, each)
 }
@@ -200,16 +205,16 @@ func (c *Clock) Now() time.Time {
 	return time.Unix(0, c.passed.Load())
 }
 
-// since returns the time since start.
-func (c *Clock) since(start time.Time) time.Duration {
+// timeSince returns the time since start.
+func (c *Clock) timeSince(start time.Time) time.Duration {
 	if c == nil {
 		return time.Since(start)
 	}
 	return c.Now().Sub(start)
 }
 
-// work notes that passes over keys were made.
-func (c *Clock) work(keys uint64, passes int) {
+// advance moves the clock by the time of passes over keys, unless it is the clock of the machine.
+func (c *Clock) advance(keys uint64, passes int) {
 	if c != nil {
 		c.passed.Add(int64(c.perKey) * int64(keys) * int64(passes))
 	}

@@ -65,7 +65,7 @@ func TestEach(t *testing.T) {
 	for _, workers := range []int{1, 2, 7} {
 		for _, fault := range []error{nil, broken} {
 			var seen, made atomic.Int64
-			err := newPace(t.Context(), nil, filter.Effort{Passes: 1}, time.Time{}, 1000, workers).each(keys, part, func() func(uint64, []filter.Hash) error {
+			err := newPace(t.Context(), nil, filter.Effort{Passes: 1}, time.Time{}, 1000, workers).eachPart(keys, part, func() func(uint64, []filter.Hash) error {
 				made.Add(1)
 				return func(p uint64, hs []filter.Hash) error {
 					seen.Add(int64(len(hs)))
@@ -83,7 +83,7 @@ func TestEach(t *testing.T) {
 	for _, cause := range []error{context.Canceled, filter.ErrEnough} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		seen := 0
-		err := newPace(ctx, nil, filter.Effort{Passes: 1}, time.Time{}, 1000, 1).each(keys, part, func() func(uint64, []filter.Hash) error {
+		err := newPace(ctx, nil, filter.Effort{Passes: 1}, time.Time{}, 1000, 1).eachPart(keys, part, func() func(uint64, []filter.Hash) error {
 			return func(_ uint64, hs []filter.Hash) error {
 				cancel(cause)
 				seen += len(hs)
@@ -94,7 +94,7 @@ func TestEach(t *testing.T) {
 			t.Errorf("%v: %v, %d keys", cause, err, seen)
 		}
 	}
-	if workers(5, 3) != 3 || workers(2, 100) != 2 || workers(0, 1) != 1 {
+	if workerCount(5, 3) != 3 || workerCount(2, 100) != 2 || workerCount(0, 1) != 1 {
 		t.Error("workers")
 	}
 	lost := Verify(holder{1}, []filter.Hash{{Hi: 1}, {Hi: 2}})
@@ -122,7 +122,7 @@ func TestRateSoFar(t *testing.T) {
 		p.Take(10).Loop(rate, func(float64) bool {
 			left *= 0.5
 			p.ask.Store(true)
-			got = append(got, p.soFar())
+			got = append(got, p.meanRate())
 			return true
 		})
 	}
@@ -131,8 +131,8 @@ func TestRateSoFar(t *testing.T) {
 			t.Fatalf("the rate rises: %v", got)
 		}
 	}
-	if want := 1. / 1024 * (1 + 1./2 + 1./3) / 3; math.Abs(p.soFar()/want-1) > 1e-12 {
-		t.Errorf("rate %g of all parts, want %g", p.soFar(), want)
+	if want := 1. / 1024 * (1 + 1./2 + 1./3) / 3; math.Abs(p.meanRate()/want-1) > 1e-12 {
+		t.Errorf("rate %g of all parts, want %g", p.meanRate(), want)
 	}
 }
 

@@ -1,15 +1,15 @@
-// Package anneal has the common parts of the builders of families that search: the loop that builds a filter and keeps
-// its promised rate, the division of a search among workers and time, and the search of the partitioned families.
+// Package anneal contains the common parts of the builders of families that search: the loop that builds a filter until
+// it keeps its rate, the division of a search among workers and time, and the search of the partitioned families.
 //
-// That search picks a shift for each slot of each group of keys so that all keys together set few bits. A group has k
+// This search selects a shift for each slot of each group of keys so that all keys together set few bits. A group has k
 // slots. Slot l of key x has a fixed base position u_l(x), and the key sets bit u_l(x) + shift, with one shift for all
 // keys of the group. A shift earns points for each key whose bit other keys set as well. All shifts are compared at
-// once, because their bits lie side by side (kernel.BestLanes). A pass takes each slot away and selects its shift
-// again. Noise that falls from pass to pass is added to the points: simulated annealing.
+// once, because their bits are adjacent (kernel.BestLanes). A pass takes each slot away and selects its shift again.
+// Noise that falls from pass to pass is added to the points: simulated annealing.
 //
 //	build.go    the loop: gather, size, search, and again until the rate is kept
-//	config.go   what all families with a search have, and how long a search is
-//	forecast.go what a search will reach, and how many bits a rate needs
+//	config.go   the common parameters of families with a search, and the length of a search
+//	forecast.go the rate that a search will reach, and the bits that a rate needs
 //	pace.go     the division among workers and time
 //	part.go     the schedule of one part
 //	state.go    which keys set which bits
@@ -26,7 +26,7 @@ import (
 // MaxWidth is the largest number of bits of a shift: kernel.BestLanes looks at 2^MaxWidth bits.
 const MaxWidth = 5
 
-// Geometry has the sizes of a State.
+// Geometry describes the sizes of a State.
 type Geometry struct {
 	Bits  uint64 // of the bitmap, below 2^31
 	K     int
@@ -57,9 +57,9 @@ type State struct {
 	keep   [4]uint64 // the bits of those bytes that hold points
 }
 
-// cell returns the byte for a bit that n pairs set: their number in the upper five bits, and the points of the
-// bit in the lower three. 31 stands for 31 and more, and stays: such a bit is never freed.
-func cell(owners int) uint8 {
+// cellOf returns the byte for a bit with a number of owners, the pairs that set it: this number in the upper five bits,
+// and the points of the bit in the lower three. 31 means 31 or more, and never changes: such a bit is never freed.
+func cellOf(owners int) uint8 {
 	const lonely, shared = 4, 5 // a bit with one owner may still be freed
 	switch owners {
 	case 0:
@@ -79,14 +79,14 @@ const (
 // more and less map each cell to the cell with one more and one fewer owner.
 var more, less = func() (more, less [256]uint8) {
 	for n := range maxOwners {
-		more[cell(n)], less[cell(n+1)] = cell(n+1), cell(n)
+		more[cellOf(n)], less[cellOf(n+1)] = cellOf(n+1), cellOf(n)
 	}
-	more[cell(maxOwners)], less[cell(maxOwners)] = cell(maxOwners), cell(maxOwners)
+	more[cellOf(maxOwners)], less[cellOf(maxOwners)] = cellOf(maxOwners), cellOf(maxOwners)
 	return more, less
 }()
 
-// Reset makes s a state of the geometry with that many keys in each group. All shifts are 0 and no bit is set. The
-// caller must then set all base positions. Reset reuses the memory of s.
+// Reset makes s a state of the geometry; sizes are the numbers of keys of the groups. All shifts are 0 and no bit is
+// set. The caller must then set all base positions. Reset reuses the memory of s.
 func (s *State) Reset(geometry Geometry, sizes []uint32) {
 	s.Geometry = geometry
 	s.starts = bitvec.Resized(s.starts, len(sizes)+1)
@@ -97,7 +97,7 @@ func (s *State) Reset(geometry Geometry, sizes []uint32) {
 
 	s.pos = bitvec.Resized(s.pos, int(s.starts[len(sizes)])*geometry.K)
 	s.Shifts = bitvec.Resized(s.Shifts, len(sizes)*geometry.K)
-	cells := geometry.Bits + kernel.Lanes
+	cells := geometry.Bits + kernel.Lanes // BestLanes reads the cells of all lanes, even if Width has fewer shifts
 	if geometry.Words {
 		cells = 2 * geometry.Bits
 	}
@@ -121,10 +121,10 @@ func (s *State) Positions(j int) []uint32 {
 	return s.pos[int(s.starts[j])*s.K : int(s.starts[j+1])*s.K]
 }
 
-// slot returns the base positions of a slot.
+// slotPositions returns the base positions of a slot.
 //
 //go:norace
-func (s *State) slot(j, l int) []uint32 {
+func (s *State) slotPositions(j, l int) []uint32 {
 	size := s.Size(j)
 	return s.pos[int(s.starts[j])*s.K+l*size:][:size]
 }
@@ -133,7 +133,7 @@ func (s *State) slot(j, l int) []uint32 {
 func (s *State) Fill() {
 	for j := range len(s.starts) - 1 {
 		for l := range s.K {
-			s.move(s.slot(j, l), s.Shifts[j*s.K+l], &more)
+			s.mapCells(s.slotPositions(j, l), s.Shifts[j*s.K+l], &more)
 		}
 	}
 }
@@ -141,11 +141,11 @@ func (s *State) Fill() {
 // Twice returns the first cell of bit u with Words.
 func Twice(u uint32) uint32 { return u + u&^31 }
 
-// move maps the cells of a slot's bits with a table: one owner more or less. It has no branch on cells, which would be
-// mispredicted half of the time.
+// mapCells maps the cells of a slot's bits with a table: one owner more or less. It has no branch on cells, which would
+// be mispredicted half of the time.
 //
 //go:norace
-func (s *State) move(pos []uint32, shift uint8, to *[256]uint8) {
+func (s *State) mapCells(pos []uint32, shift uint8, to *[256]uint8) {
 	if s.Words {
 		kernel.MapBytesTwice(s.cells, pos, uint32(shift), to)
 	} else {
@@ -153,10 +153,10 @@ func (s *State) move(pos []uint32, shift uint8, to *[256]uint8) {
 	}
 }
 
-// owned reports whether a bit is set.
+// isSet reports whether a bit is set.
 //
 //go:norace
-func (s *State) owned(bit uint64) bool {
+func (s *State) isSet(bit uint64) bool {
 	if s.Words {
 		bit = uint64(Twice(uint32(bit)))
 	}
@@ -168,7 +168,7 @@ func (s *State) owned(bit uint64) bool {
 //go:norace
 func (s *State) Ones() (n uint64) {
 	for b := range s.Bits {
-		if s.owned(b) {
+		if s.isSet(b) {
 			n++
 		}
 	}
@@ -181,7 +181,7 @@ func (s *State) Rate() float64 { return math.Pow(float64(s.Ones())/float64(s.Bit
 // Store sets the bits of words, from bit at on, that are set in s.
 func (s *State) Store(words []uint64, at uint64) {
 	for b := range s.Bits {
-		if s.owned(b) {
+		if s.isSet(b) {
 			words[(at+b)/64] |= 1 << ((at + b) % 64)
 		}
 	}

@@ -116,7 +116,7 @@ func TestTables(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range gridSize(x.axes...) {
-			at := point(i, x.axes)
+			at := gridPoint(i, x.axes)
 			if power(at[1]) > 150 || r.IntN(100) > 0 {
 				continue
 			}

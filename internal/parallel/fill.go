@@ -11,17 +11,17 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// SmallFilter is the largest filter, in 64-bit words, for which families let a Filler make copies: 2 MiB, the
-// second-level cache of a recent server core.
+// SmallFilter is the size of the largest filter, in 64-bit words, for which families let a Filler make copies: 2 MiB,
+// the second-level cache of a recent server core.
 const SmallFilter = 1 << 18
 
 // maxCopies limits the memory of copies: 32 MiB.
 const maxCopies = 16
 
-// turn is the number of keys that a goroutine adds before it lets others take the lock.
+// turn is the number of keys that a goroutine adds before it releases the lock, so that others do not wait for long.
 const turn = 4096
 
-// Fillable is a filter that a Filler can fill. Its union of copies must be the filter of all their keys.
+// Fillable is a filter that a Filler can fill. The union of copies must be the filter of the keys of all copies.
 type Fillable interface {
 	family.Filter
 	family.Merger
@@ -46,7 +46,7 @@ type FillConfig[F Fillable] struct {
 // A goroutine that finds no other goroutine adding keys locks the filter and uses plain writes. Meanwhile the others
 //
 //	small filter   write to empty copies, which Build merges: at most 16 copies, made when needed, each for one
-//	               goroutine at a time. When there are no more copies, they wait for the lock of the filter
+//	               goroutine at a time. If no copy is free, they wait for the lock of the filter
 //	large filter   write to the filter itself as the family does with many writers: atomically, or with locks for its
 //	               parts. From then on every goroutine does so
 //
@@ -88,7 +88,7 @@ func (b *Filler[F]) AddMany(hs []filter.Hash) error {
 		case b.c.Empty != nil:
 			b.addToCopy(part)
 		default:
-			b.crowded.Store(true)
+			b.crowded.Store(true) // from now on nobody uses plain writes, which would lose bits beside atomic ones
 			b.alone.RLock()
 			b.c.Share(part)
 			b.alone.RUnlock()
@@ -97,9 +97,9 @@ func (b *Filler[F]) AddMany(hs []filter.Hash) error {
 	return nil
 }
 
-// addToCopy adds keys to a copy, or to the filter if there is none.
+// addToCopy adds keys to a copy, or to the filter itself if no copy is free.
 func (b *Filler[F]) addToCopy(hs []filter.Hash) {
-	if f, ok := b.take(); ok {
+	if f, ok := b.takeCopy(); ok {
 		b.c.Add(f, hs)
 		b.mu.Lock()
 		b.free = append(b.free, f)
@@ -111,15 +111,15 @@ func (b *Filler[F]) addToCopy(hs []filter.Hash) {
 	b.alone.Unlock()
 }
 
-// take returns a copy that no goroutine uses. It returns false if all are in use and there may not be more.
-func (b *Filler[F]) take() (f F, ok bool) {
+// takeCopy returns a copy that no goroutine uses. It returns false if all copies are in use and no more may be made.
+func (b *Filler[F]) takeCopy() (f F, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if last := len(b.free) - 1; last >= 0 {
 		f, b.free = b.free[last], b.free[:last]
 		return f, true
 	}
-	if len(b.copies) >= min(runtime.GOMAXPROCS(0)-1, maxCopies) {
+	if len(b.copies) >= min(runtime.GOMAXPROCS(0)-1, maxCopies) { // one processor is for the filter itself
 		return f, false
 	}
 

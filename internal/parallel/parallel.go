@@ -1,6 +1,6 @@
-// Package parallel has helpers for many goroutines. Each, Do and Feed divide work among goroutines: a range of numbers,
-// or values that one goroutine produces. A Filler adds keys from many goroutines to one filter, and Stripes are the
-// locks of the filters that many goroutines change.
+// Package parallel helps to divide work among goroutines. Each and Do divide a range of numbers, Feed divides values
+// that one goroutine produces. A Filler adds keys from many goroutines to one filter, and Stripes are the locks of
+// filters that many goroutines change.
 package parallel
 
 import (
@@ -18,8 +18,8 @@ func Workers(n int) int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// Each calls f for all i below n, in at most that many goroutines, which it numbers from 0 on. Worker 0 is the
-// goroutine of the caller.
+// Each calls f for all i below n, in at most workers goroutines, which it numbers from 0 on. Worker 0 is the goroutine
+// of the caller.
 func Each(workers, n int, f func(worker, i int)) {
 	var next atomic.Int64
 	work := func(worker int) {
@@ -53,6 +53,7 @@ func Do(ctx context.Context, n, workers int, f func(ctx context.Context, i int) 
 		}
 		if err := f(inner, i); err != nil {
 			mu.Lock()
+			// After the first error inner is canceled, and later errors may come from that.
 			if first == nil || i < failed && inner.Err() == nil {
 				first, failed = err, i
 			}
@@ -66,9 +67,9 @@ func Do(ctx context.Context, n, workers int, f func(ctx context.Context, i int) 
 	return first
 }
 
-// Feed calls produce once. Each value that produce sends goes to a function in one of that many goroutines; each
+// Feed calls produce once. A function in one of workers goroutines receives each value that produce sends; each
 // goroutine calls worker once, with its number, to get its function. Up to ahead values may wait for a goroutine. After
-// an error of a function send fails, and Feed returns the first such error; otherwise it returns the error of produce.
+// an error of a function, send returns this error, and so does Feed; otherwise Feed returns the error of produce.
 func Feed[T any](
 	workers, ahead int, worker func(i int) func(T) error, produce func(send func(T) error) error,
 ) error {

@@ -11,8 +11,8 @@ import (
 // StripeCount is the number of stripes.
 const StripeCount = 256
 
-// Stripe is a lock and a part of the count of keys. It fills a cache line, so that goroutines at different stripes do
-// not slow each other down.
+// Stripe is a lock and a part of the count of keys. It fills a cache line, so that goroutines that use different
+// stripes do not slow each other down.
 type Stripe struct {
 	sync.Mutex
 	added, removed atomic.Uint64
@@ -29,8 +29,8 @@ func (s *Stripe) Removed() { s.removed.Add(1) }
 // the positions of a filter, and a count of keys that is divided among them. The zero Stripes is ready.
 //
 // A goroutine that needs several locks collects them in a StripeSet and takes all of them with one call of Lock, in
-// ascending order. No goroutine takes a lock while it holds one of a higher or equal number, so no circle of waiting
-// goroutines can form.
+// ascending order. No goroutine takes a lock while it holds a lock with a higher or equal number, so goroutines cannot
+// wait for each other in a circle.
 type Stripes [StripeCount]Stripe
 
 // StripeOf returns the number of the stripe of a key: the lowest byte of Lo^Hi. Any function of the Hash would do: the
@@ -60,7 +60,7 @@ func (s *Stripes) Start(keys uint64) { s[0].added.Store(keys) }
 // counted as added before it is counted as removed.
 func (s *Stripes) Keys() uint64 {
 	var added, removed uint64
-	for i := range s {
+	for i := range s { // first, see above
 		removed += s[i].removed.Load()
 	}
 	for i := range s {

@@ -15,11 +15,12 @@ import (
 //   - Steps that revisit positions. If step is a multiple of Bits/q, a key has only q positions.
 //   - Keys with the same step, or steps in a small ratio. With suitable starts, one key covers many probes of
 //     another.
-//   - Sums above 2^Word, which shift the positions that follow by 2^Word mod Bits. They make both rarer, except if
-//     Bits is a power of two.
+//   - Sums above 2^Word, which shift the later positions by 2^Word mod Bits. They make the other two effects rarer,
+//     except if Bits is a power of two.
 //
-// At a constant load both have a probability of order 1/Bits, which is far above the rate of independent probes in
-// small filters with a low rate: a filter of one word has a rate of at least 1/64², however many probes per key has.
+// At a constant load the first two effects have a probability of order 1/Bits, which is far above the rate of
+// independent probes in small filters with a low rate: a filter of one word has a rate of at least 1/64² with any
+// number of probes per key.
 type Double struct {
 	Bits  uint64 // m, at least 1
 	K     int    // probes per key, at least 1
@@ -35,9 +36,11 @@ type Double struct {
 type Probe func(start, step *[2]uint64, i int, m uint64) (at uint64, of int, falls bool)
 
 const (
-	// exactBits is the largest filter whose rate is computed from every pair of a start and a step, modulo Bits.
+	// exactBits is the size of the largest filter whose rate is computed from every pair of a start and a step, modulo
+	// Bits.
 	exactBits = 1 << 14
-	// modelBits is the largest filter that FPR models. Larger filters are computed from a model of about this size.
+	// modelBits is the size of the largest filter that FPR models. Rates of larger filters are computed from a model of
+	// about this size.
 	modelBits = 1 << 13
 	// effort limits the work of a call, in words read: a few milliseconds.
 	effort = 2_000_000
@@ -45,31 +48,31 @@ const (
 	negligible = 1e-3
 )
 
-// FPR returns the predicted false-positive rate, in [0, 1], after n distinct keys. It is the mean over random filters
-// of that size, or for more than 2^13 bits the rate of independent probes, plus the excess of a filter of about 2^13
-// bits with the same load divided by the ratio of the sizes. The result has a relative error of a few percent if the
-// rate is far above the rate of independent probes; equal arguments give equal results.
+// FPR returns the predicted false-positive rate, in [0, 1], after n distinct keys: up to 2^13 bits the mean rate of
+// random filters; above, the rate of independent probes plus an excess, which is the excess of a filter of about 2^13
+// bits with the same load, divided by the ratio of the sizes. The relative error is a few percent if the rate is far
+// above the rate of independent probes. Equal arguments give equal results.
 func (d Double) FPR(n uint64) float64 {
 	if n == 0 {
 		return 0
 	}
 
-	plain := d.plain(n)
+	plain := d.plainRate(n)
 	fill := math.Pow(plain, 1/float64(d.K))
 	probes := float64(n) * float64(d.K) * min(1, modelBits/float64(d.Bits)) // of a model
-	if plain >= 1 || d.mayIgnore(fill, plain) || float64(d.work()) < probes {
+	if plain >= 1 || d.mayIgnore(fill, plain) || float64(d.workLimit()) < probes {
 		return plain
 	}
 
 	if d.Bits <= modelBits {
-		mean, _ := d.model(n)
+		mean, _ := d.modelRates(n)
 		return mean
 	}
 	return min(1, max(0, plain+d.excess(float64(n))))
 }
 
-// work returns the limit of the work of a call.
-func (d Double) work() int { return effort / max(d.Parts, 1) }
+// workLimit returns the limit of the work of a call, in words read.
+func (d Double) workLimit() int { return effort / max(d.Parts, 1) }
 
 // mayIgnore reports whether the excess over the rate of independent probes is negligible. The excess is at most about
 // 2/m·Σ q·f^q: there are at most q steps modulo m with which a key has q positions, and fewer keys cover many probes of
@@ -83,30 +86,31 @@ func (d Double) mayIgnore(fill, plain float64) bool {
 	return 2*sum/float64(d.Bits) < negligible*plain
 }
 
-// plain returns the rate of independent probes whose positions differ.
-func (d Double) plain(n uint64) float64 {
+// plainRate returns the rate of independent probes whose positions differ.
+func (d Double) plainRate(n uint64) float64 {
 	if uint64(d.K) >= d.Bits {
 		return FPR(n, d.Bits, d.K)
 	}
 	return math.Pow(-math.Expm1(float64(n)*math.Log1p(-float64(d.K)/float64(d.Bits))), float64(d.K))
 }
 
-// Posterior returns the false-positive rate, in [0, 1], of a filter with these words. Bits from Bits on must not be
-// set. Up to 2^14 bits it tries all starts and steps modulo Bits; sums above 2^Word are sampled. For larger filters it
-// returns the rate of independent probes plus the excess of FPR. Equal arguments give equal results.
+// Posterior returns the false-positive rate, in [0, 1], of a filter with these words, of which ones bits are set. Bits
+// from Bits on must not be set. Up to 2^14 bits it tries all starts and steps modulo Bits, and samples sums above
+// 2^Word. For larger filters it returns the rate of independent probes plus the excess of FPR. Equal arguments give
+// equal results.
 func (d Double) Posterior(words []uint64, ones uint64) float64 {
 	fill := float64(ones) / float64(d.Bits)
 	plain := math.Pow(fill, float64(d.K))
 	switch {
 	case ones == 0 || ones >= d.Bits:
 		return fill
-	case d.mayIgnore(fill, plain) || d.work() < int(min(d.Bits, exactBits)):
+	case d.mayIgnore(fill, plain) || d.workLimit() < int(min(d.Bits, exactBits)):
 		return plain
 	case d.Bits <= exactBits:
-		return d.sampler().rate(newCover(words, d.Bits), rand.NewPCG(1, d.Bits), d.work())
+		return d.sampler().sampledRate(newCover(words, d.Bits), rand.NewPCG(1, d.Bits), d.workLimit())
 	}
 
-	n := -math.Log1p(-fill) / -math.Log1p(-float64(d.K)/float64(d.Bits))
+	n := -math.Log1p(-fill) / -math.Log1p(-float64(d.K)/float64(d.Bits)) // the keys that give this fill; see plainRate
 	return min(1, max(0, plain+d.excess(n)))
 }
 
@@ -114,16 +118,17 @@ func (d Double) Posterior(words []uint64, ones uint64) float64 {
 // bits, from a model with the same load: at a constant load it is proportional to 1/Bits.
 func (d Double) excess(n float64) float64 {
 	model := d
-	model.Bits = d.similar()
+	model.Bits = d.similarBits()
 	scale := float64(model.Bits) / float64(d.Bits)
 	keys := max(1, math.Round(n*scale))
-	mean, plain := model.model(uint64(keys))
+	mean, plain := model.modelRates(uint64(keys))
 	return (mean - plain) * scale * (n * scale / keys)
 }
 
-// similar returns a number of bits near modelBits whose steps revisit positions as often as the steps of d.Bits. It
-// keeps the power of two that divides d.Bits as far as possible, and the odd part or at least its factors 3 and 5.
-func (d Double) similar() uint64 {
+// similarBits returns a number of bits near modelBits whose steps revisit positions as often as the steps of d.Bits. As
+// far as possible, the result has the same power of two as a divisor as d.Bits, and the same odd part or at least its
+// factors 3 and 5.
+func (d Double) similarBits() uint64 {
 	odd, two := d.Bits, uint64(1)
 	for odd%2 == 0 {
 		odd, two = odd/2, 2*two
@@ -159,10 +164,10 @@ const (
 	enough = 100  // enough filters for rates above 0.1% with at least ten keys, which scatter less
 )
 
-// models caches results of model, because a build, its forecast and its report need the same ones.
+// models caches the results of modelRates, because a build, its forecast and its report need the same ones.
 var models parallel.Memo[modelKey, [2]float64]
 
-// modelKey has all inputs of a model: Word, Pairs and Falls determine the Probe.
+// modelKey contains all inputs of a model. It does not contain the Probe, which follows from Word, Pairs and Falls.
 type modelKey struct {
 	bits, keys uint64
 	k, word    int
@@ -171,38 +176,39 @@ type modelKey struct {
 	parts      int
 }
 
-// model returns the mean rate of random filters with n keys, and the rate with independent probes.
-func (d Double) model(n uint64) (mean, plain float64) {
+// modelRates returns the mean rate of random filters with n keys, and the rate with independent probes.
+func (d Double) modelRates(n uint64) (mean, plain float64) {
 	key := modelKey{d.Bits, n, d.K, int(d.Word), d.Pairs, d.Falls, d.Parts}
 	v := models.Get(key, func() [2]float64 {
-		mean, plain := d.newModel(n)
+		mean, plain := d.computeModel(n)
 		return [2]float64{mean, plain}
 	})
 	return v[0], v[1]
 }
 
-// newModel computes model.
-func (d Double) newModel(n uint64) (mean, plain float64) {
-	r := rand.New(rand.NewPCG(2, d.Bits))
+// computeModel computes the result of modelRates.
+func (d Double) computeModel(n uint64) (mean, plain float64) {
+	r := rand.New(rand.NewPCG(2, d.Bits)) // a fixed seed: equal arguments give equal results
 	words := make([]uint64, (d.Bits+63)/64)
-	filters, left, s := 0.0, d.work(), d.sampler()
+	filters, left, s := 0.0, d.workLimit(), d.sampler()
 	for filters < most && left > 0 && !(n >= 10 && filters >= enough && mean > 1e-3*filters) {
 		clear(words)
 		var ones uint64
 		for range n {
-			start, step := d.random(r), d.random(r)
+			start, step := d.randomPair(r), d.randomPair(r)
 			for i := range d.K {
 				at, _, _ := d.Probe(&start, &step, i, d.Bits)
 				ones += 1 &^ (words[at/64] >> (at % 64))
 				words[at/64] |= 1 << (at % 64)
 			}
-			if ones == d.Bits {
+			if ones == d.Bits { // further keys change nothing
 				break
 			}
 		}
+
 		c := newCover(words, d.Bits)
 		build := probeCost * int(n) * d.K
-		mean += s.rate(c, r, max(d.work()/most, build/2))
+		mean += s.sampledRate(c, r, max(d.workLimit()/most, build/2))
 		plain += math.Pow(float64(ones)/float64(d.Bits), float64(d.K))
 		left -= c.work + build
 		filters++
@@ -210,8 +216,8 @@ func (d Double) newModel(n uint64) (mean, plain float64) {
 	return mean / filters, plain / filters
 }
 
-// random returns two random words.
-func (d Double) random(r rand.Source) [2]uint64 {
+// randomPair returns two random words.
+func (d Double) randomPair(r rand.Source) [2]uint64 {
 	return [2]uint64{r.Uint64() >> (64 - d.Word), r.Uint64() >> (64 - d.Word)}
 }
 
@@ -221,10 +227,10 @@ const (
 	smallBits     = 1 << 16 // always allowed, 8 KiB
 )
 
-// Fit returns the number of bits, a multiple of unit, with which FPR(n) is at most 1% above p: Bits if that suffices,
+// Fit returns the number of bits, a multiple of unit, with which FPR(n) is at most 1% above p: Bits if they suffice,
 // else the result of a bisection, with a rate of at least 0.97·p unless unit is too large. The error wraps
-// filter.ErrConfig if more than MaxBitsPerKey·n bits and 8 KiB, or more than most, are needed; name is the name of the
-// family.
+// filter.ErrConfig if more than MaxBitsPerKey·n bits and 8 KiB, or more than most bits, are needed; name is the name of
+// the family.
 func (d Double) Fit(name string, n uint64, p float64, unit, most uint64) (uint64, error) {
 	const tolerance = 1.01
 	keeps := func(m uint64) (float64, bool) {
@@ -268,9 +274,9 @@ func (d Double) Fit(name string, n uint64, p float64, unit, most uint64) (uint64
 	return hi, nil
 }
 
-// tooFew returns the error for n keys at a rate that double hashing does not reach in that many bits. It names the
-// number of keys from which the rate is reached: the rate is proportional to n/Bits², so with MaxBitsPerKey it is p for
-// rate/p·Bits²/n/MaxBitsPerKey² keys.
+// tooFew returns the error for n keys at a rate p that double hashing does not reach with bits bits. The error names
+// the number of keys from which on it does: the rate is proportional to n/bits², so with MaxBitsPerKey it is p for
+// rate/p·bits²/n/MaxBitsPerKey² keys.
 func tooFew(name string, n uint64, p float64, bits uint64, rate float64) error {
 	const text = "%s, whose probes follow from one step, has a rate of %.2g for %d keys in %d bytes; " +
 		"make room for %.0f keys with capacity=, or take standard or fuse"

@@ -21,7 +21,7 @@ func newDouble(m uint64, k int) Double { return Double{Bits: m, K: k, Word: 64, 
 func randomFilter(d Double, n int, r *rand.Rand) (words []uint64, ones uint64) {
 	words = make([]uint64, (d.Bits+63)/64)
 	for range n {
-		start, step := d.random(r), d.random(r)
+		start, step := d.randomPair(r), d.randomPair(r)
 		for i := range d.K {
 			at, _, _ := d.Probe(&start, &step, i, d.Bits)
 			ones += 1 &^ (words[at/64] >> (at % 64))
@@ -76,7 +76,7 @@ func TestDoubleModel(t *testing.T) {
 		for range filters {
 			words, ones := randomFilter(d, c.n, r)
 			posterior += d.Posterior(words, ones) / filters
-			want += d.sampler().rate(newCover(words, c.m), r, 10*effort) / filters
+			want += d.sampler().sampledRate(newCover(words, c.m), r, 10*effort) / filters
 			plain += math.Pow(float64(ones)/float64(c.m), float64(c.k)) / filters
 		}
 		prior := d.FPR(uint64(c.n))

@@ -33,8 +33,8 @@ func Cells(m uint64, k int) family.Cells {
 // z95 is the 97.5% quantile of the standard normal distribution.
 const z95 = 1.959963984540054
 
-// KeysInCells estimates the number of distinct keys of a filter with that many free cells, and returns the 95% interval
-// of that number, rounded outwards to whole numbers. Without free cells keys and high are +Inf.
+// KeysInCells estimates the number of distinct keys of a filter with free free cells, and returns the 95% interval of
+// the number of keys, rounded outwards to whole numbers. Without free cells keys and high are +Inf.
 //
 // With n keys the mean number of free cells is E(n) = m·q^n, where q is the probability that a key leaves a cell free
 // (Swamidass and Baldi, 2007, for keys with k independent probes), and its variance is
@@ -43,8 +43,9 @@ const z95 = 1.959963984540054
 //
 // For independent probes, V is (e^λ - 1 - λ) / m up to terms of order 1/m², with λ = kn/m: Whang, Vander-Zanden and
 // Taylor, "A linear-time probabilistic counting algorithm for database applications", ACM TODS 15(2), 1990, theorem 3.
-// The interval holds every n with |free - E(n)| <= z·sqrt(V(n))·E(n) + 1/2, z = 1.96. So it also holds in filters that
-// are nearly full, where the number of free cells is a small Poisson number, and V is not evaluated at an estimate.
+// The interval contains every n with |free - E(n)| <= z·sqrt(V(n))·E(n) + 1/2, z = 1.96. So it is also right in filters
+// that are nearly full, where the number of free cells is a small Poisson number, because V is not evaluated at an
+// estimate of n.
 func KeysInCells(c family.Cells, free uint64) (keys, low, high float64) {
 	switch {
 	case free >= c.Number:
@@ -56,8 +57,8 @@ func KeysInCells(c family.Cells, free uint64) (keys, low, high float64) {
 	}
 
 	mean := func(n float64) float64 { return float64(c.Number) * math.Exp(n*c.Free) }
-	slack := func(n float64) float64 { return z95*mean(n)*math.Sqrt(max(0, vary(c, n))) + 0.5 }
-	most := farthest(c)
+	slack := func(n float64) float64 { return z95*mean(n)*math.Sqrt(max(0, relativeVariance(c, n))) + 0.5 }
+	most := farthestKeys(c)
 	low = bisect(0, min(keys, most), func(n float64) bool { return float64(free) <= mean(n)-slack(n) })
 	high = math.Inf(1)
 	if free > 0 {
@@ -67,21 +68,21 @@ func KeysInCells(c family.Cells, free uint64) (keys, low, high float64) {
 }
 
 // CommonInCells estimates the number of distinct keys that two filters with the same cells have in common, and returns
-// the 95% interval of that number, rounded outwards. a and b are their free cells, both are the cells that are free in
-// both filters. keys and high are +Inf if both filters have no free cell.
+// the 95% interval of this number, rounded outwards. a and b are the numbers of free cells of the filters, both is the
+// number of cells that are free in both. keys and high are +Inf if neither filter has a free cell.
 //
 // The estimate is |A| + |B| - |A ∪ B| = ln(a·b / (both·m)) / ln q, which is the estimate of Papapetrou, Siberski and
 // Nejdl, "Cardinality estimation and dynamic length adaptation for Bloom filters", Distributed and Parallel Databases
 // 28(2), 2010. A number of 0 free cells counts as half a cell.
 //
 // The interval follows from the covariance of the numbers of free cells of two filters with x keys in common: relative
-// to the product of their means it is V(x), V as in KeysInCells. A and A ∪ B have all keys of A in common, so to first
+// to the product of their means it is V(x), V as in KeysInCells. All keys of A are also in A ∪ B, so to first
 // order the relative variance of both / (a·b), and with it the relative variance of the estimate of q^-x, is
 //
 //	S(x) = V(|A ∪ B|) + 2·V(x) - V(|A|) - V(|B|),  |A ∪ B| = |A| + |B| - x
 //
-// The interval holds every x from 0 to the upper ends for A and B with |both - E(x)| <= z·sqrt(S(x))·E(x) + 1/2, where
-// E(x) = a·b·q^-x / m is the mean that a, b and x predict for both.
+// The interval contains every x from 0 to the upper ends for A and B with |both - E(x)| <= z·sqrt(S(x))·E(x) + 1/2,
+// where E(x) = a·b·q^-x / m is the mean that a, b and x predict for both.
 func CommonInCells(c family.Cells, a, b, both uint64) (keys, low, high float64) {
 	inA, _, mostA := KeysInCells(c, a)
 	inB, _, mostB := KeysInCells(c, b)
@@ -102,7 +103,7 @@ func CommonInCells(c family.Cells, a, b, both uint64) (keys, low, high float64) 
 
 	mean := func(x float64) float64 { return float64(c.Number) * math.Exp(logs-x*c.Free) }
 	slack := func(x float64) float64 {
-		s := vary(c, inA+inB-x) + 2*vary(c, x) - vary(c, inA) - vary(c, inB)
+		s := relativeVariance(c, inA+inB-x) + 2*relativeVariance(c, x) - relativeVariance(c, inA) - relativeVariance(c, inB)
 		return z95*mean(x)*math.Sqrt(max(0, s)) + 0.5
 	}
 
@@ -114,16 +115,16 @@ func CommonInCells(c family.Cells, a, b, both uint64) (keys, low, high float64) 
 // logFree returns the logarithm of the share of free cells.
 func logFree(c family.Cells, free float64) float64 { return math.Log(free / float64(c.Number)) }
 
-// vary returns V(n) of KeysInCells.
-func vary(c family.Cells, n float64) (v float64) {
+// relativeVariance returns V(n) of KeysInCells.
+func relativeVariance(c family.Cells, n float64) (v float64) {
 	for _, p := range c.Pairs {
 		v += p.Share * math.Expm1(n*p.Both)
 	}
 	return v
 }
 
-// farthest returns a number of keys after which a cell is free with a probability of at most 1e-9.
-func farthest(c family.Cells) float64 { return (-21 - math.Log(float64(c.Number))) / c.Free }
+// farthestKeys returns a number of keys after which any cell is free with a probability of at most 1e-9: e^-21 < 1e-9.
+func farthestKeys(c family.Cells) float64 { return (-21 - math.Log(float64(c.Number))) / c.Free }
 
 // bisect returns the number in [from, to] up to which is returns true: to if is(to) is true, and from if is is false
 // everywhere.
@@ -131,7 +132,7 @@ func bisect(from, to float64, is func(float64) bool) float64 {
 	if !(from < to) || is(to) {
 		return to
 	}
-	for range 64 {
+	for range 64 { // more halvings than a float64 has bits
 		if middle := (from + to) / 2; is(middle) {
 			from = middle
 		} else {

@@ -51,8 +51,8 @@ func Position(x, m uint64) uint64 {
 	return at
 }
 
-// Remix derives 64 further bits from Lo alone, for families that use Hi only to choose a block. It takes two
-// multiplications with odd constants (the fractions of the golden ratio and of the square root of 2) and folds.
+// Remix derives 64 further bits from Lo alone, for families that use Hi only to choose a block: two multiplications
+// with odd constants (the fractions of the golden ratio and of the square root of 2), each followed by a fold.
 func Remix(lo, round uint64) uint64 {
 	h, l := bits.Mul64(lo+round*0x9E3779B97F4A7C15, 0x6A09E667F3BCC909)
 	h, l = bits.Mul64(h^l, 0x9E3779B97F4A7C15)
@@ -64,13 +64,14 @@ const (
 	// that the lines are still in the first-level cache when they are read.
 	BatchSize = 32
 
-	// InCache is a number of words, 2 MiB. Smaller filters are tested key by key: with filters in the caches, groups
-	// cost more time than they save.
+	// InCache is a size in words: 2 MiB. Smaller filters are tested key by key, because groups cost more time than they
+	// save if the filter is in the caches.
 	InCache = 1 << 18
 )
 
-// HasMany calls has with all keys. In a filter of at least InCache words it does so in groups of at most BatchSize, and
-// calls prefetch with each group before, so that cache misses overlap. It panics if dst and hs differ in length.
+// HasMany calls has with all keys. In a filter of at least InCache words it divides the keys into groups of at most
+// BatchSize and calls prefetch before has with each group, so that cache misses overlap. It panics if dst and hs differ
+// in length.
 func HasMany(
 	words int, dst []bool, hs []filter.Hash, prefetch func(hs []filter.Hash), has func(dst []bool, hs []filter.Hash),
 ) {

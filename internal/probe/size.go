@@ -17,11 +17,11 @@ const MaxK = 64
 const DefaultFPR = 0.01
 
 // FPR returns p_b = (1-(1-1/m)^(kn))^k, the predicted false-positive rate of a filter of m places after n distinct keys
-// with k probes each. It treats the places as independent, so the result is too low for few keys (Bose et al., 2008):
-// see scatter. The posterior rate does not have this error. m and k must be at least 1.
+// with k probes each. The formula treats the places as independent, so the result is too low for few keys (Bose et al.,
+// 2008): see scatter. The posterior rate does not have this error. m and k must be at least 1.
 func FPR(n, m uint64, k int) float64 {
 	empty := float64(k) * float64(n) * math.Log1p(-1/float64(m))
-	if m == 1 && n > 0 {
+	if m == 1 && n > 0 { // empty is -Inf
 		return 1
 	}
 	return math.Pow(-math.Expm1(empty), float64(k))
@@ -45,8 +45,8 @@ func placesForFPR(n uint64, p float64, k int) float64 {
 	return -1 / math.Expm1(math.Log1p(-full)/(float64(k)*float64(n)))
 }
 
-// fewest returns the smallest number of places that keeps the rate p for n keys, and its k.
-func fewest(n uint64, p float64) (places float64, k int) {
+// fewestPlaces returns the smallest number of places that keeps the rate p for n keys, and its k.
+func fewestPlaces(n uint64, p float64) (places float64, k int) {
 	places = math.Inf(1)
 	for try := 1; try <= MaxK; try++ {
 		if b := placesForFPR(n, p, try); b < places {
@@ -57,9 +57,9 @@ func fewest(n uint64, p float64) (places float64, k int) {
 }
 
 // scatter returns the ratio of the mean rate of a filter to the rate at the mean number of set places. The number of
-// places that few keys set varies, and the rate is power k of their share, so the mean rate is above the power of the
-// mean: by 2% at k = n/5 and 5% at k = n/2. The second-order formula uses the variance of the number of places that kn
-// random probes leave empty.
+// places that few keys set varies, and the rate is the k-th power of the share of set places, so the mean rate is above
+// the power of the mean: by 2% at k = n/5 and 5% at k = n/2. The second-order formula uses the variance of the number
+// of places that kn random probes leave empty.
 func scatter(n uint64, m float64, k int) float64 {
 	load := float64(k) * float64(n) / m
 	empty := math.Exp(-load)
@@ -109,7 +109,7 @@ func (s Config) Resolve() (m uint64, k int, err error) {
 		return s.Fixed()
 	}
 
-	if err := s.check(); err != nil {
+	if err := s.validate(); err != nil {
 		return 0, 0, err
 	}
 
@@ -123,7 +123,7 @@ func (s Config) Resolve() (m uint64, k int, err error) {
 		p := cmp.Or(s.Size.FPR, DefaultFPR)
 		var real float64
 		if k == 0 {
-			real, k = fewest(n, p)
+			real, k = fewestPlaces(n, p)
 		} else {
 			real = placesForFPR(n, p, k)
 		}
@@ -134,9 +134,8 @@ func (s Config) Resolve() (m uint64, k int, err error) {
 	}
 
 	if err == nil {
-		err = s.atMost(m)
+		err = s.checkPlaces(m)
 	}
-
 	if err != nil {
 		return 0, 0, err
 	}
@@ -149,17 +148,17 @@ func (s Config) Resolve() (m uint64, k int, err error) {
 
 // Fixed is Resolve with M and K, as in the Spec of a built filter. It uses no formula.
 func (s Config) Fixed() (m uint64, k int, err error) {
-	if err := s.check(); err != nil {
+	if err := s.validate(); err != nil {
 		return 0, 0, err
 	}
-	if err := s.atMost(s.M); err != nil {
+	if err := s.checkPlaces(s.M); err != nil {
 		return 0, 0, err
 	}
 	return s.M, s.K, nil
 }
 
-// check returns an error if a field is out of range or contradicts another one.
-func (s Config) check() error {
+// validate returns an error if a field is out of range or contradicts another one.
+func (s Config) validate() error {
 	if err := s.Size.Check(); err != nil {
 		return err
 	}
@@ -172,16 +171,16 @@ func (s Config) check() error {
 	return nil
 }
 
-// atMost returns an error if m places are too many.
-func (s Config) atMost(m uint64) error {
+// checkPlaces returns an error if m places are too many.
+func (s Config) checkPlaces(m uint64) error {
 	if m >= 1<<62/s.Width {
 		return fmt.Errorf("m=%d: %w", m, filter.ErrTooLarge)
 	}
 	return nil
 }
 
-// Info describes a filter of M places with that Spec, in which Keys keys use that number of places. The posterior rate
-// follows from the places, so it includes, for example, stuck counters of removed keys; the prior rate does not.
+// Info describes a filter with this Spec and M places, of which Keys keys use used places. The posterior rate follows
+// from the used places, so it includes, for example, stuck counters of removed keys; the prior rate does not.
 func (s Config) Info(spec filter.Spec, used uint64) filter.Info {
 	fill := float64(used) / float64(s.M)
 	return filter.Info{
@@ -201,7 +200,7 @@ func ReadConfig(s filter.Spec, keys, width uint64) (Config, error) {
 	return c, r.Err()
 }
 
-// Built reads the canonical Spec of a built filter, FAMILY(k=,m=), and rejects any other.
+// Built reads the canonical Spec of a built filter, FAMILY(k=,m=). It returns an error for any other Spec.
 func Built(s filter.Spec, width uint64) (m uint64, k int, err error) {
 	c, err := ReadConfig(s, 0, width)
 	if err != nil {
