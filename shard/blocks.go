@@ -13,11 +13,11 @@ import (
 	"github.com/bloomery/bloomery/internal/family/blockpartitioned"
 )
 
-// MaxHeader is the largest length in bytes of what precedes the blocks in the file of a shard; see [Manifest.Blocks].
+// MaxHeader is the largest number of bytes before the blocks in the file of a shard; see [Manifest.Blocks].
 const MaxHeader = container.MaxHeader
 
-// Blocks finds the block of a key in the file of a shard, and answers from the bytes of that block alone: a query needs
-// one short range of the file. It keeps only the header of the file in memory. All methods are safe for concurrent use.
+// Blocks finds the block of a key in the file of a shard, and answers a query from the bytes of this block alone, one
+// short range of the file. It keeps only the header of the file in memory. All methods are safe for concurrent use.
 type Blocks struct {
 	view    blockView
 	section uint64 // offset of the blocks in the file, in bytes
@@ -30,7 +30,7 @@ type blockView interface {
 	HasBlock(block []byte, h filter.Hash) bool
 }
 
-// viewOf returns the view of a stored filter with that Spec.
+// viewOf returns the view of a stored filter with this Spec.
 func viewOf(s filter.Spec) (blockView, error) {
 	if s.Family() == blocked.Family {
 		return blocked.ViewOf(s)
@@ -38,8 +38,8 @@ func viewOf(s filter.Spec) (blockView, error) {
 	return blockpartitioned.ViewOf(s)
 }
 
-// CheckBlocks returns an error wrapping errors.ErrUnsupported unless queries of the family read one block, as in blocked
-// and blockpartitioned.
+// CheckBlocks returns an error wrapping errors.ErrUnsupported unless queries of the family read one block, as in
+// blocked and blockpartitioned.
 func (m *Manifest) CheckBlocks() error {
 	if name := m.Spec.Family(); name != blocked.Family && name != blockpartitioned.Family {
 		return fmt.Errorf("a query of %s reads more than one block: %w", name, filter.ErrUnsupported)
@@ -47,16 +47,17 @@ func (m *Manifest) CheckBlocks() error {
 	return nil
 }
 
-// Blocks returns the Blocks of shard i. header has the first bytes of its file: [MaxHeader] of them, or the whole file
-// if that is shorter. It verifies the checksum of the header and compares it with the manifest; the blocks themselves
-// have no checksum of their own. The error wraps errors.ErrUnsupported if the family reads more than one block, or the
-// file has exceptions, and [ErrForeign] if it is not the header of shard i. Other errors are the errors of
-// bloomery.Read about headers. It panics if i is out of range.
+// Blocks returns the Blocks of shard i. header contains the first [MaxHeader] bytes of the shard's file, or the whole
+// file if that is shorter. Blocks verifies the checksum of the header and compares the header with the manifest; single
+// blocks have no checksum. The error wraps errors.ErrUnsupported if a query of the family reads more than one block or
+// the file has exceptions, and [ErrForeign] if header does not belong to shard i. Other errors are the errors of
+// bloomery.Read about headers. Blocks panics if i is out of range.
 func (m *Manifest) Blocks(i int, header []byte) (*Blocks, error) {
 	if err := m.CheckBlocks(); err != nil {
 		return nil, err
 	}
 
+	// The header tells how many words the sections have; Accept requires the numbers that follow from its Spec.
 	f, places, err := container.ReadPlaces(bytes.NewReader(header), container.Options{
 		Check: func(f *container.File, words []uint64) error {
 			return families.Accept(f.Family, f.Spec, f.Hash, words, math.MaxInt64)
@@ -86,20 +87,20 @@ func (m *Manifest) Blocks(i int, header []byte) (*Blocks, error) {
 	return &Blocks{view, places[0].Offset}, nil
 }
 
-// Block returns the range of the file that Contains needs for a key: its offset and its length in bytes. It is within
-// the length in the manifest.
+// Block returns the offset and the length in bytes of the range of the file that Contains needs for a key. The range is
+// within the length in the manifest.
 func (b *Blocks) Block(h filter.Hash) (offset int64, length int) {
 	at, length := b.view.Block(h)
 	return int64(b.section + at), length
 }
 
-// Contains reports whether a key may be in the shard. block has the bytes of the file at Block(h). It panics if block
-// is too short.
+// Contains reports whether a key may be in the shard. block contains the bytes of the file at Block(h). Contains panics
+// if block is too short.
 func (b *Blocks) Contains(block []byte, h filter.Hash) bool { return b.view.HasBlock(block, h) }
 
 // Hasher returns the hash function of the keys of the set. secret is needed for SipHash and otherwise ignored; it may
 // be nil. The error wraps filter.ErrNoSecret or filter.ErrSecret if the secret is missing or wrong, filter.ErrHash for
-// an unknown hash function, filter.ErrFamily for an unknown family, and [ErrManifest] for a family that takes raw keys,
+// an unknown hash function, filter.ErrFamily for an unknown family, and [ErrManifest] for a family that needs raw keys,
 // whose sets cannot be sharded.
 func (m *Manifest) Hasher(secret *filter.Secret) (filter.Hasher, error) {
 	kind, err := families.FormatOf(m.Spec.Family())

@@ -18,12 +18,12 @@ import (
 // Values of fields that are the same in every manifest.
 const (
 	formatName = "bloomery-shards"
-	version    = 1 // that this program writes and reads
-	routing    = 1 // the routing function; a number is never reused for another one
+	version    = 1 // of the format that this program writes and reads
+	routing    = 1 // of Route; another routing function needs another number
 )
 
-// head is a manifest in JSON without its list of shards. Numbers with 64 significant bits are text, because JavaScript
-// reads numbers as float64.
+// head is the JSON form of a manifest without its list of shards. Numbers with 64 significant bits are text, because
+// JavaScript reads numbers as float64.
 type head struct {
 	Format    string  `json:"format"`
 	Version   int     `json:"version"`
@@ -37,8 +37,8 @@ type head struct {
 	Count     int     `json:"count"`
 }
 
-// head returns the JSON form of the fields before the list of shards.
-func (m *Manifest) head() head {
+// headJSON returns the JSON form of the fields before the list of shards.
+func (m *Manifest) headJSON() head {
 	h := head{
 		Format: formatName, Version: version, Spec: m.Spec.String(), Hash: m.Hash.String(),
 		Seed: strconv.FormatUint(m.Seed, 10), Routing: routing, FPRChosen: m.FPRChosen, Count: len(m.Shards),
@@ -57,19 +57,20 @@ func (m *Manifest) head() head {
 	return h
 }
 
-// WriteTo writes the manifest: one field a line, one shard a line. The error wraps ErrManifest, and nothing is written,
-// if a field is out of range or a file name does not match its shard.
+// WriteTo writes the manifest with one field per line and one shard per line. If a field is out of range or a file name
+// does not match its shard, WriteTo writes nothing and the error wraps ErrManifest.
 func (m *Manifest) WriteTo(w io.Writer) (int64, error) {
-	if err := m.check(); err != nil {
+	if err := m.validate(); err != nil {
 		return 0, err
 	}
 
 	var b bytes.Buffer
-	text, err := json.MarshalIndent(m.head(), "", "  ")
+	text, err := json.MarshalIndent(m.headJSON(), "", "  ")
 	if err != nil {
 		return 0, err
 	}
 
+	// MarshalIndent would put each field of an entry on a line of its own.
 	b.Write(bytes.TrimSuffix(text, []byte("\n}")))
 	b.WriteString(",\n  \"shards\": [")
 	for i, e := range m.Shards {
@@ -108,11 +109,11 @@ func (j *document) MaxItems(string) int {
 	return Max
 }
 
-// ReadManifest reads and checks a manifest of at most 512 MiB. Its memory is bounded by the bytes read, and by 256
-// bytes and the texts of each entry; it stops at the first entry beyond the count in the file or beyond Max. The error
-// wraps ErrManifest, or comes from r.
+// ReadManifest reads and checks a manifest of at most 512 MiB. It needs memory for the bytes read, and 256 bytes and
+// the texts of each entry; it stops at the first entry beyond the count in the file or beyond Max. The error wraps
+// ErrManifest, or is an error of r.
 func ReadManifest(r io.Reader) (*Manifest, error) {
-	limited := &io.LimitedReader{R: r, N: maxManifest + 1}
+	limited := &io.LimitedReader{R: r, N: maxManifest + 1} // one byte more, to tell a longer file from a full one
 	var j document
 	err := strictjson.Decode(limited, &j)
 
@@ -123,7 +124,7 @@ func ReadManifest(r io.Reader) (*Manifest, error) {
 		return nil, err
 	case limited.N == 0:
 		return nil, fmt.Errorf("%w: more than %d bytes", ErrManifest, maxManifest)
-	case newer: // it may have fields that this program does not know
+	case newer: // before the other errors, because it may have fields that this program does not know
 		return nil, fmt.Errorf("%w: version %d; this program reads %d: use a newer Bloomery",
 			ErrManifest, j.Version, version)
 	case err != nil:
@@ -152,13 +153,14 @@ func (j *document) manifest() (*Manifest, error) {
 		return nil, fmt.Errorf("%w: %w", ErrManifest, err)
 	}
 
-	m.Seed, _ = strconv.ParseUint(j.Seed, 10, 64)         // the text is not the canonical form of the number
-	m.KeyCheck, _ = strconv.ParseUint(j.KeyCheck, 16, 64) // is refused below
-	if err := m.check(); err != nil {
+	// The comparison with the canonical form below also refuses a text that is no number.
+	m.Seed, _ = strconv.ParseUint(j.Seed, 10, 64)
+	m.KeyCheck, _ = strconv.ParseUint(j.KeyCheck, 16, 64)
+	if err := m.validate(); err != nil {
 		return nil, err
 	}
 
-	want := m.head()
+	want := m.headJSON()
 	if j.Plan != want.Plan {
 		return nil, fmt.Errorf("%w: plan %.40q, but its fields give %s: it was edited", ErrManifest, j.Plan, want.Plan)
 	}

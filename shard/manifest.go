@@ -21,8 +21,8 @@ const (
 // Manifest describes a sharded set. It contains no times and does not depend on the order of the input: the same keys,
 // spec, seed or secret and number of shards give the same bytes.
 type Manifest struct {
-	// Spec is the spec of each shard, as it was given to its build: blocked(fpr=0.01). The spec in a shard's file also
-	// has the geometry.
+	// Spec is the spec of each shard, as it was given to the build: blocked(fpr=0.01). The spec in a shard's file also
+	// contains the geometry.
 	Spec filter.Spec
 	// Hash is the hash function of the keys. For XXH3, filter.NewHasher(Seed) makes its Hasher; for
 	// SipHash, filter.NewKeyedHasher does, with the secret whose Hasher.KeyCheck is KeyCheck. Both are 0
@@ -32,7 +32,7 @@ type Manifest struct {
 	KeyCheck uint64
 	// FPRChosen is the false-positive rate that was chosen for the set, or 0.
 	FPRChosen float64
-	// Shards has one entry for each shard, in order. Route returns the shard of a key.
+	// Shards are the entries of the shards, in order. Route returns the index of a key's shard.
 	Shards []Entry
 }
 
@@ -55,13 +55,13 @@ func (s Sum) String() string { return hex.EncodeToString(s[:]) }
 // MarshalText returns the 64 hexadecimal digits.
 func (s Sum) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, s[:]), nil }
 
-// UnmarshalText takes 64 lower-case hexadecimal digits and nothing else.
+// UnmarshalText reads 64 lower-case hexadecimal digits. Any other text is an error.
 func (s *Sum) UnmarshalText(b []byte) error {
 	var got Sum
 	if len(b) != 2*len(got) {
 		return fmt.Errorf("a hash of %d digits; want 64", len(b))
 	}
-	if _, err := hex.Decode(got[:], b); err != nil || got.String() != string(b) {
+	if _, err := hex.Decode(got[:], b); err != nil || got.String() != string(b) { // Decode accepts upper case, too
 		return fmt.Errorf("hash %.80q; want lower-case hexadecimal digits", b)
 	}
 	*s = got
@@ -69,9 +69,9 @@ func (s *Sum) UnmarshalText(b []byte) error {
 }
 
 // ID returns the plan id, the field "plan" of the file: 32 hex digits that depend on everything in the manifest except
-// its entries. Sets with equal ids have the same spec, hash function, chosen rate, routing and number of shards, so that
-// MergeFiles takes them.
-func (m *Manifest) ID() string { return m.head().Plan }
+// its entries. Sets with equal ids have the same spec, hash function, chosen rate, routing and number of shards, so
+// that MergeFiles can merge them.
+func (m *Manifest) ID() string { return m.headJSON().Plan }
 
 // Keys returns the number of keys of all shards.
 func (m *Manifest) Keys() (n uint64) {
@@ -100,8 +100,8 @@ func (m *Manifest) FPR() (prior, posterior float64) {
 	return prior / n, posterior / n
 }
 
-// check returns an error wrapping ErrManifest if a field is out of range or a file name does not match its shard.
-func (m *Manifest) check() error {
+// validate returns an error wrapping ErrManifest if a field is out of range or a file name does not match its shard.
+func (m *Manifest) validate() error {
 	switch {
 	case len(m.Shards) == 0 || len(m.Shards) > Max:
 		return fmt.Errorf("%w: %d shards; want 1 to %d", ErrManifest, len(m.Shards), Max)

@@ -32,7 +32,7 @@ const Max = hashes.MaxShards
 // ManifestName is the name of the manifest in the folder of a set.
 const ManifestName = "manifest.json"
 
-// ErrManifest means that a manifest is damaged, contradicts itself, or was written by a newer version.
+// ErrManifest means that a manifest is damaged, contradicts itself, or was written by a newer version of Bloomery.
 var ErrManifest = errors.New("invalid manifest of a sharded set")
 
 // Error is an error of one shard. It names the shard and wraps the cause.
@@ -47,18 +47,19 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Causes of an Error, in addition to errors of the file system and of package filter.
 var (
-	// ErrForeign means that a file is a filter, but not of this set: its family, hash function, seed,
-	// secret or number of keys differs from the manifest.
+	// ErrForeign means that a file is a filter of another set: its family, hash function, seed, secret or number of
+	// keys differs from the manifest.
 	ErrForeign = errors.New("the file does not belong to this set")
-	// ErrChanged means that size or SHA-256 of a file differ from the manifest.
+	// ErrChanged means that the size or the SHA-256 of a file differs from the manifest.
 	ErrChanged = errors.New("the file is not the one in the manifest")
 )
 
 // Route returns the shard of a key, in [0, shards), by routing 1. It panics if shards is 0 or negative.
 //
-// It depends on all 128 bits of the hash and is independent of every family's use of them. The [format] has the
-// function and test vectors. Do not choose the shard by bits of the hash instead: if a family uses these bits for
-// positions, the keys of a shard crowd into the same blocks, and up to 99.8% of the absent keys are false positives.
+// The shard depends on all 128 bits of the hash, and is independent of every family's use of these bits. The [format]
+// describes the function and lists test vectors. Do not choose the shard by bits of the hash instead: if a family uses
+// these bits for positions, the keys of a shard crowd into the same blocks, and up to 99.8% of the absent keys are
+// false positives.
 //
 // [format]: https://github.com/bloomery/bloomery/blob/main/docs/format.md#sharded-sets
 func Route(h filter.Hash, shards int) int {
@@ -82,6 +83,7 @@ func ParseName(name string) (s, shards int, ok bool) {
 		return 0, 0, false
 	}
 
+	// Format the numbers again, so that every shard has one name: Atoi accepts signs and any number of leading zeros.
 	rest, plain := strings.CutPrefix(name, fmt.Sprintf("%05d-of-%05d", s, shards))
 	suffix, ends := strings.CutSuffix(rest, ".bloom")
 	letters, dotted := strings.CutPrefix(suffix, ".")

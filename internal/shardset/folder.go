@@ -1,6 +1,6 @@
 // Package shardset changes sharded sets in folders. All writers use Folder as their transaction, and Leftover as the
-// rule for the files that they remove. The package also has functions for all writers and readers of manifests, and
-// finds the set that a path belongs to.
+// rule for the files that they remove. The package also contains functions for all writers and readers of manifests,
+// and functions that find the set to which a path belongs.
 package shardset
 
 import (
@@ -25,15 +25,15 @@ import (
 )
 
 // Folder is a transaction on the folder of a sharded set. Every writer that builds, replaces or changes a set in a
-// folder takes these steps in this order, so that after a crash at any moment the folder has the old set or the new
-// one:
+// folder makes these steps in this order, so that after a crash at any moment the folder contains the old set or the
+// new one:
 //
 //  1. LockFolder takes the advisory lock of the folder. Read reads the manifest.
 //  2. Put and PutFile write shards that differ to files of new names, complete and synced.
 //  3. Commit syncs the folder, then replaces the manifest by rename,
-//  4. then sweeps: it removes the files that the new manifest does not name; see Leftover. Readers that hold them open
-//     keep them.
-//  5. Close removes what was put and not committed, and unlocks.
+//  4. then sweeps: it removes the files that the new manifest does not name; see Leftover. Readers that have opened such
+//     files can go on reading them.
+//  5. Close removes the files that were put and not committed, and unlocks.
 //
 // A process that is killed before Commit leaves files that no manifest names. The sweep of a later transaction removes
 // them. Put and PutFile are safe for concurrent use.
@@ -49,26 +49,26 @@ type Folder struct {
 	written map[string]string // new files that are not committed, by the name without suffix
 }
 
-// Locking has the options of LockFolder.
+// Locking are the options of LockFolder.
 type Locking struct {
 	// Change is true if an existing set is changed, not replaced as a whole. Then LockFolder does not create the
 	// folder, Put does not write shards with the same content again, and a sweep removes only leftovers with the same
 	// number of shards.
 	Change  bool
-	Wait    time.Duration // for another process, at least one attempt; 0: until ctx ends
+	Wait    time.Duration // the longest time to wait for another process; 0: until ctx ends
 	Waiting func()        // if not nil, called before LockFolder waits
 	Perm    fs.FileMode   // of a folder that is created; 0: 0o777
 }
 
-// Values of Locking.Wait: for a lock that others hold for a whole build, and for one that they hold for a moment.
+// Values of Locking.Wait: for a lock that others hold for a whole build, and for a lock that they hold for a moment.
 const (
 	NoWait    = time.Nanosecond
 	ShortWait = 2 * time.Second
 )
 
-// LockFolder makes the folder, unless it is there, and locks it for other transactions. The error wraps
-// filter.ErrLocked if another process still has the lock after Locking.Wait, and is ctx.Err() when ctx ends. Close the
-// Folder when done.
+// LockFolder creates the folder unless it exists, and locks it against other transactions. The error wraps
+// filter.ErrLocked if another process still has the lock after Locking.Wait, and is ctx.Err() if ctx ends. Close the
+// Folder after use.
 func LockFolder(ctx context.Context, dir string, o Locking) (*Folder, error) {
 	f := &Folder{dir: dir, change: o.Change, written: map[string]string{}}
 	if !o.Change {
@@ -90,7 +90,7 @@ func LockFolder(ctx context.Context, dir string, o Locking) (*Folder, error) {
 	step()
 	var err error
 	if f.lock, _, err = container.Lock(waiting, dir, o.Waiting); err != nil {
-		if waiting.Err() != nil && ctx.Err() == nil {
+		if waiting.Err() != nil && ctx.Err() == nil { // the wait has ended, not the caller's context
 			err = fmt.Errorf("%s: %w; wait for it, or name another folder", dir, filter.ErrLocked)
 		}
 		return nil, err
@@ -128,9 +128,8 @@ func ReadFolder(dir string) (*shard.Manifest, fs.FileInfo, error) {
 	return m, st, nil
 }
 
-// foreign returns the name of a file that belongs neither to a killed writer of a set nor to a distributed build, or
-// "".
-func foreign(dir string) (string, error) {
+// foreignFile returns the name of a file that no killed writer of a set and no distributed build has left, or "".
+func foreignFile(dir string) (string, error) {
 	all, err := os.ReadDir(dir)
 	for _, e := range all {
 		n := e.Name()
@@ -141,11 +140,11 @@ func foreign(dir string) (string, error) {
 	return "", err
 }
 
-// Use sets the manifest that the caller has read since LockFolder, in place of Read. nil means that there is none, or
-// one that cannot be read.
+// Use sets the manifest that the caller has read since LockFolder, instead of Read. nil means that the folder has no
+// manifest, or a manifest that cannot be read.
 func (f *Folder) Use(m *shard.Manifest) (err error) {
 	if f.old = m; m == nil {
-		f.foreign, err = foreign(f.dir)
+		f.foreign, err = foreignFile(f.dir)
 	}
 	return err
 }
@@ -156,14 +155,14 @@ func (f *Folder) Manifest() *shard.Manifest { return f.old }
 // Foreign returns the name of a file in a folder without a manifest that no writer of sets leaves, or "".
 func (f *Folder) Foreign() string { return f.foreign }
 
-// Put writes shard s of a set with that number of shards and returns its entry. file must write the same bytes at each
-// call. The name comes from NewName and never belongs to a shard of the present set with other content. Put removes the
-// file of an earlier Put of the same shard.
+// Put writes shard s of a set of shards shards and returns its entry. file must write the same bytes at each call. The
+// name is the result of NewName, and is never the name of a shard of the present set with other content. Put removes
+// the file of an earlier Put of the same shard.
 func (f *Folder) Put(ctx context.Context, s, shards int, info filter.Info, file io.WriterTo) (shard.Entry, error) {
 	e, old := EntryOf(info), f.old
-	if old == nil || len(old.Shards) != shards { // the name does not depend on the content
+	if old == nil || len(old.Shards) != shards { // the name does not depend on the content: write and hash in one pass
 		e.File = Name(s, shards, "")
-		return e, f.put(ctx, e.File, func(w io.Writer) error { return Measure(&e, file, w) })
+		return e, f.putFile(ctx, e.File, func(w io.Writer) error { return Measure(&e, file, w) })
 	}
 	if err := Measure(&e, file, io.Discard); err != nil {
 		return e, err
@@ -175,19 +174,19 @@ func (f *Folder) Put(ctx context.Context, s, shards int, info filter.Info, file 
 		e.FPRPrior, e.FPRPosterior = was.FPRPrior, was.FPRPosterior // even if this machine rounds differently
 	}
 	e.File = NewName(old, s, shards, e.SHA256)
-	return e, f.put(ctx, e.File, func(w io.Writer) error { _, err := file.WriteTo(w); return err })
+	return e, f.putFile(ctx, e.File, func(w io.Writer) error { _, err := file.WriteTo(w); return err })
 }
 
 // PutFile writes a shard under a given name. The error wraps shard.ErrManifest if the set in the folder has a shard of
-// that name with another SHA-256.
+// this name with another SHA-256.
 func (f *Folder) PutFile(ctx context.Context, name string, sum [sha256.Size]byte, write func(io.Writer) error) error {
 	if !IsName(name) {
 		return fmt.Errorf("%w: new shard %.80q has no name of a shard", shard.ErrManifest, name)
 	}
-	if was := f.named(name); was != nil && was.SHA256 != sum {
+	if was := f.entryOf(name); was != nil && was.SHA256 != sum {
 		return fmt.Errorf("%w: new shard %s has the name of an old one with other content", shard.ErrManifest, f.Path(name))
 	}
-	return f.put(ctx, name, write)
+	return f.putFile(ctx, name, write)
 }
 
 // PutBytes is PutFile for content in memory.
@@ -195,17 +194,18 @@ func (f *Folder) PutBytes(ctx context.Context, name string, b []byte) error {
 	return f.PutFile(ctx, name, sha256.Sum256(b), func(w io.Writer) error { _, err := w.Write(b); return err })
 }
 
-// named returns the entry of a file in the manifest of the set in the folder, or nil.
-func (f *Folder) named(name string) *shard.Entry {
+// entryOf returns the entry of a file in the manifest of the set in the folder, or nil.
+func (f *Folder) entryOf(name string) *shard.Entry {
 	if s, _, ok := shard.ParseName(name); ok && f.old != nil && s < len(f.old.Shards) && f.old.Shards[s].File == name {
 		return &f.old.Shards[s]
 	}
 	return nil
 }
 
-func (f *Folder) put(ctx context.Context, name string, write func(io.Writer) error) error {
+// putFile writes a file of the set, and removes the file that an earlier call has written for the same shard.
+func (f *Folder) putFile(ctx context.Context, name string, write func(io.Writer) error) error {
 	before := ""
-	if f.named(name) == nil {
+	if f.entryOf(name) == nil {
 		stem, _, _ := strings.Cut(name, ".")
 		f.mu.Lock()
 		before, f.written[stem] = f.written[stem], name
@@ -217,7 +217,7 @@ func (f *Folder) put(ctx context.Context, name string, write func(io.Writer) err
 	}
 
 	step()
-	err := container.WriteAtomic(container.Batch(ctx), f.Path(name), write)
+	err := container.WriteAtomic(container.Batch(ctx), f.Path(name), write) // Commit syncs the folder, once for all
 	if err == nil && before != "" && before != name {
 		f.remove(before)
 	}
@@ -230,9 +230,9 @@ func (f *Folder) remove(name string) {
 	_ = os.Remove(f.Path(name))
 }
 
-// Commit makes m the set in the folder and sweeps. text, unless nil, are the bytes of m; else they come from
-// WriteTo. If was is not nil and the manifest is not that file any more, the error wraps filter.ErrChanged. On
-// error the old set stays.
+// Commit makes m the set in the folder and sweeps. text is the bytes of m; if it is nil, WriteTo makes them. If was is
+// not nil and another file has replaced the manifest was, the error wraps filter.ErrChanged. On error the old set
+// stays.
 func (f *Folder) Commit(ctx context.Context, m *shard.Manifest, text []byte, was fs.FileInfo) error {
 	write := func(w io.Writer) error { _, err := m.WriteTo(w); return err }
 	if text != nil {
@@ -240,7 +240,7 @@ func (f *Folder) Commit(ctx context.Context, m *shard.Manifest, text []byte, was
 	}
 
 	step()
-	container.SyncFolder(f.dir)
+	container.SyncFolder(f.dir) // the names of the shards must be on the disk before a manifest that lists them
 	var err error
 	if was == nil {
 		err = container.WriteAtomic(ctx, f.Path(shard.ManifestName), write)
@@ -254,16 +254,16 @@ func (f *Folder) Commit(ctx context.Context, m *shard.Manifest, text []byte, was
 	before := f.old
 	f.old = m
 	clear(f.written)
-	f.sweep(Leftover{All: !f.change, Before: before, Keep: []*shard.Manifest{m}})
+	f.sweepLeftovers(Leftover{All: !f.change, Before: before, Keep: []*shard.Manifest{m}})
 	return nil
 }
 
 // Sweep removes the leftovers of killed writers; see Leftover. It also keeps the shards of keep.
 func (f *Folder) Sweep(keep ...*shard.Manifest) {
-	f.sweep(Leftover{All: !f.change, Keep: append(keep, f.old)})
+	f.sweepLeftovers(Leftover{All: !f.change, Keep: append(keep, f.old)})
 }
 
-func (f *Folder) sweep(l Leftover) {
+func (f *Folder) sweepLeftovers(l Leftover) {
 	if f.foreign == "" { // else the shards may belong to others
 		all, _ := os.ReadDir(f.dir)
 		is := l.Func()
@@ -277,8 +277,8 @@ func (f *Folder) sweep(l Leftover) {
 	container.RemoveAbandoned(f.dir, OfSet)
 }
 
-// Abort removes the files that were put and not committed, except those that the manifest in the folder names now: a
-// process that cannot lock may have replaced the set by one with the same shards.
+// Abort removes the files that were put and not committed, except files that the manifest in the folder names now: a
+// process that cannot lock may have replaced the set by a set with the same shards.
 func (f *Folder) Abort() {
 	if len(f.written) == 0 {
 		return
@@ -292,7 +292,7 @@ func (f *Folder) Abort() {
 	}
 
 	for _, name := range f.written {
-		if f.named(name) == nil {
+		if f.entryOf(name) == nil {
 			f.remove(name)
 		}
 	}
@@ -321,22 +321,21 @@ func (f *Folder) Unlock() error {
 
 // Leftover is the rule of all writers for the files that a sweep may remove, in a folder or a bucket:
 //
-//   - A shard that no manifest of Keep names, if it has as many shards as one of Keep or Before, and with All every
-//     one. The caller holds the lock of the folder, so no other process writes shards under their final names. A
-//     bucket has no lock; its writes are conditional.
-//   - In a folder without a manifest that has files of others: no shard.
+//   - A shard that no manifest of Keep names, if All is true, or if its name states as many shards as a manifest of
+//     Keep or Before has. The caller holds the lock of the folder, so no other process writes shards under their final
+//     names. A bucket has no lock; its writes are conditional.
+//   - In a folder without a manifest that contains files of other programs: no shard.
 //   - Temporary files of shards and of the manifest whose writers were killed, which their locks show.
 //
-// A sweep removes no files of other names and no working files of a distributed build; package distribute removes these
-// when the plan can no longer finish.
+// A sweep removes neither files of other names nor working files of a distributed build; package distribute removes
+// these when the plan can no longer finish.
 type Leftover struct {
 	All    bool            // the whole set is replaced; else it is changed
 	Before *shard.Manifest // the set that was replaced, or nil
 	Keep   []*shard.Manifest
 }
 
-// Func returns a function that reports whether a name belongs to a shard that may be removed. nil manifests do not
-// count.
+// Func returns a function that reports whether a name belongs to a shard that may be removed. It ignores nil manifests.
 func (l Leftover) Func() func(name string) bool {
 	named, counts := map[string]bool{}, []int{}
 	for _, m := range l.Keep {

@@ -22,11 +22,9 @@ func Clone(m *shard.Manifest) *shard.Manifest {
 	return &c
 }
 
-// EntryOf returns the entry of a filter with that Info, without File, Bytes and SHA256.
+// EntryOf returns the entry of a filter with this Info. File, Bytes and SHA256 are not set.
 func EntryOf(info filter.Info) shard.Entry {
-	return shard.Entry{
-		Keys: info.Keys, FPRPrior: Rate(info.FPRPrior), FPRPosterior: Rate(info.FPRPosterior),
-	}
+	return shard.Entry{Keys: info.Keys, FPRPrior: Rate(info.FPRPrior), FPRPosterior: Rate(info.FPRPosterior)}
 }
 
 // Measure writes the file of a shard to w, and sets Bytes and SHA256 of its entry.
@@ -39,8 +37,8 @@ func Measure(e *shard.Entry, file io.WriterTo, w io.Writer) error {
 }
 
 // CheckHeader returns an error wrapping shard.ErrForeign if the header of a file differs from the manifest for shard i
-// in family, hash function, seed, check of the secret, number of keys or length. The error is a
-// *container.FormatError with the place of the field.
+// in family, hash function, seed, check of the secret, number of keys or length. The error is a *container.FormatError
+// with the offset of the field.
 func CheckHeader(m *shard.Manifest, i int, f *container.File) error {
 	e := m.Shards[i]
 	want := &container.File{Encoded: family.Encoded{Spec: m.Spec, Keys: e.Keys}, Hash: m.Hash, Seed: m.Seed,
@@ -49,7 +47,7 @@ func CheckHeader(m *shard.Manifest, i int, f *container.File) error {
 }
 
 // Rate rounds a rate to four significant digits, so that manifests from different processors have the same bytes.
-func Rate(r float64) float64 { return round(r, 4) }
+func Rate(r float64) float64 { return roundDigits(r, 4) }
 
 // ChosenRate returns the false-positive rate that was chosen for a set, from the chosen rates of its shards: their mean
 // to three digits, or the rate itself if they are equal. It is 0 if a shard has none.
@@ -64,11 +62,12 @@ func ChosenRate(rates []float64) float64 {
 	if distinct := slices.Compact(slices.Clone(rates)); len(distinct) == 1 {
 		return distinct[0]
 	}
-	return round(sum/float64(max(len(rates), 1)), 3)
+	return roundDigits(sum/float64(max(len(rates), 1)), 3)
 }
 
-func round(r float64, digits int) float64 {
-	v, _ := strconv.ParseFloat(strconv.FormatFloat(r, 'g', digits, 64), 64) // parses what was formatted
+// roundDigits rounds a rate to a number of significant digits.
+func roundDigits(r float64, digits int) float64 {
+	v, _ := strconv.ParseFloat(strconv.FormatFloat(r, 'g', digits, 64), 64) // a formatted number can be parsed
 	return v
 }
 
@@ -85,9 +84,9 @@ func HashName(s, shards int, sum [sha256.Size]byte) string {
 	return Name(s, shards, hex.EncodeToString(sum[:6]))
 }
 
-// NewName returns the file name for new contents of shard s. Without an old manifest with the same number of shards in
-// the same folder, that is the plain Name. With one, it is the HashName, so that readers of the old set keep their
-// file, or the name in old if the contents are the same.
+// NewName returns the file name for new contents of shard s. If the folder has no old manifest with the same number of
+// shards, the name is the plain Name. If it has, the name is the name in old for the same contents, and the HashName
+// for other contents, so that readers of the old set keep their file.
 func NewName(old *shard.Manifest, s, shards int, sum [sha256.Size]byte) string {
 	switch {
 	case old == nil || len(old.Shards) != shards:
@@ -108,7 +107,7 @@ func IsName(name string) bool {
 func OfSet(name string) bool { return IsName(name) || name == shard.ManifestName }
 
 // IsUnfinished reports whether name belongs to a shard, or to a temporary file of container.WriteAtomic for a shard or
-// the manifest. A folder that has only such files has a set whose writer was killed before the manifest.
+// the manifest. A folder with only such files contains a set whose writer was killed before it wrote the manifest.
 func IsUnfinished(name string) bool {
 	if target, digits, ok := strings.Cut(strings.TrimPrefix(name, "."), ".tmp-"); ok && len(digits) == 16 {
 		return OfSet(target)
@@ -116,13 +115,13 @@ func IsUnfinished(name string) bool {
 	return IsName(name)
 }
 
-// WorkPrefix begins the name of the folder with the working files of a distributed build, which lies in the folder of
-// the set. The id of the plan, 32 hexadecimal digits, ends it.
+// WorkPrefix is the first part of the name of the folder with the working files of a distributed build, which is in the
+// folder of the set. The second part is the id of the plan, 32 hexadecimal digits.
 const WorkPrefix = "work-"
 
 const workDigits = 32
 
-// WorkName returns the name of a working file of the plan with that id. With an empty file it is the prefix of all.
+// WorkName returns the name of a working file of the plan with this id, or the prefix of all names if file is empty.
 func WorkName(id, file string) string { return WorkPrefix + id + "/" + file }
 
 // CutWork splits the slash-separated name of a working file, or of the folder of working files, into the id of the plan

@@ -16,11 +16,11 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// CheckFile guards sharded sets: a file of a set changes only together with its manifest. It returns an error wrapping
+// CheckFile protects sharded sets, whose files change only together with the manifest. It returns an error wrapping
 // filter.ErrConfig if the file at path, or the target of a symbolic link there, is the manifest of a sharded set, or
 // has the name of a shard and is beside a manifest. Replacing a single file of the set would make the set unreadable,
-// and the next writer of the set removes other files with such names. If that manifest cannot be read, CheckFile
-// returns the error. It reads nothing unless the file has the name of a shard or a manifest.
+// and the next writer of the set would remove another file with such a name. If the manifest cannot be read, CheckFile
+// returns the error. It reads nothing unless the file has the name of a shard or of a manifest.
 func CheckFile(path string) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -38,15 +38,15 @@ func CheckFile(path string) error {
 	case err != nil:
 		return fmt.Errorf("%s may be a shard of a set: %w", path, err)
 	case name == shard.ManifestName:
-		return refused(path, "the manifest", dir)
+		return refuseFile(path, "the manifest", dir)
 	case slices.ContainsFunc(m.Shards, func(e shard.Entry) bool { return e.File == name }):
-		return refused(path, "a shard", dir)
+		return refuseFile(path, "a shard", dir)
 	}
 	return &filter.ConfigError{Field: "file", Value: path, Reason: "this is a name of shards, in the folder of a " +
 		"sharded set: the next change of the set would remove it; take another name"}
 }
 
-func refused(path, what, dir string) error {
+func refuseFile(path, what, dir string) error {
 	if dir == "" {
 		dir = "."
 	}
@@ -69,18 +69,18 @@ func Dir(path string) (dir string, ok bool) {
 	return "", false
 }
 
-// SameFile reports whether two paths name one file or folder.
+// SameFile reports whether two paths name the same file or folder.
 func SameFile(a, b string) bool {
 	one, err := os.Stat(a)
 	two, err2 := os.Stat(b)
 	return err == nil && err2 == nil && os.SameFile(one, two)
 }
 
-// ReadManifest reads the manifest in a folder. The error wraps filter.ErrNoManifest if there is none.
+// ReadManifest reads the manifest in a folder. The error wraps filter.ErrNoManifest if the folder has no manifest.
 func ReadManifest(dir string) (*shard.Manifest, fs.FileInfo, error) {
 	m, st, err := ReadFolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%s: %w%s", dir, filter.ErrNoManifest, advice(dir))
+		err = fmt.Errorf("%s: %w%s", dir, filter.ErrNoManifest, missingAdvice(dir))
 	}
 	return m, st, err
 }
@@ -99,6 +99,7 @@ func Open(dir string, open func(m *shard.Manifest, st fs.FileInfo) error) error 
 			return err
 		}
 
+		// With the same manifest the shard is missing for good, and another attempt would not end differently.
 		now, nowStat, failed := ReadManifest(dir)
 		if failed != nil || reflect.DeepEqual(now, m) {
 			return err
@@ -107,14 +108,14 @@ func Open(dir string, open func(m *shard.Manifest, st fs.FileInfo) error) error 
 	}
 }
 
-// advice returns a hint for a folder without a manifest.
-func advice(dir string) string {
+// missingAdvice returns a hint for a folder without a manifest.
+func missingAdvice(dir string) string {
 	d, err := os.Open(dir)
 	if err != nil {
 		return ""
 	}
 	defer d.Close()
-	for {
+	for { // in pieces, because the path may name any folder, however large
 		names, err := d.Readdirnames(1024)
 		for _, name := range names {
 			if _, _, ok := CutWork(name); ok || strings.Contains(name, "-of-") && strings.HasSuffix(name, ".bloom") {
@@ -127,8 +128,8 @@ func advice(dir string) string {
 	}
 }
 
-// Replace begins to replace the set in a folder. The folder must be new or empty, or have a set or the leftovers of a
-// killed build.
+// Replace begins to replace the set in a folder. The folder must be new or empty, or contain a set or the leftovers of
+// a killed build.
 func Replace(dir string) (*Folder, error) {
 	f, err := LockFolder(context.Background(), dir, Locking{Wait: NoWait})
 	if err != nil {
@@ -139,7 +140,7 @@ func Replace(dir string) (*Folder, error) {
 	if name := f.Foreign(); err == nil && name != "" {
 		err = fmt.Errorf("%s: there is %s and no sharded set in the folder; name an empty folder", dir, name)
 	}
-	if err == nil {
+	if err == nil { // now, not at the end of a long build
 		err = container.MayWrite(f.Path(shard.ManifestName))
 	}
 	if err != nil {
@@ -148,7 +149,7 @@ func Replace(dir string) (*Folder, error) {
 	return f, nil
 }
 
-// Distinct returns an error wrapping filter.ErrConfig if two paths name one file. It ignores files that are missing.
+// Distinct returns an error wrapping filter.ErrConfig if two paths name the same file. It ignores missing files.
 func Distinct(paths []string) error {
 	files := make([]fs.FileInfo, len(paths))
 	for i, path := range paths {
