@@ -1,8 +1,8 @@
 // Package tablefilter makes and reads the filter blocks of a table (SSTable) of a key-value store. It imports no store.
 // Packages pebblefilter and pebblefilter/next connect it to Pebble.
 //
-// A filter block answers whether a key may be in the table. It describes its own format, so that this package reads the
-// blocks of every Policy. Integers are little endian; the last byte is the version.
+// A filter block answers whether a key may be in the table. The block describes its own format, so that this package
+// can read the blocks of every Policy. Integers are little endian; the last byte is the version.
 //
 //	kind 0  no filter         every key may be in the table
 //	kind 2  blocked           blocks         | k 1, split 1, zero 4                  | kind 1, version 1
@@ -15,11 +15,12 @@
 // A kind is the family's id in filter files, the parts before the first bar are the sections of these files that a
 // query reads, and the numbers come from the Spec of a built filter, followed by their size in bytes. split is 1 in the
 // split layout, else 0. size is the size of a block in units of 512 bits. segment is the logarithm of the slots of a
-// segment to base 2. Bitmap, shifts, slots, classes and tail end with the last byte that has a bit in use. The other
-// lengths follow from the length of the block: it has no spare bytes. Version 1 hashes keys by XXH3-128 with seed 0.
+// segment to base 2. Bitmap, shifts, slots, classes and tail end with the last byte that contains a bit in use. The
+// other lengths follow from the length of the block, which has no spare bytes. Version 1 hashes keys by XXH3-128 with
+// seed 0.
 //
-// A block that does not have this form, such as a block of a later version, may contain every key. Pebble checks the
-// checksum of a block when it reads it, so the block has none.
+// For a block that does not have this form, such as a block of a later version, every key may be in the table. The
+// block has no checksum, because Pebble verifies one when it reads a block.
 package tablefilter
 
 import (
@@ -57,8 +58,9 @@ const (
 var hasher = filter.NewHasher(0)
 
 // MayContain reports whether a key may be in the table of a filter block. It reads the bytes in place, at any
-// alignment, and does not allocate, except once for each shape of blocks. Blocks may have any content: it does not
-// panic, and returns true for blocks that do not have the form above. It is safe for concurrent use.
+// alignment, and does not allocate, except once per shape of blocks. The content of a block may be arbitrary:
+// MayContain never panics, and returns true for a block that does not have the form above. It is safe for concurrent
+// use.
 func MayContain(block, key []byte) bool {
 	if len(block) < tailSize {
 		return true
@@ -72,8 +74,8 @@ func MayContain(block, key []byte) bool {
 
 	switch tail >> 48 & 0xFF {
 	case kindBlocked, kindBlockpartitioned:
-		s := shapes.get(tail)
-		return s == nil || uint64(len(body))%s.block != 0 || len(body) == 0 || s.has(body, hasher.Sum(key))
+		s := shapes.lookUp(tail)
+		return s == nil || uint64(len(body))%s.block != 0 || len(body) == 0 || s.hasKey(body, hasher.Sum(key))
 	case kindPartitioned:
 		return partitionedHas(block, tail, key)
 	case kindFuse:
@@ -87,10 +89,10 @@ func MayContain(block, key []byte) bool {
 // HasFilter reports whether a block that a Writer made has a filter. Without one, every key may be in the table.
 func HasFilter(block []byte) bool { return len(block) > tailSize }
 
-// partitionedHas answers for kind 4. Loads may read up to 8 bytes beyond the sections, where the numbers are.
+// partitionedHas is MayContain for kind 4. Loads may read up to 8 bytes beyond the sections, where the numbers are.
 func partitionedHas(block []byte, tail uint64, key []byte) bool {
 	size := len(block) - tailSize - longSize
-	if size < 0 || tail<<16>>32 != 0 {
+	if size < 0 || tail<<16>>32 != 0 { // the four bytes that must be zero
 		return true
 	}
 
@@ -108,7 +110,7 @@ func partitionedHas(block []byte, tail uint64, key []byte) bool {
 	return uint64(size) != bitmap+shifts || v.Has(block, block[bitmap:], hasher.Sum(key))
 }
 
-// fuseHas answers for kind 3, as partitionedHas.
+// fuseHas is MayContain for kind 3. Loads are as in partitionedHas.
 func fuseHas(block []byte, tail uint64, key []byte) bool {
 	size := len(block) - tailSize - longSize
 	if size < 0 || tail<<16>>32 != 0 {
@@ -125,9 +127,9 @@ func fuseHas(block []byte, tail uint64, key []byte) bool {
 	return !v.Valid() || uint64(size) != v.Bytes() || v.Has(block, hasher.Sum(key))
 }
 
-// ribbonHas answers for kind 10, as partitionedHas.
+// ribbonHas is MayContain for kind 10. Loads are as in partitionedHas.
 func ribbonHas(block []byte, tail uint64, key []byte) bool {
-	layers := int(tail >> 32 & 0xFF)
+	layers := int(tail >> 32 & 0xFF) // at most 255, so size cannot overflow
 	size := len(block) - tailSize - ribbonSize - 4*layers
 	if size < 0 || layers > ribbon.MaxLayers || tail>>40&0xFF != 0 {
 		return true
@@ -152,7 +154,7 @@ func ribbonHas(block []byte, tail uint64, key []byte) bool {
 		v.Has(block, block[solution:], block[solution+classes:], hasher.Sum(key))
 }
 
-// shape is the decoded tail of a filter of blocks. Its views have no number of blocks.
+// shape is the decoded tail of a block of kind 2 or 5. The number of blocks of its view is not set.
 type shape struct {
 	tail  uint64
 	block uint64 // bytes
@@ -161,7 +163,7 @@ type shape struct {
 	parts blockpartitioned.View
 }
 
-func (s *shape) has(body []byte, h filter.Hash) bool {
+func (s *shape) hasKey(body []byte, h filter.Hash) bool {
 	if s.line {
 		return s.one.Resize(body).Has(body, h)
 	}
@@ -191,8 +193,8 @@ func newShape(tail uint64) *shape {
 	return s
 }
 
-// table holds the shapes that queries have met: making a shape takes longer than a query and allocates. A store has few
-// shapes. The table is a hash table of fixed size, so that blocks with forged tails do not make it grow.
+// table keeps the shapes of earlier queries, because making a shape takes longer than a query and allocates. A store
+// has few shapes. The table is a hash table of fixed size, so that blocks with forged tails cannot make it grow.
 type table [tableSize]atomic.Pointer[shape]
 
 const (
@@ -202,8 +204,8 @@ const (
 
 var shapes table
 
-// get returns the shape of a tail, or nil if no filter has this tail.
-func (t *table) get(tail uint64) *shape {
+// lookUp returns the shape of a tail, or nil if no filter has this tail.
+func (t *table) lookUp(tail uint64) *shape {
 	first := tail * 0x9E3779B97F4A7C15 >> 56
 	for i := range uint64(probes) {
 		if s := t[(first+i)%tableSize].Load(); s == nil {
@@ -212,11 +214,11 @@ func (t *table) get(tail uint64) *shape {
 			return s
 		}
 	}
-	return t.add(first, tail)
+	return t.insert(first, tail)
 }
 
-// add makes a shape and stores it in the first free slot, or replaces another shape.
-func (t *table) add(first, tail uint64) *shape {
+// insert makes a shape and stores it in the first free slot, or replaces another shape.
+func (t *table) insert(first, tail uint64) *shape {
 	s := newShape(tail)
 	if s == nil {
 		return nil
@@ -226,6 +228,6 @@ func (t *table) add(first, tail uint64) *shape {
 			return s
 		}
 	}
-	t[first].Store(s)
+	t[first].Store(s) // all slots are taken: the other shape is made again when a query needs it
 	return s
 }

@@ -18,30 +18,30 @@ import (
 // Prefix begins the Name of every Policy. A database stores the name.
 const Prefix = "bloomery."
 
-// DefaultMaxKeys is the MaxKeys of a new Policy. A Writer with this many keys takes 256 MiB and the memory of the
+// DefaultMaxKeys is the MaxKeys of a new Policy. With this number of keys, a Writer needs 256 MiB and the memory of the
 // build.
 const DefaultMaxKeys = 1 << 23
 
 // Policy configures the filters of tables. Change its fields only before its first use; after that it is safe for
 // concurrent use.
 type Policy struct {
-	// MaxKeys is the largest number of keys of a filter. Tables with more keys get a block without a filter. A Writer
-	// keeps 16 bytes per key in memory until Finish, and Finish takes as many bytes again.
+	// MaxKeys is the largest number of keys of a filter. The block of a table with more keys contains no filter. A
+	// Writer keeps 16 bytes per key in memory until Finish, and Finish needs as many bytes again.
 	MaxKeys int
 	// Workers is the number of goroutines that search for one filter. New sets 1, since stores write several tables at
 	// the same time. The filter does not depend on it.
 	Workers int
 
 	spec   filter.Spec
-	build  filter.Spec // spec with more parameters
+	build  filter.Spec // spec and the parameters that withProbes adds
 	family families.Family
 }
 
 // names are the families whose filters this package can read.
 var names = []string{blocked.Family, blockpartitioned.Family, partitioned.Family, fuse.Family, ribbon.Family}
 
-// perFilter are the parameters that fit only one number of keys. A Policy rejects them, since tables have different
-// numbers of keys.
+// perFilter are the parameters that suit only one number of keys. New returns an error for them, since tables have
+// different numbers of keys.
 var perFilter = []string{
 	"bytes", "blocks", "capacity", "later", "segment", "segments", "seed", "starts", "tail", "tail_seed",
 }
@@ -86,13 +86,14 @@ func New(spec string) (*Policy, error) {
 }
 
 // withProbes adds the number of probes to a spec of family blocked with bits per key. It chooses the best number for a
-// large table; in a table of 1000 keys, the rate is then 1% above the best rate. Searching the best number for each
+// large table; in a table of 1000 keys, the rate is then 1% above the best rate. A search for the best number for each
 // table would take as long as adding 30,000 keys.
 func withProbes(s filter.Spec) filter.Spec {
 	if s.Family() != blocked.Family || !family.Given(s, "bits_per_key") || family.GivenAny(s, []string{"k", "layout"}) {
 		return s
 	}
-	c, err := blocked.ConfigFromSpec(s, 1<<20)
+
+	c, err := blocked.ConfigFromSpec(s, 1<<20) // a table of a million keys
 	if err != nil {
 		return s
 	}
@@ -102,7 +103,7 @@ func withProbes(s filter.Spec) filter.Spec {
 	return s
 }
 
-// Parse returns the Policy with that Name. It returns the errors of New; for a name without Prefix the error wraps
+// Parse returns the Policy with this Name. It returns the errors of New; for a name without Prefix the error wraps
 // filter.ErrSpec.
 func Parse(name string) (*Policy, error) {
 	spec, ok := strings.CutPrefix(name, Prefix)
@@ -115,8 +116,8 @@ func Parse(name string) (*Policy, error) {
 // Name returns Prefix and the spec in its canonical form. Parse(p.Name()) returns an equal Policy.
 func (p *Policy) Name() string { return Prefix + p.spec.String() }
 
-// small returns the family and spec for tables whose number of keys does not suit the spec of the Policy.
-func (p *Policy) small() (families.Family, filter.Spec) {
+// smallSpec returns the family and spec for tables whose number of keys does not suit the spec of the Policy.
+func (p *Policy) smallSpec() (families.Family, filter.Spec) {
 	s := family.NewSpec(blocked.Family)
 	for _, size := range []string{"bits_per_key", "fpr"} {
 		if v := family.Reader(p.spec).Text(size, ""); v != "" {

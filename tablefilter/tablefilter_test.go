@@ -240,8 +240,8 @@ func TestShapes(t *testing.T) {
 			for groups := range 20 {
 				for size := range 4 {
 					tail := uint64(k) | uint64(width)<<8 | uint64(groups)<<16 | uint64(size)<<32 | kindBlockpartitioned<<48
-					s := tab.get(tail)
-					if s != nil && (s.tail != tail || s != tab.get(tail)) {
+					s := tab.lookUp(tail)
+					if s != nil && (s.tail != tail || s != tab.lookUp(tail)) {
 						t.Fatalf("tail %x: shape of %x", tail, s.tail)
 					}
 				}
@@ -251,7 +251,7 @@ func TestShapes(t *testing.T) {
 	for _, spec := range specs[:7] {
 		block := makeBlock(t, spec, 100)
 		tail := binary.LittleEndian.Uint64(block[len(block)-8:])
-		if s := tab.get(tail); s == nil || s.tail != tail {
+		if s := tab.lookUp(tail); s == nil || s.tail != tail {
 			t.Errorf("%s: no shape", spec)
 		}
 	}

@@ -26,7 +26,7 @@ type Writer struct {
 	keys   int
 }
 
-// chunk holds hashes: 64 KiB, so that a small table takes little memory.
+// chunk is a list of hashes in 64 KiB, so that a small table needs little memory.
 type chunk struct {
 	n  int
 	hs [4096]filter.Hash
@@ -37,7 +37,7 @@ var chunks = sync.Pool{New: func() any { return new(chunk) }}
 // NewWriter returns a Writer without keys.
 func (p *Policy) NewWriter() *Writer { return &Writer{p: p} }
 
-// Add adds a key. It keeps no reference to it. A key that equals the previous one takes no memory.
+// Add adds a key and keeps no reference to the slice. A key that equals the previous key takes no memory.
 func (w *Writer) Add(key []byte) {
 	h := hasher.Sum(key)
 	if w.keys > 0 && h == w.last {
@@ -45,8 +45,8 @@ func (w *Writer) Add(key []byte) {
 	}
 
 	w.last = h
-	if w.keys++; w.keys > w.p.MaxKeys {
-		w.free()
+	if w.keys++; w.keys > w.p.MaxKeys { // Finish makes no filter, so the keys are no longer needed
+		w.freeKeys()
 		return
 	}
 	if len(w.chunks) == 0 || w.chunks[len(w.chunks)-1].n == len(chunk{}.hs) {
@@ -60,7 +60,7 @@ func (w *Writer) Add(key []byte) {
 	c.n++
 }
 
-func (w *Writer) free() {
+func (w *Writer) freeKeys() {
 	for _, c := range w.chunks {
 		chunks.Put(c)
 	}
@@ -69,18 +69,18 @@ func (w *Writer) free() {
 
 // Finish appends the filter block to dst and returns the result. The Writer is then empty again. If the spec does not
 // suit the number of keys, such as bits_per_key=2 in family fuse, Finish builds a filter of family blocked with the
-// same bits per key or rate. If that fails too, or if there are no keys or more than MaxKeys, the block has no filter:
-// every key may be in the table.
+// same bits per key or rate. If this fails, too, or without keys, or with more than MaxKeys, the block contains no
+// filter: every key may be in the table.
 func (w *Writer) Finish(dst []byte) []byte {
 	n := w.keys
-	defer func() { w.free(); w.keys = 0 }()
+	defer func() { w.freeKeys(); w.keys = 0 }()
 	if n == 0 || n > w.p.MaxKeys {
 		return appendTail(dst, kindNone, 0)
 	}
 
-	f, err := w.build(w.p.family, w.p.build)
+	f, err := w.buildFilter(w.p.family, w.p.build)
 	if err != nil {
-		f, err = w.build(w.p.small())
+		f, err = w.buildFilter(w.p.smallSpec())
 	}
 	if err == nil {
 		dst, err = appendFilter(dst, f.(family.Encoder).Encode())
@@ -91,8 +91,8 @@ func (w *Writer) Finish(dst []byte) []byte {
 	return dst
 }
 
-// build makes the filter of the keys.
-func (w *Writer) build(kind families.Family, s filter.Spec) (family.Filter, error) {
+// buildFilter makes the filter of the keys.
+func (w *Writer) buildFilter(kind families.Family, s filter.Spec) (family.Filter, error) {
 	b, err := kind.NewBuilder(s, uint64(w.keys))
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (w *Writer) build(kind families.Family, s filter.Spec) (family.Filter, erro
 }
 
 // appendFilter appends the filter block of a built filter to dst. The error wraps filter.ErrConfig, ErrTooLarge or
-// ErrFamily if there is no block for it.
+// ErrFamily if no block can contain the filter.
 func appendFilter(dst []byte, e family.Encoded) ([]byte, error) {
 	r, little := family.Reader(e.Spec), binary.LittleEndian
 	switch e.Spec.Family() {
@@ -178,6 +178,7 @@ func appendWords(dst []byte, words []uint64, size uint64) []byte {
 	return dst[:start+int(size)]
 }
 
+// appendTail appends the last eight bytes of a block: the last numbers, the kind and the version.
 func appendTail(dst []byte, kind, tail uint64) []byte {
 	return binary.LittleEndian.AppendUint64(dst, tail|kind<<48|version<<56)
 }
