@@ -13,9 +13,9 @@ import (
 // slice has less than 2^31 bytes.
 const maxWords = min(1<<43, uint64(^uint(0)>>1)/8) - LineWords
 
-// Alloc returns a slice of words zero words whose first one is at the start of a cache line. It returns an error
-// wrapping filter.ErrTooLarge if the machine cannot address that many words or has less memory, swap included: an
-// allocation by Go would end the process. On Linux, arrays of several MiB ask for huge pages.
+// Alloc returns a slice of zeros whose first word is at the start of a cache line. It returns an error wrapping
+// filter.ErrTooLarge if the machine cannot address so large an array or has less memory, swap included, because an
+// allocation by Go would end the process. On Linux, it asks for huge pages for arrays of several MiB.
 func Alloc(words uint64) ([]uint64, error) {
 	if words > maxWords {
 		return nil, fmt.Errorf("%d words of 64 bits are %w for this machine", words, filter.ErrTooLarge)
@@ -23,15 +23,16 @@ func Alloc(words uint64) ([]uint64, error) {
 	if all := memory(); all > 0 && words*8 > all {
 		return nil, fmt.Errorf("%d MiB are %w: this machine has %d MiB of memory", words>>17, filter.ErrTooLarge, all>>20)
 	}
-	s := make([]uint64, words+LineWords-1)
+
+	s := make([]uint64, words+LineWords-1) // room to skip the words before the first start of a line
 	skip := -(uintptr(unsafe.Pointer(unsafe.SliceData(s))) / 8) % LineWords
 	s = s[skip:][:words:words]
 	adviseHuge(s)
 	return s, nil
 }
 
-// Resized returns a slice of n elements with any values: s itself if it is large enough, else a new one. Unlike
-// slices.Grow it neither copies nor takes more memory than n elements need.
+// Resized returns a slice of n elements with arbitrary values: the memory of s if it is large enough, else a new slice.
+// Unlike slices.Grow it neither copies elements nor allocates more memory than n elements need.
 func Resized[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
@@ -85,12 +86,13 @@ func Pieces(words []uint64, give func([]byte) error) error {
 // As returns v as a value of type T, which must be the underlying type of V.
 func As[T, V any](v V) T { return *(*T)(unsafe.Pointer(&v)) }
 
-// Within reports whether an address lies in the memory of b.
+// Within reports whether an address is in the memory of b.
 func Within(b []byte, address uintptr) bool {
+	// The difference wraps around for an address before b, and is then larger than any length.
 	return address-uintptr(unsafe.Pointer(unsafe.SliceData(b))) < uintptr(len(b))
 }
 
-// Offset returns the position of part, a part of b, in the memory of b. It returns false if part lies elsewhere.
+// Offset returns the position of part in the memory of b. It returns false if part is not in b.
 func Offset(b, part []byte) (int, bool) {
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	return int(at), at <= uintptr(len(b)) && uintptr(len(part)) <= uintptr(len(b))-at

@@ -1,8 +1,8 @@
-// Package bitvec holds the arrays that filters are made of: cache-line aligned words of 64 bits, packed integers and
-// bit fields, counts of bits, prefetching, and the byte order of files.
+// Package bitvec implements the arrays of which filters consist: cache-line aligned words of 64 bits, packed integers
+// and bit fields, counts of bits, prefetching, and the byte order of files.
 //
-// Bit i of an array is bit i%64 of word i/64, counted from the lowest. A field of w bits at bit i has its lowest bit
-// at i and may straddle two words; packed integers are fields of one width side by side.
+// Bit i of an array is bit i%64 of word i/64, counted from the lowest bit. The lowest bit of a field at bit i is bit i;
+// the field may straddle two words. Packed integers are fields of one width side by side.
 //
 // Functions whose comments say "without a bounds check" use unsafe loads: the caller must keep positions within the
 // stated limit. All others panic as Go's indexing does. Functions do not synchronise: an array may be read by any
@@ -59,7 +59,7 @@ func ZeroFrom(words []uint64, n uint64) bool {
 }
 
 // Ones returns the number of set bits in bits [from, from+n), n at least 0, without a bounds check: from+n is at most
-// 64·len(words). It reads only words that hold some of these bits.
+// 64·len(words). It reads only words that contain some of these bits.
 func Ones(words []uint64, from, n uint64) (sum uint64) {
 	for ; n >= 32; n -= 32 {
 		sum += uint64(bits.OnesCount64(Field(words, from, 32)))
@@ -72,13 +72,13 @@ func Ones(words []uint64, from, n uint64) (sum uint64) {
 }
 
 // Field returns bits [at, at+width), width 1 to 63, without a bounds check: at+width is at most 64·len(words). It reads
-// only words that hold some of these bits.
+// only words that contain some of these bits.
 func Field(words []uint64, at uint64, width uint) uint64 {
 	p := unsafe.Pointer(unsafe.SliceData(words))
 	lo := *(*uint64)(unsafe.Add(p, at/64*8))
 	hi := *(*uint64)(unsafe.Add(p, (at+uint64(width)-1)/64*8)) // lo again if the field lies in one word: the mask drops it
 	s := at % 64
-	return (lo>>s | hi<<1<<(63-s)) & (1<<(width%64) - 1)
+	return (lo>>s | hi<<1<<(63-s)) & (1<<(width%64) - 1) // two shifts: with s = 0 a single one would be by 64
 }
 
 // SetField sets bits [at, at+width) to the lowest width bits of v, width 1 to 63.
@@ -105,7 +105,7 @@ func Copy(words []uint64, to uint64, source []uint64, from, n uint64) {
 func Insert(words []uint64, at, end uint64, width uint, v uint64) {
 	w := words[at/64 : (end-1)/64+1]
 	s, last := at%64, len(w)-1
-	below, within := uint64(1)<<s-1, ^uint64(0)>>(-end%64)
+	below, within := uint64(1)<<s-1, ^uint64(0)>>(-end%64) // within: the bits before end in the last word
 	first := w[0]
 	up := first &^ below
 	if last == 0 {
@@ -114,7 +114,7 @@ func Insert(words []uint64, at, end uint64, width uint, v uint64) {
 	}
 
 	keep := w[last] &^ within
-	for i := last; i > 1; i-- {
+	for i := last; i > 1; i-- { // from the end, because each word needs the old word before it
 		w[i] = w[i]<<(width%64) | w[i-1]>>(-width%64)
 	}
 

@@ -2,5 +2,5 @@
 
 package bitvec
 
-// LittleEndian reports whether words lie in memory in the byte order of files; see endian_little.go.
+// LittleEndian reports whether words in memory have the byte order of files; see endian_little.go.
 const LittleEndian = false

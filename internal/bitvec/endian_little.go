@@ -2,7 +2,8 @@
 
 package bitvec
 
-// LittleEndian reports whether words lie in memory in the byte order of files, lowest byte first. It is a constant, so
-// that branches on it cost nothing. This list and the list in endian_big.go have every architecture that Go supports,
-// and the big-endian ones that it has reserved names for. On any other, this package does not compile.
+// LittleEndian reports whether words in memory have the byte order of files, lowest byte first. It is a constant, so
+// that branches on it cost nothing. This list and the list in endian_big.go contain every architecture that Go
+// supports, and the big-endian architectures whose names Go has reserved. For any other architecture this package does
+// not compile.
 const LittleEndian = true

@@ -46,8 +46,8 @@ func Load32(words []uint64, i, shift uint64) uint64 {
 	return *(*uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), i/8)) >> ((i%8 + shift) & 63)
 }
 
-// load64 returns bits [i, i+64) on a machine of any byte order. The second index is the index of the last bit, i+63:
-// the word after the word of bit i only if there is a bit to take from it.
+// load64 returns bits [i, i+64) on a machine of any byte order. The second index is the word of the last bit, i+63, so
+// that it reads the word after the word of bit i only if it needs a bit of it.
 func load64(words []uint64, i uint64) uint64 {
 	return words[i/64]>>(i%64) | words[(i+63)/64]<<1<<(63-i%64)
 }
@@ -79,7 +79,7 @@ func Byte(words []uint64, i uint64) uint8 {
 // PackedWords returns the number of words for n packed integers of width bits, 1 to 32, followed by at least 64 bits.
 // The result is exact for every n.
 func PackedWords(n uint64, width uint) uint64 {
-	hi, lo := bits.Mul64(n, uint64(width))
+	hi, lo := bits.Mul64(n, uint64(width)) // 128 bits, because n comes from a file and the product could overflow
 	return hi<<58 + lo/64 + 2
 }
 
@@ -94,7 +94,7 @@ func PrefetchBits(words []uint64, at []uint64) { prefetch(words, at, 6) }
 // bit. It has no effect if Prefetches is false.
 func PrefetchBitsAt(at []uint64) { prefetch(nil, at, 6) }
 
-// PrefetchAt prefetches the words at some addresses. It has no effect if Prefetches is false.
+// PrefetchAt prefetches the words at the given addresses. It has no effect if Prefetches is false.
 func PrefetchAt(at []unsafe.Pointer) {
 	if Prefetches {
 		prefetch(nil, unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(at))), len(at)), 3)

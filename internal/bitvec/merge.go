@@ -7,32 +7,32 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// BitFilter is a filter that consists of one array of bits or counters, whose size follows from the Spec. It is a
-// pointer type, and its Encode returns the words as the only section. Merging, intersecting, comparing and copying do
-// not depend on the positions of a key's bits.
+// BitFilter is a filter that consists of one array of bits or counters, whose size follows from the Spec. The type is a
+// pointer, and Encode returns the words as the only section. Merging, intersecting, comparing and copying do not depend
+// on the positions of a key's bits.
 //
-// The forms of standard and blocked for many goroutines take no locks in Add and Has: bits are set by atomic ORs and
-// never cleared, so the bits of a key that was added stay set. This does not suffice for TestAndAdd: two goroutines
-// that bring the same key could both find a bit unset. TestAndAdd therefore holds a lock that the key's hash chooses
-// (parallel.Stripes.Once) while it sets the bits. The second goroutine then finds all of them set.
+// In the forms of standard and blocked for many goroutines, Add and Has take no locks: bits are set by atomic ORs and
+// never cleared, so the bits of an added key stay set. This does not suffice for TestAndAdd: two goroutines that add
+// the same key could both find a bit unset. TestAndAdd therefore sets the bits under a lock that the key's hash chooses
+// (parallel.Stripes.Once). The second goroutine then finds all of them set.
 type BitFilter interface {
 	comparable
 	family.Filter
 	family.Encoder
 }
 
-// Same returns other as a filter of the same family and geometry as f. The error wraps filter.ErrMismatch and names the
-// difference.
+// Same returns other as an F if it is a filter of the same family and geometry as f. Otherwise the error wraps
+// filter.ErrMismatch and names both.
 func Same[F BitFilter](f F, other family.Filter) (same F, err error) {
 	o, ok := other.(F)
-	if !ok || o == same || family.SpecOf(o) != family.SpecOf(f) {
+	if !ok || o == same || family.SpecOf(o) != family.SpecOf(f) { // same is still nil
 		return same, family.Mismatch(family.SpecOf(f), other)
 	}
 	return o, nil
 }
 
-// Merge makes f hold the keys of both filters: the bitwise or. A key that is in both counts twice in keys, the number
-// of keys of f. It returns the errors of Same and then leaves f unchanged. For passed see family.Merger.
+// Merge adds the keys of other to f: the bitwise or. A key that is in both counts twice in keys, the number of keys of
+// f. Merge returns the errors of Same and then leaves f unchanged. For passed see family.Merger.
 func Merge[F BitFilter](f F, keys *uint64, other family.Filter, passed func([]uint64)) error {
 	n, err := combine(f, other, passed, func(words, other []uint64) {
 		for i, w := range other {
@@ -43,9 +43,9 @@ func Merge[F BitFilter](f F, keys *uint64, other family.Filter, passed func([]ui
 	return err
 }
 
-// Intersect makes f hold at least the keys that are in both filters: the bitwise and. Its rate of false positives is at
-// most the rate of either, but above the rate of a filter built from the common keys alone. keys becomes the smaller of
-// the two numbers of keys, which is an upper bound. For errors and passed see Merge.
+// Intersect reduces f to the bits that are set in both filters. f then contains the common keys, and its false-positive
+// rate is at most the rate of either filter, but above the rate of a filter built from the common keys alone. keys
+// becomes the smaller of the two numbers of keys, which is an upper bound. For errors and passed see Merge.
 func Intersect[F BitFilter](f F, keys *uint64, other family.Filter, passed func([]uint64)) error {
 	n, err := combine(f, other, passed, func(words, other []uint64) {
 		for i, w := range other {
@@ -98,16 +98,16 @@ func Free[F BitFilter](f F, other family.Filter, n uint64) (free uint64, err err
 	for i, x := range v {
 		free += uint64(bits.OnesCount64(^(x | w[i])))
 	}
-	if n%64 != 0 {
+	if n%64 != 0 { // the bits behind bit n of the last word are 0, too, but not free
 		free -= uint64(bits.OnesCount64(^(v[n/64] | w[n/64]) >> (n % 64)))
 	}
 	return free, nil
 }
 
-// CopyShared returns a copy of words while other goroutines write to them. Since bits are only ever set, it has every
-// bit that was set before the call, hence every key whose Add had returned. A key that is being added may have some of
-// its bits in the copy, which raises the rate of false positives as if it were added, at most. The error wraps
-// filter.ErrTooLarge if there is no memory for the copy.
+// CopyShared returns a copy of words while other goroutines write to them. Since bits are only ever set, the copy
+// contains every bit that was set before the call, and so every key whose Add had returned. Of a key that is being
+// added, the copy may contain some bits, which raise the false-positive rate at most as much as the whole key would.
+// The error wraps filter.ErrTooLarge if the copy does not fit into memory.
 func CopyShared(words []uint64) ([]uint64, error) {
 	to, err := Alloc(uint64(len(words)))
 	for i := range to {

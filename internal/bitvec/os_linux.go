@@ -18,12 +18,12 @@ var memory = sync.OnceValue(func() uint64 {
 // hugePage is the size of huge pages on most machines, 2 MiB.
 const hugePage = 2 << 20
 
-// adviseHuge asks the kernel for huge pages below an array of several of them, so that random probes miss the address
-// translation cache less often (measured with 20 million keys at 10 bits per key: 0.6 times the time of a present key).
-// It is advice only, so its error is ignored.
+// adviseHuge asks the kernel for huge pages for an array of several MiB, so that random probes miss the address
+// translation cache less often (measured with 20 million keys at 10 bits per key: queries of present keys take 0.6
+// times as long). This is only advice, so an error is ignored.
 func adviseHuge(words []uint64) {
 	b := Bytes(words)
-	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) % hugePage)
+	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) % hugePage) // madvise needs whole pages
 	if n := (len(b) - skip) / hugePage * hugePage; n >= hugePage {
 		_ = syscall.Madvise(b[skip:skip+n], syscall.MADV_HUGEPAGE)
 	}

@@ -1,17 +1,17 @@
-// Package kernel holds the query kernels of the families: Blocks (blocked), Slots (blockpartitioned), Chains
-// (rankindexed) and Ribbon (ribbon) answer whether a key is present, and BestLanes and MapBytes are the inner loops of
+// Package kernel contains the query kernels of the families: Blocks (blocked), Slots (blockpartitioned), Chains
+// (rankindexed) and Ribbon (ribbon) answer whether a key is present. BestLanes and MapBytes are the inner loops of
 // searches (internal/anneal).
 //
-// Each kernel has a specification in plain Go, a faster form in Go, and on amd64 a form in assembly, AVX2 where it
-// helps; Ribbon has one for AVX2 and one for AVX-512. Tests hold all forms to the specification. The tag purego leaves
-// out the assembly. gen writes vector_amd64.s; it is a separate module so that users do not download avo. Run go
-// generate ./internal/kernel after a change; CI checks that the output is up to date.
+// Each kernel has a specification in plain Go, a faster form in Go, and on amd64 a form in assembly, with AVX2 where it
+// helps; Ribbon has a form for AVX2 and a form for AVX-512. Tests compare all forms with the specification. The tag
+// purego leaves out the assembly. gen writes vector_amd64.s; it is a separate module so that users do not download avo.
+// Run go generate ./internal/kernel after a change; CI checks that the output is up to date.
 //
-// A query is one call of an assembly function that gets the whole filter by one pointer, and the Go methods around it
-// are small enough to be inlined. In a filter larger than the caches, the number of keys that a core works on at once
-// depends on the number of instructions per query, above all of instructions that write general registers. With 20
-// million keys at 10 bits per key on Zen 5, a query of the line layout took 58 ns in Go, 47 with assembly that gets the
-// address of the block and a row of a table for k, 46 if the assembly looks these up, and 39 in the present form;
+// A query is one call of an assembly function whose argument is a pointer to the whole filter, and the Go methods
+// around it are small enough to be inlined. In a filter larger than the caches, the number of keys that a core works on
+// at once depends on the number of instructions per query, above all of instructions that write general registers. With
+// 20 million keys at 10 bits per key on Zen 5, a query of the line layout took 58 ns in Go, 47 with assembly that gets
+// the address of the block and a row of a table for k, 46 if the assembly looks these up, and 39 in the present form;
 // 512-bit registers, which save eight instructions, did not make it faster.
 //
 // Kernels load without bounds checks. They keep the caller's words, which must have the stated layout. Queries are safe
@@ -28,7 +28,7 @@ import (
 // LineProbes is the number of probes, nine bits each, that 64 bits of a hash yield.
 const LineProbes = 7
 
-// The odd multipliers of the Parquet format, one for each word of a split block. hasGo needs constants.
+// The odd multipliers of the Parquet format, one per word of a split block. hasGo needs constants.
 const (
 	salt0 = 0x47b6137b
 	salt1 = 0x44974d91
@@ -40,7 +40,7 @@ const (
 	salt7 = 0x5c6bfb31
 )
 
-// SplitSalts has the odd multipliers of the Parquet format, one for each word of a split block.
+// SplitSalts are the odd multipliers of the Parquet format, one per word of a split block.
 var SplitSalts = [8]uint32{salt0, salt1, salt2, salt3, salt4, salt5, salt6, salt7}
 
 // Blocks answers queries of a blocked Bloom filter: whether all bits of a key are set. Package blocked describes the
@@ -90,12 +90,12 @@ func NewSplit(words []uint64) Blocks {
 	return b
 }
 
-// ones has a one in each lane.
+// ones is a one in each lane.
 var ones = [8]uint32{1, 1, 1, 1, 1, 1, 1, 1}
 
-// lineLanes returns, for eight lanes, which two bytes of a hash hold the nine bits of a probe, lowest byte first, and
-// the bit at which they start there. Probe i has the nine bits from bit 61-9·i on, cyclically. Lanes from k on repeat
-// the first. The byte number 0x80 selects 0.
+// lineLanes returns, for eight lanes, the numbers of the two bytes of a hash that contain the nine bits of a probe,
+// lowest byte first, and the bit of these bytes at which the nine bits start. Probe i uses the nine bits from bit
+// 61-9·i on, cyclically. Lanes from k on repeat the first lane. The byte number 0x80 selects 0.
 func lineLanes(k int) (v [2][8]uint32) {
 	for l := range 8 {
 		i := 0

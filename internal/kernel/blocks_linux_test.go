@@ -89,7 +89,7 @@ func TestRibbonBounds(t *testing.T) {
 					r.HasMany(dst, hs, make([]uint16, 100), true)
 					for i, h := range hs {
 						r.Get(h.Hi, h.Lo)
-						if _, bumped := r.start(h.Hi); !bumped && r.Has(h.Hi, h.Lo) != dst[i] {
+						if _, bumped := r.startOf(h.Hi); !bumped && r.Has(h.Hi, h.Lo) != dst[i] {
 							t.Fatalf("width %d, %d columns: HasMany %t", width, prints, dst[i])
 						}
 					}

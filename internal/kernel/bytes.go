@@ -21,7 +21,8 @@ func (b *Blocks) HasIn(block []byte, lo uint64) bool {
 	return b.hasInGo(block, lo)
 }
 
-// hasInGo branches once after a round of probes: a branch per probe would be mispredicted once for each absent key.
+// hasInGo is HasIn in Go. It branches once after a round of probes, because a branch per probe would be mispredicted
+// once for each absent key.
 func (b *Blocks) hasInGo(block []byte, lo uint64) bool {
 	if b.k == 0 {
 		all := uint32(1)
@@ -64,7 +65,7 @@ func (s *Slots) HasIn(block []byte, rest, lo uint64) bool {
 	return s.hasInGo(block, rest, lo)
 }
 
-// hasInGo branches once after a round of slots.
+// hasInGo is HasIn in Go. It branches once after a round of slots.
 func (s *Slots) hasInGo(block []byte, rest, lo uint64) bool {
 	group, _ := bits.Mul64(rest, s.groups)
 	payload, size := block[s.start/8:], s.bits

@@ -9,7 +9,7 @@ import (
 
 // Chains follows the chains of a table of buckets, each an index of bits followed by cells. Package rankindexed
 // describes the layout; hasGo and followGo are the specification. In Go, every count of bits checks whether the machine
-// has the instruction and keeps registers free for the slow path; the assembly checks once.
+// has the instruction, and keeps registers free for the code without it; the assembly checks once.
 type Chains struct {
 	// The assembly depends on the order of these fields.
 	words   []uint64
@@ -27,8 +27,8 @@ type Chains struct {
 	how     uint64 // the code that answers
 	line    uint64 // 1 if a bucket has eight words and openLine and closeLine exist
 
-	index [8]uint64 // in such a bucket, the bits of the index
-	cells [8]uint64 // and the bits of the cells
+	index [8]uint64 // if line is 1: a mask of the bits of the index
+	cells [8]uint64 // if line is 1: a mask of the bits of the cells
 }
 
 // The values of Chains.how besides byGo: the index has less than 256 or less than 512 bits.
@@ -47,7 +47,7 @@ type ChainLayout struct {
 	Payload                uint64 // bits of a cell below its remainder; a cell has at most 63 bits
 }
 
-// NewChains returns the kernel for the buckets in words, which has Buckets·Stride of them. It keeps words.
+// NewChains returns the kernel for the buckets in words, which must be Buckets·Stride words. It keeps words.
 func NewChains(words []uint64, l ChainLayout) Chains {
 	c := Chains{
 		words: words, buckets: l.Buckets, chains: l.Chains, stride: 8 * l.Stride,
@@ -114,7 +114,7 @@ func (c *Chains) hasGo(hi, lo uint64) uint64 {
 			}
 			return chainEnd
 		}
-		if c.chains+n <= at {
+		if c.chains+n <= at { // only in a torn or damaged bucket: the loop must end
 			return ChainBeyond
 		}
 		at = c.chains + n
@@ -188,8 +188,8 @@ func (c *Chains) Close(base, at, n uint64) {
 	bitvec.Delete(c.words, 64*base+cell, 64*base+c.first+c.own*c.width, uint(c.width))
 }
 
-// windows has eight words of ones followed by eight of zeros: the eight words from index 8-k on mask the first k of
-// eight words.
+// windows is eight words of ones followed by eight words of zeros: the eight words from index 8-k on are a mask of the
+// first k of eight words.
 var windows = [16]uint64{
 	^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0),
 }

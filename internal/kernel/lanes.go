@@ -53,23 +53,23 @@ func bestLanesGo(cells []byte, at []uint32, start, keep *[4]uint64) uint32 {
 
 // topLanes returns the set of the highest of 32 bytes, all below 128.
 func topLanes(a, b, c, d uint64) uint32 {
-	top := larger(larger(a, b), larger(c, d))
+	top := larger(larger(a, b), larger(c, d)) // eight candidates, then four, two, one
 	top = larger(top, top>>32)
 	top = larger(top, top>>16)
 	top = larger(top, top>>8) & 255 * eachByte
-	return equal(a, top) | equal(b, top)<<8 | equal(c, top)<<16 | equal(d, top)<<24
+	return equalBytes(a, top) | equalBytes(b, top)<<8 | equalBytes(c, top)<<16 | equalBytes(d, top)<<24
 }
 
-// larger returns the larger one of each pair of bytes, all below 128.
+// larger returns the larger byte of each of eight pairs of bytes, all below 128.
 func larger(a, b uint64) uint64 {
 	m := (a | highBits) - b&^highBits
 	m &= highBits // set where a is not smaller
-	m |= m - m>>7
+	m |= m - m>>7 // extends each set bit to the whole byte
 	return b ^ (a^b)&m
 }
 
-// equal returns the set of equal ones among eight pairs of bytes, all below 128.
-func equal(a, b uint64) uint32 { return lowBits((highBits - (a ^ b)) >> 7) }
+// equalBytes returns the set of the equal pairs among eight pairs of bytes, all below 128.
+func equalBytes(a, b uint64) uint32 { return lowBits((highBits - (a ^ b)) >> 7) }
 
 // lowBits gathers the lowest bits of eight bytes.
 func lowBits(x uint64) uint32 { return uint32(x & eachByte * 0x0102040810204080 >> 56) }

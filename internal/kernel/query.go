@@ -11,8 +11,8 @@ import (
 )
 
 // Query answers whether a key may be in a set. For short keys and the most used filters, the assembly hashes the key
-// and probes the filter in one call, and the methods are small enough to be inlined. askGo answers for everything else
-// and is the specification. The zero Query is of a set without keys.
+// and probes the filter in one call, and the methods are small enough to be inlined. askGo answers all other queries
+// and is the specification. The zero Query is the query of a set without keys.
 //
 // A Query is as safe for concurrent use as its filter. It keeps no key.
 type Query struct {
@@ -23,14 +23,15 @@ type Query struct {
 	flips [3]uint64      // for XXH3: what is XORed with the words of a key
 
 	hasher filter.Hasher
-	filter Filter // nil if the set takes raw keys
+	filter Filter // nil if the set needs raw keys or is in an engine
 	engine Engine // nil in the zero Query
 }
 
 // Filter answers for the hash of a key.
 type Filter interface{ Has(h filter.Hash) bool }
 
-// Engine answers for the hash of a key, or for its bytes, not nil, if the set takes raw keys. It does not keep them.
+// Engine answers for the hash of a key, or if the set needs raw keys, for its bytes, which are not nil. It does not
+// keep the bytes.
 type Engine interface {
 	Contains(h filter.Hash, raw []byte) bool
 }
@@ -38,7 +39,7 @@ type Engine interface {
 // Prober is a Filter that the assembly can probe.
 type Prober interface{ Probe() Probe }
 
-// Probe tells the assembly how to probe a filter. With the zero Probe it cannot.
+// Probe tells the assembly how to probe a filter. The zero Probe means that the assembly cannot.
 type Probe struct {
 	how uint64
 	at  unsafe.Pointer // *Blocks, *Fuse, *Bits, *Chains, *Ribbon, *Slots or *Shards
@@ -64,7 +65,7 @@ const (
 	hashXXH64 = 2
 )
 
-// Hashed takes the place of the length of a key if the key is a filter.Hash.
+// Hashed is passed as the length of a key if the key is a filter.Hash.
 const Hashed = -1
 
 // NewQuery returns a Query of a filter in memory, or of an engine if f is nil.
@@ -97,7 +98,7 @@ func NewQuery(h filter.Hasher, f Filter, e Engine) Query {
 // Hasher returns the hasher of the keys.
 func (q *Query) Hasher() filter.Hasher { return q.hasher }
 
-// Hashes reports whether the filter takes hashes and lies in memory or in an engine that takes hashes.
+// Hashes reports whether queries by hash read the filter itself, without an engine.
 func (q *Query) Hashes() bool { return q.filter != nil }
 
 // Bytes reports whether key may be in the set.
@@ -119,11 +120,11 @@ func (q *Query) Uint64(key uint64) bool {
 // ToLittleEndian reverses the bytes of an integer; big-endian machines need it.
 func ToLittleEndian(key *uint64) { *key = bits.ReverseBytes64(*key) }
 
-// Hash reports whether a key with that hash may be in the set.
+// Hash reports whether a key with this hash may be in the set.
 func (q *Query) Hash(h filter.Hash) bool { return q.Ask(unsafe.Pointer(&h), Hashed) }
 
-// other answers in Go.
-func (q *Query) other(key unsafe.Pointer, n int) bool {
+// answerInGo answers a query without the assembly.
+func (q *Query) answerInGo(key unsafe.Pointer, n int) bool {
 	if n == Hashed {
 		h := *(*filter.Hash)(key)
 		if q.filter != nil {
@@ -142,7 +143,7 @@ func (q *Query) other(key unsafe.Pointer, n int) bool {
 //go:noinline
 func (q *Query) askRaw(key unsafe.Pointer, n int) bool {
 	raw := unsafe.Slice((*byte)(key), n)
-	if raw == nil {
+	if raw == nil { // to an engine, nil means that it gets a hash
 		raw = []byte{}
 	}
 	return q.engine != nil && q.engine.Contains(filter.Hash{}, raw)
@@ -169,7 +170,8 @@ func (r *Ribbon) Probe() Probe { return Probe{howRibbon, unsafe.Pointer(r)} }
 func (s *Slots) Probe() Probe { return Probe{howSlots, unsafe.Pointer(s)} }
 
 // Shards finds the shard of a key, as shard.Route does, in slots of ShardSize bytes. The first byte of a slot is 1 if
-// the shard is loaded. The slot then has the address of its Probe at ProbeOffset, or nil if the shard is queried in Go.
+// the shard is loaded. The slot then contains, at ProbeOffset, the address of the shard's Probe, or nil if the shard is
+// queried in Go.
 type Shards struct {
 	// The assembly depends on the order of these fields.
 	Slots unsafe.Pointer
@@ -198,7 +200,7 @@ func ProbeInShard(f Filter) *Probe {
 	return &probe
 }
 
-// Sums sets dst[i] to the hash of keys[i]. It prefetches the bytes of later keys, so that keys that lie anywhere in
+// Sums sets dst[i] to the hash of keys[i]. It prefetches the bytes of later keys, so that keys that are scattered in
 // memory take half the time of calls of Sum. It panics if dst is shorter than keys.
 func Sums[K filter.Key](dst []filter.Hash, h filter.Hasher, keys []K) {
 	dst = dst[:len(keys)]
@@ -267,8 +269,8 @@ type Bits struct {
 // Probe returns the Probe of b.
 func (b *Bits) Probe() Probe { return Probe{howBits, unsafe.Pointer(b)} }
 
-// Peel is a system of equations whose solution are the slots of a binary fuse filter. Package fuse describes the fields
-// and has the same steps in Go, which are the specification. Methods return false if there is no assembly.
+// Peel is a system of equations whose solution is the slots of a binary fuse filter. Package fuse describes the fields
+// and contains the same steps in Go, which are the specification. Methods return false if the machine has no assembly.
 type Peel struct {
 	// The assembly depends on the order of these fields.
 	Xors    []uint64

@@ -13,7 +13,7 @@ import (
 // specification. All positions that follow from the fields must be within Words and Classes; they are not checked.
 type Ribbon struct {
 	// The assembly depends on the order of these fields.
-	Words   []uint64  // of the layer, from the first column of its first block that the kernel reads
+	Words   []uint64  // of the layer, from the first column that the kernel reads of the first block on
 	Classes []uint64  // two bits per bucket
 	Bucket  uint64    // the first one of the layer in Classes
 	Low     uint64    // the bits of Lo that belong to a key
@@ -34,7 +34,7 @@ type Ribbon struct {
 	mask    uint64    // the bits of at most eight columns
 	keep    [8]uint64 // for each of eight columns all ones if the kernel reads it, else 0
 
-	Next *Ribbon                  // the layer for keys that do not belong to this one; nil: Rest answers
+	Next *Ribbon                  // the layer for keys that do not belong to this layer; nil: Rest answers
 	Rest func(hi, lo uint64) bool // answers if Next is nil
 }
 
@@ -78,7 +78,7 @@ const RibbonBumped = 1<<64 - 1
 
 // has is the specification of Has.
 func (r *Ribbon) has(hi, lo uint64) bool {
-	start, bumped := r.start(hi)
+	start, bumped := r.startOf(hi)
 	if bumped {
 		return r.HasFurther(hi, lo)
 	}
@@ -104,7 +104,7 @@ func (r *Ribbon) hasManyGo(dst []bool, hs []filter.Hash, bumped []uint16, cold b
 		if next := i + ribbonAhead; cold && i%ribbonAhead == 0 && next < len(hs) {
 			r.Prefetch(hs[next:min(next+ribbonAhead, len(hs))])
 		}
-		start, other := r.start(h.Hi)
+		start, other := r.startOf(h.Hi)
 		if other {
 			bumped[n] = uint16(i)
 			n++
@@ -126,15 +126,15 @@ func (r *Ribbon) Prefetch(hs []filter.Hash) {
 		for i, h := range group {
 			start := probe.Position(h.Hi*r.Factor, r.Starts)
 			block := start/64 + start>>RibbonSegment*(r.Width/64)
-			first := r.begin(block)
+			first := r.firstWordOf(block)
 			at[3*i], at[3*i+1], at[3*i+2] = first, first+r.Columns, first+2*r.Columns // the last may be its end
 		}
 		bitvec.Prefetch(r.Words, at[:3*len(group)])
 	}
 }
 
-// start returns the start of a key and whether the layer bumps it.
-func (r *Ribbon) start(hi uint64) (start uint64, bumped bool) {
+// startOf returns the start of a key and whether the layer bumps it.
+func (r *Ribbon) startOf(hi uint64) (start uint64, bumped bool) {
 	start = probe.Position(hi*r.Factor, r.Starts)
 	bucket := r.Bucket + start>>(r.Shift%64)
 	class := *wordAt(unsafe.Pointer(unsafe.SliceData(r.Classes)), bucket/32) >> (bucket * 2 % 64) & 3
@@ -164,7 +164,7 @@ func (r *Ribbon) matches(start, hi, lo uint64) bool {
 	}
 
 	words := unsafe.Pointer(unsafe.SliceData(r.Words))
-	v, w := unsafe.Pointer(wordAt(words, r.begin(block))), unsafe.Pointer(wordAt(words, r.begin(block+1)))
+	v, w := unsafe.Pointer(wordAt(words, r.firstWordOf(block))), unsafe.Pointer(wordAt(words, r.firstWordOf(block+1)))
 	for columns >= 4 {
 		a, b := (*[4]uint64)(v), (*[4]uint64)(w)
 		odd := bits.OnesCount64(a[0]&c^b[0]&d) ^ int(print)
@@ -205,8 +205,8 @@ func (r *Ribbon) matchesBroad(start, hi, lo uint64) bool {
 	}
 
 	words := unsafe.Pointer(unsafe.SliceData(r.Words))
-	u, v := unsafe.Pointer(wordAt(words, r.begin(block))), unsafe.Pointer(wordAt(words, r.begin(block+1)))
-	w := unsafe.Pointer(wordAt(words, r.begin(block+2)))
+	u, v := unsafe.Pointer(wordAt(words, r.firstWordOf(block))), unsafe.Pointer(wordAt(words, r.firstWordOf(block+1)))
+	w := unsafe.Pointer(wordAt(words, r.firstWordOf(block+2)))
 	for columns >= 4 {
 		a, b, z := (*[4]uint64)(u), (*[4]uint64)(v), (*[4]uint64)(w)
 		odd := bits.OnesCount64(a[0]&c^b[0]&d^z[0]&e) ^ int(print)
@@ -231,7 +231,7 @@ func (r *Ribbon) matchesBroad(start, hi, lo uint64) bool {
 
 // getGo is the specification of Get.
 func (r *Ribbon) getGo(hi, lo uint64) (result, columns uint64) {
-	start, bumped := r.start(hi)
+	start, bumped := r.startOf(hi)
 	if bumped {
 		return 0, RibbonBumped
 	}
@@ -254,17 +254,17 @@ func (r *Ribbon) getGo(hi, lo uint64) (result, columns uint64) {
 	}
 
 	c, d, e := c<<q, d<<q|c>>1>>(63-q), d>>1>>(63-q)
-	u := r.Words[r.begin(block):][:columns]
-	v := r.Words[r.begin(block+1):][:columns]
-	w := r.Words[r.begin(block+blocks):][:columns]
+	u := r.Words[r.firstWordOf(block):][:columns]
+	v := r.Words[r.firstWordOf(block+1):][:columns]
+	w := r.Words[r.firstWordOf(block+blocks):][:columns]
 	for i, x := range u {
 		result |= uint64(bits.OnesCount64(x&c^v[i]&d^w[i]&e)) & 1 << i
 	}
 	return result, columns
 }
 
-// begin returns the first word of a block.
-func (r *Ribbon) begin(block uint64) uint64 { return block*r.Columns + min(block, r.Wide) }
+// firstWordOf returns the first word of a block.
+func (r *Ribbon) firstWordOf(block uint64) uint64 { return block*r.Columns + min(block, r.Wide) }
 
 // wordAt returns the address of a word.
 func wordAt(words unsafe.Pointer, i uint64) *uint64 { return (*uint64)(unsafe.Add(words, i*8)) }

@@ -53,7 +53,7 @@ func TestRibbon(t *testing.T) {
 					}
 					absent, present, bumped := 0, 0, 0
 					for _, h := range hs {
-						switch start, other := r.start(h.Hi); {
+						switch start, other := r.startOf(h.Hi); {
 						case other:
 							bumped++
 						case r.matches(start, h.Hi, h.Lo):
@@ -105,7 +105,7 @@ func testRibbonForms(t *testing.T, r *Ribbon, hs []filter.Hash) {
 // hasInGo is Has by the code in Go in all layers.
 func hasInGo(r *Ribbon, h filter.Hash) bool {
 	for ; ; r = r.Next {
-		start, bumped := r.start(h.Hi)
+		start, bumped := r.startOf(h.Hi)
 		switch {
 		case !bumped:
 			return r.matches(start, h.Hi, h.Lo)
@@ -120,7 +120,7 @@ func testRibbonMany(t *testing.T, r *Ribbon, hs []filter.Hash, cold bool) {
 	dst, bumped := make([]bool, len(hs)), make([]uint16, len(hs))
 	bumped = r.HasMany(dst, hs, bumped, cold)
 	for i, h := range hs {
-		switch _, other := r.start(h.Hi); {
+		switch _, other := r.startOf(h.Hi); {
 		case other:
 			if len(bumped) == 0 || int(bumped[0]) != i {
 				t.Fatalf("key %d of %d is bumped, and is not in the list", i, len(hs))

@@ -7,10 +7,10 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// SlotRound is the number of slots that take their base positions from the same 32 bits of a hash.
+// SlotRound is the number of slots whose base positions follow from the same 32 bits of a hash.
 const SlotRound = 8
 
-// Slots answers queries of blocks that hold shifts: whether the bits of all slots of a key are set. Package
+// Slots answers queries of blocks that contain shifts: whether the bits of all slots of a key are set. Package
 // blockpartitioned describes the layout; hasPlain is the specification.
 type Slots struct {
 	// The assembly depends on the order of these fields.
@@ -45,8 +45,8 @@ const (
 )
 
 // NewSlots returns the kernel for blocks of block bits, 512 or 1024, in words. A block starts with groups of k shifts
-// of width bits, the shifts of a group side by side. Slots lead to its last size bits, a multiple of 32. Eight shifts
-// have at most 57 bits. It keeps words.
+// of width bits, the shifts of a group side by side. Slots lead to the last size bits of the block, a multiple of 32.
+// Eight shifts have at most 57 bits. NewSlots keeps words.
 func NewSlots(words []uint64, block, groups, size uint64, k, width int) *Slots {
 	s := &Slots{
 		words: words, blocks: uint64(len(words)) * 64 / block, groups: groups,
@@ -112,7 +112,8 @@ func (s *Slots) hasPlain(hi, lo uint64, l int) bool {
 	return true
 }
 
-// hasGo branches once after four slots: a branch per slot would be mispredicted once for each absent key.
+// hasGo is Has in Go. It branches once after four slots, because a branch per slot would be mispredicted once for each
+// absent key.
 func (s *Slots) hasGo(hi, lo uint64) bool {
 	if s.k < 4 {
 		return s.hasPlain(hi, lo, 0)

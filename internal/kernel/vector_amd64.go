@@ -154,7 +154,7 @@ func (c *Chains) closeLine(base, bit, cell, at uint64) {
 	chainsClose((*[32]uint64)(unsafe.Pointer(c)), base, bit, cell, at)
 }
 
-// lineLanesAt has the number of bits before each word of a line.
+// lineLanesAt are the numbers of bits before each word of a line.
 //
 //lint:ignore U1000 the assembly reads it
 var lineLanesAt = [8]uint64{0, 64, 128, 192, 256, 320, 384, 448}
@@ -175,7 +175,7 @@ func (q *Query) Ask(key unsafe.Pointer, n int) bool {
 //
 //lint:ignore U1000 the assembly jumps here
 func askGo(q *[14]uint64, key *byte, n int) bool {
-	return (*Query)(unsafe.Pointer(q)).other(unsafe.Pointer(key), n)
+	return (*Query)(unsafe.Pointer(q)).answerInGo(unsafe.Pointer(key), n)
 }
 
 // HasMany sets dst[i] to the answer for hs[i] and returns true, or returns false if there is no assembly for slots of
@@ -221,13 +221,13 @@ func (b *Bits) AddMany(hs []filter.Hash) bool {
 	return probes
 }
 
-// peelStep is the number of keys that the assembly takes at once. The scheduler cannot interrupt it.
+// peelStep is the largest number of keys per call of the assembly, which the scheduler cannot interrupt.
 const peelStep = 8192
 
 func (p *Peel) fields() *[21]uint64 { return (*[21]uint64)(unsafe.Pointer(p)) }
 
 // Partition adds the number of mixed keys of each part to starts if counts is true. Otherwise it moves the keys to
-// Mixed, where starts has the next position of each part. The part of a mixed key is its bits above shift.
+// Mixed; starts are the next positions of the parts there. The part of a mixed key is its bits above shift.
 func (p *Peel) Partition(starts, keys []uint64, shift int, counts bool) bool {
 	to := unsafe.SliceData(p.Mixed)
 	if counts {
@@ -252,7 +252,7 @@ func (p *Peel) Add() (fits, done bool) {
 	return over == 0, probes
 }
 
-// Peel peels keys until no slot has a single one.
+// Peel peels keys until no slot has a single key.
 func (p *Peel) Peel() bool {
 	p.after = nextPlaces
 	for probes && p.Top > 0 {
@@ -284,8 +284,8 @@ func hasGo(q *[14]uint64, hi, lo uint64) bool {
 	return (*Query)(unsafe.Pointer(q)).filter.Has(filter.Hash{Hi: hi, Lo: lo})
 }
 
-// sumKeys sets dst to the hashes of keys that lie stride bytes apart, until a key that the assembly cannot hash. It
-// returns the number of hashed keys.
+// sumKeys sets dst to the hashes of keys whose addresses are stride bytes apart, until a key that the assembly cannot
+// hash. It returns the number of hashed keys.
 func (q *Query) sumKeys(dst []filter.Hash, keys unsafe.Pointer, stride uintptr) (done int) {
 	const (
 		ahead = 16   // prefetch distance in keys
@@ -313,7 +313,7 @@ func (q *Query) fuseIntegers(dst []bool, keys []uint64) {
 	fuseAskIntegers((*[14]uint64)(unsafe.Pointer(q)), &dst[0], &keys[0], uint64(len(keys)))
 }
 
-// xxh3Secret has the first words of the default secret of XXH3.
+// xxh3Secret is the first words of the default secret of XXH3.
 //
 //lint:ignore U1000 the assembly reads it
 var xxh3Secret = [16]uint64{
@@ -341,7 +341,7 @@ var (
 //lint:ignore U1000 the assembly reads it
 var ribbonNumbers = [8]uint64{0, 1, 2, 3, 4, 5, 6, 7}
 
-// ribbonParities has in each lane the parities of 0 to 15, from the highest bit on.
+// ribbonParities contains in each lane the parities of 0 to 15, from the highest bit on.
 //
 //lint:ignore U1000 the assembly reads it
 var ribbonParities = [8]uint32{

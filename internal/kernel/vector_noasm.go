@@ -56,7 +56,7 @@ const countsBits = true
 // Ask reports whether a key of n bytes may be in the set. If n is Hashed, key is the address of a filter.Hash.
 func (q *Query) Ask(key unsafe.Pointer, n int) bool {
 	p := uintptr(key)
-	return q.other(*(*unsafe.Pointer)(unsafe.Pointer(&p)), n) // the key does not escape
+	return q.answerInGo(*(*unsafe.Pointer)(unsafe.Pointer(&p)), n) // the key does not escape
 }
 
 // HasMany returns false: there is no assembly.
