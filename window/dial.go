@@ -125,8 +125,8 @@ func (d *dial) advance(now int64) (moved bool) {
 	d.now = now
 	before := d.target.Load()
 	laps, rest := d.lapsPassed()
-	// A longer move of the target would make the entries of groups ambiguous; see ring.groups. After a lap more than
-	// stamps no key is left, so the laps between do not matter.
+	// A longer move of the target would make the entries of groups ambiguous; see ring.groups. The skipped laps do not
+	// matter, because no key is left after them; see longest.
 	if since := laps - d.skipped - d.laps; since > longest {
 		d.skipped += since - longest
 	}

@@ -47,7 +47,7 @@ func (f *Filter[K]) MarshalBinary() ([]byte, error) {
 //
 // Config is as for New. If Keys, TTL, FPR or Burst is 0, Open uses the value in the file; otherwise the two must be
 // equal. EventTime must be as in the file, and Secret the secret with which the file was made; a Filter whose keys are
-// a filter.Hash needs no secret. The file does not contain Clock, Overflow and Refresh; Open uses those of the Config.
+// a filter.Hash needs no secret. The file contains neither Clock nor Overflow nor Refresh; they come from the Config.
 //
 // Peak memory: the filter and 1 MiB. If ctx ends first, Open returns its cause. Other errors name the path and wrap the
 // error of the file system, ErrAhead, filter.ErrConfig, ErrMagic, ErrVersion, ErrHash, ErrSecret (ErrNoSecret if none

@@ -7,7 +7,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family/rankindexed"
 )
 
-// epochs is the number of epochs per TTL. There is one more stamp.
+// epochs is the number of epochs per TTL. stamps is one more, for the running epoch.
 const (
 	epochs    = 7
 	stamps    = epochs + 1
@@ -60,8 +60,8 @@ func (c Config) meanKeys() float64 {
 //
 // With even arrivals it is 7+u times the keys of an epoch: when the hand passes a bucket, it keeps the keys of seven
 // epochs. If a share b of the keys of an epoch arrives within a tenth of it, a bucket is fullest when such a burst has
-// just ended, at the first tenth of the running epoch, and when the oldest burst that it holds was the last tenth of
-// its epoch. Then
+// just ended, at the first tenth of the running epoch, and when its oldest burst was in the last tenth of an epoch.
+// Then
 //
 //	A(x) = (1-b)·x/0.9                     arrivals of the oldest epoch up to x, for x < 0.9
 //	A(x) = (1-b) + b·(x-0.9)/0.1           for others

@@ -25,7 +25,7 @@ type ring struct {
 	dial
 	table            *rankindexed.Cells
 	hasher           filter.Hasher
-	hash             hashing // describes hasher; taken from the file if the keys are hashes and there is no secret
+	hash             hashing // describes hasher, or the hash function of the file if the keys are hashes
 	refresh, shorten bool
 	event            bool // Config.EventTime
 	tears            bool // table.Tears()
@@ -47,7 +47,7 @@ type ring struct {
 	spare  atomic.Pointer[saved] // the memory of the last copy
 }
 
-// The number of locks is at most mostLocks. In smaller filters there is one lock per lockGroups groups, or a few more.
+// The number of locks is at most mostLocks. Smaller filters have one lock per lockGroups groups, or a few more.
 const (
 	mostLocks  = 1024
 	lockGroups = 4
@@ -150,8 +150,8 @@ func (r *ring) lockBucket(b uint64) (*lock, uint32) {
 	g := b / group
 	l := &r.locks[g&uint64(len(r.locks)-1)]
 	l.lock()
-	// The target is read under the lock, so this target is not earlier than the target of the previous holder. With an
-	// earlier one, the group would go back by a pass, and the cells of a new epoch would be swept.
+	// The target is read under the lock, so it is not earlier than the target of the previous holder. With an earlier
+	// target the difference of the epochs would wrap around, and sweepBucket would clear the bucket.
 	passed := point(r.target.Load()).groupEntry(g)
 	if r.groups[g].Load() != passed {
 		r.sweepGroup(g, passed)
@@ -225,7 +225,7 @@ func (r *ring) addHash(h filter.Hash, refresh bool) (present bool, err error) {
 	return present, err
 }
 
-// makeRoom removes the oldest cells of bucket b, whose epoch is e, until there is room for a key, and adds it.
+// makeRoom removes the oldest cells of bucket b, whose epoch is e, until the key with hash h fits, and adds this key.
 func (r *ring) makeRoom(h filter.Hash, b uint64, e uint32) error {
 	for age := range uint32(stamps) { // e+1 has the stamp of e-7, the oldest epoch
 		gone := r.table.Sweep(b, 1<<stampOf(e+1+age))

@@ -164,7 +164,7 @@ func checkFile(f *container.File, words []uint64) error {
 		return container.Broken(0, "magic", fmt.Errorf("%w: a filter file; open it with package bloomery", filter.ErrMagic))
 	case f.Family != 0 || f.Spec.Family() != specName:
 		return fmt.Errorf("family %d, spec %s in a file of package window", f.Family, f.Spec)
-	case f.HasExceptions(): // an exact list of exceptions cannot expire
+	case f.HasExceptions():
 		return fmt.Errorf("exceptions in a file of package window")
 	case family.Foreign(f.Hash):
 		return fmt.Errorf("hash %s in a file of package window", f.Hash)

@@ -74,7 +74,7 @@ type Filter[K filter.Key] struct {
 	ring *ring
 }
 
-// New returns an empty Filter. The error wraps filter.ErrConfig, or filter.ErrTooLarge if there is no memory for it.
+// New returns an empty Filter. The error wraps filter.ErrConfig, or filter.ErrTooLarge if the memory does not suffice.
 func New[K filter.Key](c Config) (*Filter[K], error) {
 	r, err := newRing(c)
 	if err != nil {
@@ -84,7 +84,7 @@ func New[K filter.Key](c Config) (*Filter[K], error) {
 }
 
 // Add adds a key, which is then present for at least TTL and at most 8/7·TTL from the time of the call. The error wraps
-// filter.ErrFull if there is no room for the key and Config.Overflow is Refuse; the filter is then unchanged.
+// filter.ErrFull if the filter has no room for the key and Config.Overflow is Refuse; the filter is then unchanged.
 func (f *Filter[K]) Add(key K) error {
 	f.ring.readClock()
 	_, err := f.ring.addHash(f.hashKey(key), true)

@@ -52,8 +52,8 @@ func ParseTable(text []byte, axes ...Axis) (Table, error) {
 	return t, nil
 }
 
-// MeasureTable returns the stored form of the table of f, 16 bits for each point of a grid. It calls f in as many
-// goroutines as there are processors.
+// MeasureTable returns the stored form of the table of f, 16 bits per point of a grid. It calls f in GOMAXPROCS
+// goroutines.
 func MeasureTable(f func(at []float64) float64, axes ...Axis) []byte {
 	text := make([]byte, 2*gridSize(axes...))
 	parallel.Each(parallel.Workers(0), len(text)/2, func(_, i int) {

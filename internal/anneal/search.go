@@ -25,7 +25,7 @@ func Noise(done float64, passes int) int {
 	return int(math.Round(amplitude * math.Pow(1-min(done, 1), power)))
 }
 
-// Random is a generator of 64-bit numbers, wyrand: a counter, and the folded product of two functions of it.
+// Random is wyrand, a generator of 64-bit numbers: a counter, and the folded product of two functions of the counter.
 type Random uint64
 
 // Next returns 64 random bits.

@@ -54,7 +54,7 @@ type State struct {
 	pos    []uint32
 	cells  []byte
 	all    [4]uint64 // a byte per shift: all bits if the shift exists, else 0
-	keep   [4]uint64 // the bits of those bytes that hold points
+	keep   [4]uint64 // a byte per shift: the bits of a cell that are points if the shift exists, else 0
 }
 
 // cellOf returns the byte for a bit with a number of owners, the pairs that set it: this number in the upper five bits,
@@ -73,7 +73,7 @@ func cellOf(owners int) uint8 {
 const (
 	maxOwners = 31
 	maxPoints = 5
-	points    = 7 // the bits of a cell that hold points
+	points    = 7 // a mask of the bits of a cell that are its points
 )
 
 // more and less map each cell to the cell with one more and one fewer owner.

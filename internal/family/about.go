@@ -192,8 +192,8 @@ func HashBits(id filter.HashID) int {
 	return 128
 }
 
-// LowestRate returns the lowest false-positive rate of a filter of keys: the probability keys/2^HashBits that an absent
-// key has the same hash as one of them.
+// LowestRate returns the lowest false-positive rate that a filter can have: the probability keys/2^HashBits that an
+// absent key has the same hash as a present key.
 func LowestRate(id filter.HashID, keys uint64) float64 {
 	return math.Ldexp(float64(keys), -HashBits(id))
 }

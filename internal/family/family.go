@@ -98,7 +98,7 @@ type Getter interface {
 type Valuer interface {
 	Getter
 	// AddValue adds the key with hash h and its value. Each AddValue needs its own Remove, like each Add. The error
-	// wraps ErrConfig if the value has too many bits, ErrFull if there is no room; the filter is then unchanged.
+	// wraps ErrConfig if the value has too many bits, ErrFull if the filter has no room; the filter is then unchanged.
 	AddValue(h filter.Hash, value uint64) error
 	// Put sets the value of a key that was added. The error wraps ErrNotFound if the key is absent, ErrConfig if the
 	// value has too many bits; the filter is then unchanged.
@@ -161,8 +161,8 @@ type Trimmer interface {
 // Reoptimizer is a Filter that a search has fitted to its keys.
 type Reoptimizer interface {
 	// Reoptimize returns a Builder for the same geometry whose search starts from this filter. It needs all keys again.
-	// The keys may have changed. With the level Keep there is no search: filters of similar keys then have similar
-	// bits.
+	// The keys may have changed. With the level Keep the Builder does not search, so that filters of similar keys have
+	// similar bits.
 	Reoptimize(e filter.Effort) (Builder, error)
 }
 
@@ -361,9 +361,9 @@ type ChainTable interface {
 	Extension(b uint64, level int) (number uint64, ok bool)
 	// SameShape returns an empty table of the same sizes. The error wraps ErrTooLarge.
 	SameShape() (ChainTable, error)
-	// BucketWriter returns a function that fills bucket b, which must be empty, for one goroutine at a time. It takes
-	// the extensions that the bucket needs by their numbers, which must be free. The error wraps ErrFull if there are
-	// too many cells.
+	// BucketWriter returns a function that fills bucket b, which must be empty, for one goroutine at a time. The
+	// function gives the bucket the extensions with these numbers that it needs; they must be free. The error wraps
+	// ErrFull if the cells are too many.
 	BucketWriter() func(b uint64, from *ChainBucket, extensions [ChainLevels]uint64) error
 	// Stored returns the stored form, trimmed or not.
 	Stored(trimmed bool) Encoded

@@ -52,7 +52,7 @@ type FillConfig[F Fillable] struct {
 //
 // Atomic writes to a filter that fits into a core's caches take 3x to 4x the time of plain ones (standard, 1 million
 // keys), and copies scale with the number of cores. In filters larger than the caches both kinds of writes wait for
-// memory, and copies would cost too much of it.
+// memory, and copies would take too much memory.
 type Filler[F Fillable] struct {
 	c       FillConfig[F]
 	filter  F

@@ -1,4 +1,4 @@
-// Package probe computes the positions of a key from its Hash, each from the previous one. There are two sequences.
+// Package probe computes the positions of a key from its Hash, each from the previous one, by two kinds of sequences.
 //
 // The positions of standard and counting cost one multiplication each:
 //

@@ -31,8 +31,8 @@ import (
 //  1. LockFolder takes the advisory lock of the folder. Read reads the manifest.
 //  2. Put and PutFile write shards that differ to files of new names, complete and synced.
 //  3. Commit syncs the folder, then replaces the manifest by rename,
-//  4. then sweeps: it removes the files that the new manifest does not name; see Leftover. Readers that have opened such
-//     files can go on reading them.
+//  4. then sweeps: it removes the files that the new manifest does not name; see Leftover. Readers that have opened
+//     such files can go on reading them.
 //  5. Close removes the files that were put and not committed, and unlocks.
 //
 // A process that is killed before Commit leaves files that no manifest names. The sweep of a later transaction removes
@@ -114,7 +114,7 @@ func (f *Folder) Read() error {
 }
 
 // ReadFolder reads the manifest in a folder. It also returns the FileInfo of the manifest. The error wraps
-// fs.ErrNotExist if there is none.
+// fs.ErrNotExist if the folder has no manifest.
 func ReadFolder(dir string) (*shard.Manifest, fs.FileInfo, error) {
 	in, st, err := untrusted.Open(filepath.Join(dir, shard.ManifestName))
 	if err != nil {

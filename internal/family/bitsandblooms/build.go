@@ -65,8 +65,8 @@ func (c Config) lengthFor(m uint64) (uint64, error) {
 	return c.Length, nil
 }
 
-// New returns an empty filter. AddKey adds keys. It returns the errors of Geometry, and an error wrapping
-// filter.ErrTooLarge if there is not enough memory.
+// New returns an empty filter. AddKey adds keys. New returns the errors of Geometry, and an error wrapping
+// filter.ErrTooLarge if the memory does not suffice.
 func New(c Config) (*Filter, error) {
 	m, length, k, err := c.Geometry()
 	if err != nil {

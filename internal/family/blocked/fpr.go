@@ -150,7 +150,7 @@ func (f *Filter) infoFor(keys uint64) filter.Info {
 }
 
 // Cells describes the bits. A key chooses one of the blocks, and in it k bits independently in the line layout, or one
-// bit of each word of 32 bits in the split layout. So there are four kinds of pairs: a bit with itself, bits in the
+// bit of each word of 32 bits in the split layout. This gives four kinds of pairs: a bit with itself, bits in the
 // same word (split), in the same block, and in different blocks. No key sets bits in different blocks.
 func (f *Filter) Cells() family.Cells {
 	blocks, bits := float64(f.blocks), float64(f.layout().BlockBits())

@@ -60,7 +60,7 @@ func splitSquare(j uint64) float64 {
 }
 
 // firmBlocks returns the smallest number of blocks, from least to a quarter more, with which the rate of nearly every
-// filter is at most firm times p, or least if there is none. See scatter.
+// filter is at most firm times p, or least if no such number exists. See scatter.
 func (c Config) firmBlocks(x *formula, n, least uint64, p float64) uint64 {
 	kept := func(blocks uint64) bool {
 		k := c.probes(x, n, blocks)

@@ -12,7 +12,7 @@
 //
 //	slot l of a key of group j is bit (u_l + shift[j][l]) mod 32 of payload word u_l / 32
 //
-// All shifts of a slot lead to bits of one word, so the last bits of a block have as many shifts as the others. The
+// All shifts of a slot lead to bits of one word, so slots reach the last bits of a block as often as all others. The
 // search is the search of family partitioned (internal/anneal), block by block. Keys may be added later, with the
 // shifts of their group.
 //
@@ -220,7 +220,7 @@ func newLayout(s blockGeometry) *layout {
 	return &layout{s, kernel.NewSlots(nil, s.block, s.groups, s.payloadBits(), s.k, s.width)}
 }
 
-// Resize returns the View of a filter with blocks of the same geometry, as many as section has.
+// Resize returns the View of a filter with the same block geometry whose blocks fill section.
 func (v View) Resize(section []byte) View {
 	v.blocks = uint64(len(section)) >> 6 >> (v.block >> 10) // a division takes as long as a query
 	return v

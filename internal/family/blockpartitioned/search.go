@@ -65,8 +65,8 @@ func (s *searcher) layOut(keys []filter.Hash) {
 	}
 }
 
-// crowded is the number of (key, slot) pairs per bit of a block beyond which there is no search: almost every query
-// finds all bits of such a block set.
+// crowded is the number of (key, slot) pairs per bit beyond which a block is not searched: almost every query finds all
+// bits of such a block set.
 const crowded = 8
 
 // searchBlock searches one block and writes its bits and shifts to the filter.

@@ -16,8 +16,8 @@ import (
 //
 // # Why no key is lost
 //
-// Words are changed by compare-and-swap, so no change of a counter is lost or reaches its neighbours. There are 256
-// locks (parallel.Stripes). Each stands for some keys, by their hash, and for some words, by their index:
+// Words are changed by compare-and-swap, so no change of a counter is lost or reaches its neighbours. Each of 256 locks
+// (parallel.Stripes) stands for some keys, by their hash, and for some words, by their index:
 //
 //  1. Add, TestAndAdd and Remove hold the lock of their key. Changes of one key never overlap.
 //  2. Remove also holds the locks of the words of its counters. All locks are taken in ascending order, so goroutines
@@ -146,7 +146,7 @@ func (c *Concurrent) Info() filter.Info { return c.f.infoFor(c.Keys(), c.f.nonze
 func (c *Concurrent) EstimateLoss(keep float64) float64 { return c.f.EstimateLoss(keep) }
 
 // Snapshot returns a copy, a *Filter. It stops all writers while it copies, but not Has and Count. The error wraps
-// filter.ErrTooLarge if there is no memory for the copy.
+// filter.ErrTooLarge if the copy does not fit into memory.
 func (c *Concurrent) Snapshot() (family.Filter, error) {
 	words, err := bitvec.Alloc(uint64(len(c.f.words)))
 	if err != nil {

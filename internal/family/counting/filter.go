@@ -349,8 +349,8 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 
 // Decode makes a filter from its stored form, as Encode returns it. The filter shares the words. Decode returns an
 // error if the sections do not have the sizes of SectionWords, if counters from m on are not 0, or if no counter is
-// stuck and their sum is not k times the number of keys. Stuck counters do not follow removals, so with one of them the
-// sum proves nothing.
+// stuck and the sum of the counters is not k times the number of keys. A stuck counter ignores removals, so that with
+// one of them the sum proves nothing.
 func Decode(e family.Encoded) (*Filter, error) {
 	m, k, err := probe.Built(e.Spec, width)
 	if err := e.CheckSections([]uint64{wordsOf(m)}, err); err != nil {

@@ -230,7 +230,7 @@ func (v *View) Valid() bool {
 		v.Segments >= 1 && v.Segments <= 1<<32/v.Segment && v.Width >= 1 && v.Width <= MaxWidth
 }
 
-// Bytes returns the number of bytes of the section that hold slots. Has reads up to 8 bytes more.
+// Bytes returns the number of bytes that the slots take in the section. Has reads up to 8 bytes more.
 func (v *View) Bytes() uint64 { return ((v.Segments+2)*v.Segment*uint64(v.Width) + 7) / 8 }
 
 // Has reports whether the key may be in the set. It panics if the section has fewer than 8 bytes after the bytes that

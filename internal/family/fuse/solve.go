@@ -89,7 +89,7 @@ func solveKeys(
 	return solveDistinct(ctx, [][]uint64{distinct}, width, true)
 }
 
-// errRepeated means that there is no solution, perhaps because keys repeat: two equal keys are never peeled.
+// errRepeated means that the first seed has no solution, perhaps because keys repeat: two equal keys are never peeled.
 var errRepeated = errors.New("fuse: keys may repeat")
 
 // solveDistinct tries seeds. If distinct is false, it returns errRepeated after the first one.

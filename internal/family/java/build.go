@@ -125,8 +125,8 @@ func (c Config) wordsForRate(m, words uint64, k int) (uint64, error) {
 	return 0, family.Invalid(kind.Parameter, kind.parameterValue(sums), reason, c.Keys, kind.Parameter, kind.Wide)
 }
 
-// New returns an empty filter. It returns the errors of Geometry, or wrap filter.ErrTooLarge if there is not enough
-// memory.
+// New returns an empty filter. It returns the errors of Geometry, and an error wrapping filter.ErrTooLarge if the
+// memory does not suffice.
 func New(c Config) (*Filter, error) {
 	n, k, err := c.Geometry()
 	if err != nil {

@@ -53,7 +53,7 @@ func PlanCells(c CellsConfig) (Geometry, error) {
 }
 
 // NewCells returns an empty table. The error wraps filter.ErrConfig if the geometry has no values, counters, growth or
-// buckets too large for Sweep, and filter.ErrTooLarge if there is no memory for it.
+// buckets too large for Sweep, and filter.ErrTooLarge if the memory does not suffice.
 func NewCells(g Geometry) (*Cells, error) {
 	if err := g.checkCells(); err != nil {
 		return nil, err
@@ -91,8 +91,8 @@ func (f *Cells) HasTorn(h filter.Hash) (has, sure bool) {
 func (f *Cells) Tears() bool { return f.walk.Tears() }
 
 // Put gives the key with hash h a cell with a value unless an equal cell exists, and reports whether one did. With
-// replace, the existing cell gets the new value. The error is filter.ErrFull if there is no room for a cell; the table
-// is then unchanged. Put does not allocate.
+// replace, Put stores the new value in the existing cell. The error is filter.ErrFull if the table has no room for a
+// cell; the table is then unchanged. Put does not allocate.
 func (f *Cells) Put(h filter.Hash, value uint64, replace bool) (present bool, err error) {
 	base, remainder, at, c, old, end := f.walk.Follow(h.Hi, h.Lo)
 	cell := remainder<<f.payload | value
@@ -133,8 +133,8 @@ func (f *Cells) Used(b uint64) uint64 {
 	return u.usedCells()
 }
 
-// CountValues adds to counts[v], for each v, the number of cells of bucket b with the value v. It panics if there are
-// fewer counts than values.
+// CountValues adds to counts[v], for each v, the number of cells of bucket b with the value v. It panics if counts has
+// fewer elements than there are values.
 func (f *Cells) CountValues(b uint64, counts []uint64) {
 	u := f.bucket(b)
 	for c := range u.usedCells() {

@@ -26,8 +26,8 @@
 //	Lo × L     chain  = upper half        lower half: its first r bits are the rest of the remainder
 //
 // A filter that can grow starts with longer remainders than it needs. When it doubles, the first bit of each remainder
-// selects one of two buckets and is dropped. The result is the same filter as after adding all keys to an empty filter
-// of that size.
+// selects one of two buckets and is dropped. Adding all keys to an empty filter of the new size would give the same
+// filter.
 package rankindexed
 
 import (
@@ -250,7 +250,7 @@ func (g Geometry) fingerprints() float64 {
 }
 
 // FPR returns the predicted false-positive rate, in [0, 1], while this number of cells is in use: the probability
-// 1-exp(-λ/2^r), with λ = cells/(B·L), that an absent key has the bucket, chain and remainder of one of them (section
+// 1-exp(-λ/2^r), with λ = cells/(B·L), that an absent key has the bucket, chain and remainder of a cell (section
 // II of the paper).
 func (g Geometry) FPR(cells uint64) float64 {
 	return -math.Expm1(-float64(cells) / g.fingerprints())

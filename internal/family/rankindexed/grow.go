@@ -10,7 +10,7 @@ import (
 
 // Grow doubles the filter: it then has twice as many buckets, and its remainders are one bit shorter. Until Grow
 // returns, the old and the new filter are in memory, three times the old size. The error wraps filter.ErrFull if the
-// filter has no doubling left, and filter.ErrTooLarge if there is no memory for the new one; the filter is then
+// filter has no doubling left, and filter.ErrTooLarge if the new filter does not fit into memory; the filter is then
 // unchanged.
 func (f *Filter) Grow() error {
 	twice, err := f.allocTwice(newFilter)

@@ -15,7 +15,7 @@ const DefaultOverflow = 1e-10
 // order has the requirements for a geometry.
 type order struct {
 	form     Geometry // Capacity, Growth, Counting and ValueBits
-	fpr      float64  // ε, at the capacity and at each doubling of it
+	fpr      float64  // ε, at the capacity and at each later capacity
 	overflow float64  // P_o
 	words    []int    // sizes of a bucket, in 64-bit words
 	index    int      // largest index of a bucket, in bits
@@ -77,7 +77,7 @@ func (o order) search(most float64) (Geometry, bool) {
 type searched struct {
 	order
 	best Geometry
-	bits float64 // of best; more than allowed if there is none
+	bits float64 // size of best, or more than the limit if nothing was found yet
 }
 
 // tryBuckets tries all numbers of cells of a bucket of one size.

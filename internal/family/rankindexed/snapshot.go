@@ -91,7 +91,7 @@ type Copy struct {
 // StartCopy begins a copy. copying is called once for each bucket when it is copied, by the goroutine that holds its
 // lock: a caller of Copy.Bucket or of Put. Finish ends the copy; until then no other copy may begin. StartCopy reuses
 // the memory of earlier, if not nil, a copy of f whose table is no longer in use. The error wraps filter.ErrTooLarge if
-// there is no memory for the copy.
+// the copy does not fit into memory.
 func (f *Cells) StartCopy(earlier *Copy, copying func(b uint64)) (*Copy, error) {
 	c := earlier
 	if c == nil {
@@ -134,8 +134,8 @@ func (f *Cells) Encode() family.Encoded {
 	return all.Encode()
 }
 
-// StoredCells returns the geometry of a stored table with that Spec, and the number of words of each section. Errors
-// are the errors of NewCells.
+// StoredCells returns the geometry of a stored table with this Spec, and the number of words of each section. It
+// returns the errors of NewCells.
 func StoredCells(s filter.Spec) (Geometry, []uint64, error) {
 	g, _, trimmed, err := storedGeometry(s)
 	switch {

@@ -98,7 +98,7 @@ func (g Geometry) allCells() uint64 {
 // filter with values of 32 bits has a ratio of 60.
 const inflation = 64
 
-// untrim returns the filter of a trimmed form with that many cells.
+// untrim returns the filter of a trimmed form with cells cells in use.
 func (g Geometry) untrim(e family.Encoded, cells uint64) (*Filter, error) {
 	stream := e.Sections[0]
 	if err := g.inflates(uint64(len(stream))); err != nil { // before newFilter allocates: the file may be hostile

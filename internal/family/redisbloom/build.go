@@ -23,7 +23,7 @@ type Config struct {
 	// Size is the size of the first link, at least one word. Its FPR is the rate of the whole chain; default:
 	// probe.DefaultFPR.
 	Size   family.Sizing
-	Growth uint32  // each link is for Growth times the keys of the one before, at most 32768; default: defaultGrowth
+	Growth uint32  // capacity of a link over the capacity of the link before, at most 32768; default: defaultGrowth
 	Fixed  bool    // the chain does not grow: NONSCALING
 	From   *Filter // if not nil, the chain begins like this one, and the other fields are not used
 }

@@ -144,9 +144,9 @@ func parseHeader(b []byte) (f *Filter, words uint64, err error) {
 	return f, words, nil
 }
 
-// EncodedHeader checks a whole header. It returns the Spec and the first section of the stored filter with that
-// header, and the number of words of its second section, below 2^56. The error wraps ErrOldForm or
-// filter.ErrTooLarge, or describes the invalid field of the header.
+// EncodedHeader checks a whole header. It returns the Spec and the first section of the stored filter with this header,
+// and the number of words of its second section, which is below 2^56. The error wraps ErrOldForm or filter.ErrTooLarge,
+// or describes the invalid field of the header.
 func EncodedHeader(b []byte) (s filter.Spec, section []uint64, words uint64, err error) {
 	f, words, err := parseHeader(b)
 	if err != nil {

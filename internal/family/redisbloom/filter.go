@@ -1,6 +1,6 @@
 // Package redisbloom is the Bloom filter of RedisBloom (BF.ADD and related commands), bit for bit: a chain of Bloom
-// filters, called links, that grows with its keys. Each link is for more keys and a lower rate than the one before. A
-// Filter is a whole chain.
+// filters, called links, that grows with its keys. Each link has a larger capacity and a lower rate than the link
+// before it. A Filter is a whole chain.
 //
 //	Hash (Lo, Hi): murmur64a-twice, Lo with a fixed seed, Hi with the seed Lo
 //	  probe i = 0..k-1 of a link of m bits -> bit ((Lo + i·Hi) mod 2^64) mod m

@@ -137,8 +137,8 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 }
 
 // Decode makes a filter from the result of Encode and keeps its words. It returns an error if a section does not have
-// the size of SectionWords, bits behind the last class or the tail are set, or there are keys without slots or slots
-// without keys.
+// the size of SectionWords, bits behind the last class or the tail are set, or the filter has keys without slots or
+// slots without keys.
 func Decode(e family.Encoded) (*Filter, error) {
 	g, err := readGeometry(e.Spec)
 	if err := e.CheckSections(g.sections(), err); err != nil {

@@ -185,8 +185,8 @@ func (f *Filter) Probe() kernel.Probe { return f.kernels[0].Probe() }
 // batch is the largest number of keys that are queried together.
 const batch = 256
 
-// inCache is the largest number of words (2 MiB) of a filter for which prefetching gains nothing, because the caches
-// hold it.
+// inCache is the largest number of words (2 MiB) of a filter that stays in the caches, so that prefetching gains
+// nothing.
 const inCache = 1 << 18
 
 // HasMany sets dst[i] to Has(hs[i]). In filters larger than the caches it prefetches the blocks of later keys. It
@@ -269,7 +269,7 @@ func About() family.About {
 			{Name: "value_bits", Value: "1..32", Help: "bits of a value that is stored with each key"},
 			{Name: "wide", Value: "1..1023", Help: "share of the blocks, of 1024, with fingerprints of r+1 bits"},
 		},
-		// There is no form with values: the planner only chooses for values that change.
+		// No form has values, because the planner only chooses filters whose values change.
 		Forms: []family.Form{
 			{
 				Spec: family.NewSpec(Family), Can: family.CanSpill, Default: 1,

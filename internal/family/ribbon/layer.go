@@ -121,7 +121,7 @@ type key struct {
 	hi, x uint64
 }
 
-// keyOf returns the key of a hash, without the bits of Lo that hold a value if keys have values.
+// keyOf returns the key of a hash. If keys have values, it clears the bits of Lo that are the value.
 func keyOf(h filter.Hash, valueBits uint) key {
 	lo := h.Lo
 	if valueBits > 0 {

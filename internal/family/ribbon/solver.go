@@ -27,7 +27,7 @@ type equation struct {
 	c, d, result uint64 // the XOR of the slots of c and d is result
 }
 
-// none is the pivot of a key whose equation follows from others.
+// none is the pivot of a key whose coefficients are a combination of those in rows, so that it needs no row.
 const none = 1<<32 - 1
 
 // job is a segment of a layer and its keys.

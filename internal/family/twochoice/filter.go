@@ -50,7 +50,7 @@ type Filter struct {
 	words    []uint64 // shard s is bits [s·bits, (s+1)·bits)
 	keys     uint64
 	late     uint64 // how many of the keys were added after the search
-	searched uint64 // bits that were set at the end of the search; 0 if there was none
+	searched uint64 // bits that were set at the end of the search; 0 without a search
 }
 
 // geometry describes the sizes of a filter.

@@ -42,7 +42,7 @@ var readTable struct {
 	anneal.Table
 }
 
-// distinctPositions returns the mean number of distinct positions among k random ones of that many bits.
+// distinctPositions returns the mean number of distinct positions among k random positions in a filter of bits bits.
 func distinctPositions(k int, bits float64) float64 {
 	return -bits * math.Expm1(float64(k)*math.Log1p(-1/bits))
 }

@@ -24,7 +24,7 @@ type search struct {
 	ones      int      // counts that are not 0
 }
 
-// none is the group of a key that is out.
+// none is the group of a key that is taken out.
 const none = 0xff
 
 // full is the largest count. A count that reaches it never changes again, and its bit stays set, because the number of
