@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// blockCache holds blocks within a limit of bytes, and drops the least recently used ones.
+// blockCache keeps blocks within a limit of bytes, and drops the least recently used blocks.
 type blockCache struct {
 	headers singleflight.Group // reads of headers
-	slots   chan struct{}      // one for each request for blocks that runs
+	slots   chan struct{}      // one element per running request for blocks
 
 	mu    sync.Mutex
 	limit int64
@@ -32,15 +32,16 @@ type block struct {
 	data []byte
 }
 
-// blockOverhead is about the memory of a block in addition to its bytes: for the map, the list and the allocator.
+// blockOverhead is an estimate of the memory that a block takes in addition to its bytes: in the map, the list and the
+// allocator.
 const blockOverhead = 256
 
 func newBlockCache(limit int64, fetches int) *blockCache {
 	return &blockCache{limit: limit, slots: make(chan struct{}, fetches), all: map[blockKey]*list.Element{}}
 }
 
-// get returns a block, or nil. Do not change it.
-func (c *blockCache) get(key blockKey) []byte {
+// blockOf returns a block, or nil. Do not change it.
+func (c *blockCache) blockOf(key blockKey) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.all[key]
@@ -51,36 +52,38 @@ func (c *blockCache) get(key blockKey) []byte {
 	return e.Value.(*block).data
 }
 
-// put adds a copy of a block that was compared with sums, unless the shard has new sums.
-func (c *blockCache) put(key blockKey, data []byte, sums *chunks) {
+// addBlock adds a copy of a block that was compared with sums. If the shard has other sums by now, it adds nothing: the
+// block was not compared with these.
+func (c *blockCache) addBlock(key blockKey, data []byte, sums *chunks) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all[key] != nil || key.g.sums[key.shard].Load() != sums || int64(len(data))+blockOverhead > c.limit {
 		return
 	}
+
 	c.all[key] = c.order.PushBack(&block{key, bytes.Clone(data)})
 	c.used += int64(len(data)) + blockOverhead
 	for c.used > c.limit {
-		c.remove(c.order.Front())
+		c.removeElement(c.order.Front())
 	}
 }
 
-// remove removes an element of order.
-func (c *blockCache) remove(e *list.Element) {
+// removeElement removes an element of order.
+func (c *blockCache) removeElement(e *list.Element) {
 	old := c.order.Remove(e).(*block)
 	delete(c.all, old.key)
 	c.used -= int64(len(old.data)) + blockOverhead
 }
 
-// forget removes the blocks of a shard, which has got new sums.
-func (c *blockCache) forget(g *generation, shard int) {
+// forgetShard removes the blocks of a shard whose sums have changed.
+func (c *blockCache) forgetShard(g *generation, shard int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var next *list.Element
 	for e := c.order.Front(); e != nil; e = next {
 		next = e.Next()
 		if key := e.Value.(*block).key; key.g == g && key.shard == shard {
-			c.remove(e)
+			c.removeElement(e)
 		}
 	}
 }

@@ -23,15 +23,15 @@ func withoutBlocks(err error) error {
 }
 
 const (
-	// gap is the largest number of bytes between two blocks that one request reads: about as many as a connection
-	// transfers in the time of one more request.
+	// gap is the largest number of bytes between two blocks that one request reads: about the number of bytes that a
+	// connection transfers in the time of one more request.
 	gap = 128 << 10
 	// longest is the largest range of a request.
 	longest = 4 << 20
 )
 
-// view returns the Blocks of a shard. The first use reads its header.
-func (r remote) view(ctx context.Context) (*shard.Blocks, error) {
+// blocksView returns the Blocks of a shard. The first use reads its header.
+func (r remote) blocksView(ctx context.Context) (*shard.Blocks, error) {
 	slot := &r.g.views[r.shard]
 	if v := slot.Load(); v != nil {
 		return v, nil
@@ -39,6 +39,7 @@ func (r remote) view(ctx context.Context) (*shard.Blocks, error) {
 
 	name := fmt.Sprintf("%p %d", r.g, r.shard)
 	done := r.set.blocks.headers.DoChan(name, func() (any, error) { // once for all waiting queries
+		// Another call may have ended between the first Load and this one.
 		if v := slot.Load(); v != nil {
 			return v, nil
 		}
@@ -48,7 +49,7 @@ func (r remote) view(ctx context.Context) (*shard.Blocks, error) {
 		switch {
 		case err == nil:
 			slot.Store(v)
-		case ctx.Err() != nil:
+		case ctx.Err() != nil: // the clients of the clouds hide the cause, such as a timeout or Close
 			err = context.Cause(ctx)
 		}
 		return v, err
@@ -63,7 +64,7 @@ func (r remote) view(ctx context.Context) (*shard.Blocks, error) {
 
 // readView reads and checks the header of a shard.
 func (r remote) readView(ctx context.Context) (*shard.Blocks, error) {
-	b, err := r.part(ctx, 0, int64(min(r.entry().Bytes, shard.MaxHeader)))
+	b, err := r.readPart(ctx, 0, int64(min(r.manifestEntry().Bytes, shard.MaxHeader)))
 	if err != nil {
 		return nil, err
 	}
@@ -71,10 +72,10 @@ func (r remote) readView(ctx context.Context) (*shard.Blocks, error) {
 	return v, withoutBlocks(err)
 }
 
-// part reads a part of a shard, completely.
-func (r remote) part(ctx context.Context, offset, length int64) ([]byte, error) {
+// readPart reads length bytes of a shard.
+func (r remote) readPart(ctx context.Context, offset, length int64) ([]byte, error) {
 	r.set.counters.blockReads.Add(1)
-	in, err := r.read(ctx, offset, length)
+	in, err := r.readRange(ctx, offset, length)
 	if err != nil {
 		return nil, err
 	}
@@ -95,9 +96,10 @@ type wanted struct {
 	length int
 }
 
-// askBlocks is askShard by range reads. Blocks that are not in the cache are read in order, near ones by one request.
+// askBlocks is askShard by range reads. It reads the blocks that are not in the cache in the order of the file,
+// adjacent ones by one request.
 func (s *Set) askBlocks(ctx context.Context, r remote, dst []bool, hs []filter.Hash) error {
-	v, err := r.view(ctx)
+	v, err := r.blocksView(ctx)
 	if err != nil {
 		return err
 	}
@@ -106,7 +108,7 @@ func (s *Set) askBlocks(ctx context.Context, r remote, dst []bool, hs []filter.H
 	for i, h := range hs {
 		offset, length := v.Block(h)
 		w := wanted{i, offset, length}
-		if b := s.blocks.get(blockKey{r.g, r.shard, w.offset}); b != nil {
+		if b := s.blocks.blockOf(blockKey{r.g, r.shard, w.offset}); b != nil {
 			s.counters.blockHits.Add(1)
 			dst[i] = v.Contains(b, h)
 		} else {
@@ -119,7 +121,7 @@ func (s *Set) askBlocks(ctx context.Context, r remote, dst []bool, hs []filter.H
 	var mu sync.Mutex
 	var failed error
 	for len(missing) > 0 {
-		run := runOf(missing)
+		run := firstRun(missing)
 		missing = missing[len(run):]
 		wg.Go(func() {
 			if err := s.readRun(ctx, r, v, run, dst, hs); err != nil {
@@ -133,8 +135,8 @@ func (s *Set) askBlocks(ctx context.Context, r remote, dst []bool, hs []filter.H
 	return failed
 }
 
-// runOf returns the first keys whose blocks one request reads.
-func runOf(all []wanted) []wanted {
+// firstRun returns the first keys whose blocks one request reads.
+func firstRun(all []wanted) []wanted {
 	n := 1
 	for n < len(all) && all[n].offset-all[n-1].offset-int64(all[n-1].length) <= gap &&
 		all[n].offset+int64(all[n].length)-all[0].offset <= longest {
@@ -154,15 +156,15 @@ func (s *Set) readRun(ctx context.Context, r remote, v *shard.Blocks, run []want
 
 	fetch, stop := s.cache.fetching()
 	defer stop()
-	defer context.AfterFunc(ctx, stop)()
+	defer context.AfterFunc(ctx, stop)() // fetch has another parent, so that Close and the timeout end it, too
 	last := run[len(run)-1]
 	first, end := run[0].offset, last.offset+int64(last.length)
 	sums := r.g.sums[r.shard].Load()
 	if sums != nil {
-		first, end = sums.around(first, end, int64(r.entry().Bytes))
+		first, end = sums.wholeChunks(first, end, int64(r.manifestEntry().Bytes))
 	}
 
-	b, err := r.part(fetch, first, end-first)
+	b, err := r.readPart(fetch, first, end-first)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -172,7 +174,7 @@ func (s *Set) readRun(ctx context.Context, r remote, v *shard.Blocks, run []want
 		return err
 	}
 	if sums != nil {
-		if err := sums.check(first, b); err != nil {
+		if err := sums.checkBytes(first, b); err != nil {
 			return err
 		}
 	}
@@ -180,7 +182,7 @@ func (s *Set) readRun(ctx context.Context, r remote, v *shard.Blocks, run []want
 	for _, w := range run {
 		block := b[w.offset-first:][:w.length]
 		dst[w.key] = v.Contains(block, hs[w.key])
-		s.blocks.put(blockKey{r.g, r.shard, w.offset}, block, sums)
+		s.blocks.addBlock(blockKey{r.g, r.shard, w.offset}, block, sums)
 	}
 	return nil
 }
@@ -201,27 +203,28 @@ func (c *chunks) Write(p []byte) (int, error) {
 	for len(p) > 0 {
 		take := min(len(p), chunkSize-len(c.rest))
 		if c.rest, p = append(c.rest, p[:take]...), p[take:]; len(c.rest) == chunkSize {
-			c.end()
+			c.endChunk()
 		}
 	}
 	return n, nil
 }
 
-// end adds the checksum of the last bytes.
-func (c *chunks) end() {
+// endChunk adds the checksum of the last bytes.
+func (c *chunks) endChunk() {
 	if len(c.rest) > 0 {
 		c.sums = append(c.sums, maphash.Bytes(c.seed, c.rest))
 		c.rest = c.rest[:0]
 	}
 }
 
-// around returns the range of whole chunks that has the bytes from from to to of a shard of size bytes.
-func (c *chunks) around(from, to, size int64) (int64, int64) {
+// wholeChunks returns the range of whole chunks that contains bytes [from, to) of a shard of size bytes.
+func (c *chunks) wholeChunks(from, to, size int64) (int64, int64) {
 	return from / chunkSize * chunkSize, min((to+chunkSize-1)/chunkSize*chunkSize, size)
 }
 
-// check returns an error wrapping shard.ErrChanged unless b, from an offset of around on, has the checksums.
-func (c *chunks) check(offset int64, b []byte) error {
+// checkBytes returns an error wrapping shard.ErrChanged unless the bytes b, from an offset of wholeChunks on, have the
+// checksums.
+func (c *chunks) checkBytes(offset int64, b []byte) error {
 	for i := offset / chunkSize; len(b) > 0; i++ {
 		n := min(len(b), chunkSize)
 		if i >= int64(len(c.sums)) || maphash.Bytes(c.seed, b[:n]) != c.sums[i] {

@@ -16,16 +16,16 @@ import (
 // ErrClosed means that a Set was used after Close. It wraps filter.ErrClosed.
 var ErrClosed = fmt.Errorf("the set of the bucket is %w", filter.ErrClosed)
 
-// hashSum is the SHA-256 of a shard, its key in the cache: a shard that is in two manifests is fetched once.
+// hashSum is the SHA-256 of a shard and its key in the cache, so that a shard that is in two manifests is fetched once.
 type hashSum = [sha256.Size]byte
 
-// cache holds fetched shards within a limit of bytes. An entry goes through these states:
+// cache keeps fetched shards within a limit of bytes. An entry goes through these states:
 //
 //	absent ──► loading ──► in use ◄──► idle ──► absent (evicted, least recently used first)
 //	              └──► absent, on error or when nobody waits any more
 //
-// Room is reserved before a fetch begins. A query that uses an entry never waits for another one, so waiting for room
-// ends.
+// Room is reserved before a fetch begins. A query that uses an entry never waits for another entry, so every wait for
+// room ends.
 type cache struct {
 	limit   int64
 	timeout time.Duration
@@ -45,13 +45,13 @@ type cache struct {
 	closed  bool
 }
 
-// place is where the bytes of shards are: memory, or a folder.
+// place is the place of the bytes of shards: memory, or a folder.
 type place interface {
-	// load returns the Set of a shard, from the kept bytes or from fetch.
-	load(ctx context.Context, key hashSum, bytes int64, fetch fetcher) (*bloomery.Set, error)
-	// drop removes the kept bytes of a shard.
-	drop(key hashSum) error
-	// close ends the use of the place. Kept files stay.
+	// loadShard returns the Set of a shard, from the kept bytes or from fetch.
+	loadShard(ctx context.Context, key hashSum, bytes int64, fetch fetcher) (*bloomery.Set, error)
+	// dropShard removes the kept bytes of a shard.
+	dropShard(key hashSum) error
+	// close ends the use of the place. It does not remove files.
 	close() error
 }
 
@@ -78,8 +78,9 @@ func newCache(o Options, p place, stats *counters) *cache {
 	return c
 }
 
-// ready marks the entry of a shard as in use and returns it, if it is loaded. Release it after use.
-func (c *cache) ready(key hashSum) *entry {
+// useIfLoaded marks the entry of a shard as in use and returns it, or returns nil if the shard is not loaded. Release
+// the entry after use.
+func (c *cache) useIfLoaded(key hashSum) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.entries[key]
@@ -91,8 +92,8 @@ func (c *cache) ready(key hashSum) *entry {
 	return e
 }
 
-// get is ready, but loads the shard if needed, once for all waiting queries.
-func (c *cache) get(ctx context.Context, key hashSum, bytes int64, fetch fetcher) (*entry, error) {
+// useShard is useIfLoaded, but loads the shard if needed, once for all waiting queries.
+func (c *cache) useShard(ctx context.Context, key hashSum, bytes int64, fetch fetcher) (*entry, error) {
 	for first := true; ; first = false {
 		c.mu.Lock()
 		if c.closed {
@@ -114,10 +115,11 @@ func (c *cache) get(ctx context.Context, key hashSum, bytes int64, fetch fetcher
 			c.stats.misses.Add(1)
 		}
 		if e.loading == nil {
-			c.start(e, fetch)
+			c.startLoad(e, fetch)
 		}
 		loading := e.loading
 		c.mu.Unlock()
+
 		select {
 		case <-loading:
 		case <-ctx.Done():
@@ -127,6 +129,7 @@ func (c *cache) get(ctx context.Context, key hashSum, bytes int64, fetch fetcher
 		if e.err == nil {
 			return e, nil
 		}
+		// All queries that waited for the load had ended before this one came: load again.
 		if !errors.Is(e.err, errAbandoned) {
 			return nil, e.err
 		}
@@ -144,22 +147,22 @@ func (c *cache) release(e *entry) {
 		return
 	}
 	if e.set != nil {
-		c.signal()
+		c.wakeWaiting()
 	} else if e.cancel != nil {
 		e.cancel()
 	}
 }
 
-// signal wakes up all goroutines that wait for an entry to become idle or absent.
-func (c *cache) signal() {
+// wakeWaiting wakes up all goroutines that wait for an entry to become idle or absent.
+func (c *cache) wakeWaiting() {
 	if c.waiting > 0 {
 		close(c.freed)
 		c.freed, c.waiting = make(chan struct{}), 0
 	}
 }
 
-// oldest returns the idle entry that was used least recently, or nil.
-func (c *cache) oldest() *entry {
+// oldestIdle returns the idle entry that was used least recently, or nil.
+func (c *cache) oldestIdle() *entry {
 	for at := c.order.Front(); at != nil; at = at.Next() {
 		if e := at.Value.(*entry); e.users == 0 && e.loading == nil {
 			return e
@@ -168,8 +171,8 @@ func (c *cache) oldest() *entry {
 	return nil
 }
 
-// start loads an entry in its own goroutine, so that the load does not end with the query that began it.
-func (c *cache) start(e *entry, fetch fetcher) {
+// startLoad loads an entry in its own goroutine, so that the load does not end with the query that began it.
+func (c *cache) startLoad(e *entry, fetch fetcher) {
 	ctx, stop := c.fetching()
 	ctx, abandon := context.WithCancelCause(ctx)
 	e.loading, e.err = make(chan struct{}), nil
@@ -177,28 +180,29 @@ func (c *cache) start(e *entry, fetch fetcher) {
 	c.wg.Go(func() {
 		defer stop()
 		defer abandon(nil)
-		err := c.reserve(ctx, e)
+		err := c.reserveRoom(ctx, e)
 		var set *bloomery.Set
 		if err == nil {
-			set, err = c.place.load(ctx, e.key, e.bytes, fetch)
+			set, err = c.place.loadShard(ctx, e.key, e.bytes, fetch)
 		}
 		if err != nil && ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
+
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		e.set, e.err, e.cancel = set, err, nil
 		close(e.loading)
 		e.loading = nil
 		if err != nil {
-			c.forget(e)
+			c.removeEntry(e)
 			return
 		}
 		if e.at == nil {
 			e.at = c.order.PushBack(e)
 		}
-		if e.users == 0 {
-			c.signal()
+		if e.users == 0 { // the queries ended during the load, so the entry is idle at once
+			c.wakeWaiting()
 		}
 	})
 }
@@ -209,17 +213,17 @@ func (c *cache) fetching() (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(c.base, c.timeout, late)
 }
 
-// reserve makes room for an entry. It waits while entries in use take all room.
-func (c *cache) reserve(ctx context.Context, e *entry) error {
+// reserveRoom makes room for an entry. It waits while the entries in use take the whole cache.
+func (c *cache) reserveRoom(ctx context.Context, e *entry) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for !e.held {
 		for c.used+e.bytes > c.limit {
-			old := c.oldest()
+			old := c.oldestIdle()
 			if old == nil {
 				break
 			}
-			if err := c.evict(old); err != nil {
+			if err := c.evictEntry(old); err != nil {
 				return err
 			}
 		}
@@ -228,6 +232,8 @@ func (c *cache) reserve(ctx context.Context, e *entry) error {
 			e.held = true
 			break
 		}
+
+		// Take the channel under the lock: an entry that becomes idle after Unlock closes this channel.
 		freed := c.freed
 		c.waiting++
 		c.mu.Unlock()
@@ -235,6 +241,7 @@ func (c *cache) reserve(ctx context.Context, e *entry) error {
 		case <-freed:
 		case <-ctx.Done():
 		}
+
 		c.mu.Lock()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -243,21 +250,21 @@ func (c *cache) reserve(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// evict removes an idle entry and its kept bytes.
-func (c *cache) evict(e *entry) error {
+// evictEntry removes an idle entry and its kept bytes.
+func (c *cache) evictEntry(e *entry) error {
 	var err error
 	if e.set != nil {
 		err = e.set.Close()
 		e.set = nil
 	}
-	err = errors.Join(err, c.place.drop(e.key))
+	err = errors.Join(err, c.place.dropShard(e.key))
 	c.stats.evictions.Add(1)
-	c.forget(e)
+	c.removeEntry(e)
 	return err
 }
 
-// forget makes an entry absent.
-func (c *cache) forget(e *entry) {
+// removeEntry makes an entry absent.
+func (c *cache) removeEntry(e *entry) {
 	if e.held {
 		c.used -= e.bytes
 		e.held = false
@@ -267,12 +274,12 @@ func (c *cache) forget(e *entry) {
 		e.at = nil
 	}
 	delete(c.entries, e.key)
-	c.signal()
+	c.wakeWaiting()
 }
 
-// adopt adds a shard that the place has kept from an earlier Set. It is loaded on first use. It returns false if there
-// is no room.
-func (c *cache) adopt(key hashSum, bytes int64) bool {
+// adoptShard adds a shard that the place has kept from an earlier Set. The first query loads the shard. adoptShard
+// returns false if the cache has no room for it.
+func (c *cache) adoptShard(key hashSum, bytes int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.used+bytes > c.limit || c.entries[key] != nil {
@@ -297,8 +304,8 @@ func (c *cache) resident() (bytes int64, shards int) {
 	return c.used, shards
 }
 
-// err returns an error if the file of a loaded shard was overwritten, or ErrClosed.
-func (c *cache) err() error {
+// firstError returns an error if the file of a loaded shard was overwritten, or ErrClosed.
+func (c *cache) firstError() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -321,10 +328,11 @@ func (c *cache) close() error {
 	c.closed = true
 	c.mu.Unlock()
 	c.stop(ErrClosed)
-	c.wg.Wait()
+	c.wg.Wait() // outside of the lock, which the fetches take at their end
+
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.busy() {
+	for c.hasUsers() { // an open mapping must not end under a query
 		freed := c.freed
 		c.waiting++
 		c.mu.Unlock()
@@ -344,8 +352,8 @@ func (c *cache) close() error {
 	return errors.Join(append(all, c.place.close())...)
 }
 
-// busy reports whether a query reads a shard.
-func (c *cache) busy() bool {
+// hasUsers reports whether a query reads a shard.
+func (c *cache) hasUsers() bool {
 	for _, e := range c.entries {
 		if e.set != nil && e.users > 0 {
 			return true

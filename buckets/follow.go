@@ -25,7 +25,7 @@ func FollowExact(ctx context.Context, address, file string, o ...publish.FollowO
 	return follow(ctx, address, file, o, publish.FollowExact)
 }
 
-// follow calls open, with a source if the address names a bucket.
+// follow calls open. If the address names a bucket, it adds the bucket as the source.
 func follow[L any](
 	ctx context.Context, address, file string, o []publish.FollowOption,
 	open func(ctx context.Context, address, file string, o ...publish.FollowOption) (L, error),
@@ -47,8 +47,8 @@ func follow[L any](
 	return live, nil
 }
 
-// Published returns the source of the releases in a Store, for publish.WithSource. The source keeps the part of the
-// address before the question mark. It does not close the Store.
+// Published returns the source of the releases in a Store, for publish.WithSource. The source drops the question mark
+// of the address and the parameters behind it, which may be secret. It does not close the Store.
 func Published(s Store, address string) transport.Source {
 	address, _, _ = strings.Cut(address, "?")
 	return published{s, address}
@@ -65,14 +65,15 @@ func (p published) String() string { return p.address }
 // tries again.
 func (p published) Get(ctx context.Context, name string, r transport.Request) (*transport.Object, error) {
 	for try := 1; ; try++ {
-		o, err := p.get(ctx, name, r)
+		o, err := p.getOnce(ctx, name, r)
 		if err == nil || !errors.Is(err, ErrReplaced) || try == tries {
 			return o, err
 		}
 	}
 }
 
-func (p published) get(ctx context.Context, name string, r transport.Request) (*transport.Object, error) {
+// getOnce is Get without another attempt.
+func (p published) getOnce(ctx context.Context, name string, r transport.Request) (*transport.Object, error) {
 	st, err := p.store.Stat(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.address, err)
@@ -87,7 +88,7 @@ func (p published) get(ctx context.Context, name string, r transport.Request) (*
 		o.NotModified = true
 		return o, nil
 	}
-	if r.Offset <= st.Size {
+	if r.Offset <= st.Size { // else the object is shorter than what the Follower has: read it from the start
 		o.Offset = r.Offset
 	}
 

@@ -14,11 +14,11 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// tries is the largest number of attempts of read if the manifest is replaced meanwhile.
+// tries is the largest number of attempts to read the manifest if it is replaced meanwhile.
 const tries = 5
 
-// read reads the manifest and lists its shards.
-func (s *Set) read(ctx context.Context) (*generation, error) {
+// readManifest reads the manifest and lists its shards.
+func (s *Set) readManifest(ctx context.Context) (*generation, error) {
 	for try := 1; ; try++ {
 		st, err := s.store.Stat(ctx, shard.ManifestName)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -27,6 +27,7 @@ func (s *Set) read(ctx context.Context) (*generation, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		g, err := s.readVersion(ctx, st.Version)
 		if err == nil || try == tries {
 			return g, err
@@ -57,10 +58,10 @@ func (s *Set) readVersion(ctx context.Context, version string) (*generation, err
 	if g.hasher, err = m.Hasher(s.options.Secret); err != nil {
 		return nil, err
 	}
-	if err := s.accept(m); err != nil {
+	if err := s.acceptManifest(m); err != nil {
 		return nil, err
 	}
-	if err := s.list(ctx, g); err != nil {
+	if err := s.listShards(ctx, g); err != nil {
 		return nil, err
 	}
 	if s.options.Blocks {
@@ -70,8 +71,8 @@ func (s *Set) readVersion(ctx context.Context, version string) (*generation, err
 	return g, nil
 }
 
-// list finds all shards by one listing, checks their sizes and keeps their versions.
-func (s *Set) list(ctx context.Context, g *generation) error {
+// listShards finds all shards by one listing, checks their sizes and keeps their versions.
+func (s *Set) listShards(ctx context.Context, g *generation) error {
 	shards := g.manifest.Shards
 	index := make(map[string]int, len(shards))
 	for i, e := range shards {
@@ -106,8 +107,8 @@ func (s *Set) list(ctx context.Context, g *generation) error {
 	return nil
 }
 
-// commonPrefix returns the common prefix of all names of shards from a to b. Names of equal length ascend; longer ones
-// begin with other digits.
+// commonPrefix returns the common prefix of the names of all shards from a to b. Names of equal length ascend. Names of
+// more digits begin with other digits, so the prefix ends before the number of shards, at the dash at the latest.
 func commonPrefix(a, b string) string {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] && a[n] != '-' {
@@ -132,7 +133,7 @@ func (s *Set) Refresh(ctx context.Context) (changed bool, err error) {
 		return false, err
 	}
 
-	g, err := s.read(ctx)
+	g, err := s.readManifest(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -146,13 +147,13 @@ func (s *Set) Refresh(ctx context.Context) (changed bool, err error) {
 	return true, nil
 }
 
-// open reads the object of a shard, in the version of the generation.
-func (r remote) open(ctx context.Context) (io.ReadCloser, error) {
-	return r.read(ctx, 0, -1)
+// openShard opens the object of a shard in the version of the generation.
+func (r remote) openShard(ctx context.Context) (io.ReadCloser, error) {
+	return r.readRange(ctx, 0, -1)
 }
 
-func (r remote) read(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
-	in, err := r.set.store.OpenVersion(ctx, r.entry().File, r.g.versions[r.shard], offset, length)
+func (r remote) readRange(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
+	in, err := r.set.store.OpenVersion(ctx, r.manifestEntry().File, r.g.versions[r.shard], offset, length)
 	if errors.Is(err, ErrReplaced) || errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w; call Refresh, or open the set again", err)
 	}
@@ -163,19 +164,19 @@ func (r remote) read(ctx context.Context, offset, length int64) (io.ReadCloser, 
 type Options struct {
 	// Secret is needed for sets that were built with a secret.
 	Secret *filter.Secret
-	// CacheBytes limits the size of the cache of shards: of the files in CacheDir, or of memory if CacheDir is empty. A
-	// query waits until there is room for its shards. No shard may be larger. Trimmed shards also take their size in
-	// memory. Default: 1 GiB.
+	// CacheBytes limits the size of the cache of shards: the files in CacheDir, or memory if CacheDir is empty. A query
+	// waits until the cache has room for its shards. No shard may be larger than the cache. Trimmed shards also need
+	// their full size in memory. Default: 1 GiB.
 	CacheBytes int64
-	// CacheDir is a folder for fetched shards, which are mapped from there. They stay when the Set is closed; the next
-	// Set with this folder checks and uses them. Only one open Set may use a folder. Open creates the folder if it does
-	// not exist, and removes cache files of other sets. Default: memory.
+	// CacheDir is a folder for fetched shards, which the Set maps into memory. The files stay when the Set is closed;
+	// the next Set with this folder checks and uses them. Only one open Set may use a folder. Open creates the folder
+	// if it does not exist, and removes the cache files of other sets. Default: memory.
 	CacheDir string
-	// Blocks makes queries read only the block of a key, by a request for that range, instead of fetching its shard. It
-	// needs family blocked or blockpartitioned and a bucket with versions of objects. The header of a shard is read and
-	// checked once. A request names the version that the object had when the Set was opened, and an answer of another
-	// length is an error. No checksum in the file covers a block: until Verify has read the set once and kept
-	// checksums, damage during the transfer is not detected.
+	// Blocks makes queries read only the block of a key, by a request for this range, instead of the whole shard. It
+	// needs family blocked or blockpartitioned and a bucket with versions of objects. The Set reads and checks the
+	// header of a shard once. A request names the version that the object had when the Set was opened, and an answer of
+	// another length is an error. No checksum in the file covers a block, so that damage during the transfer is not
+	// detected before Verify has read the set once and stored checksums.
 	Blocks bool
 	// BlockCacheBytes limits the memory of the cache of blocks. Default: 16 MiB.
 	BlockCacheBytes int64

@@ -23,24 +23,24 @@ import (
 
 // fetcher is a shard in the bucket.
 type fetcher interface {
-	// open reads the shard from its first byte.
-	open(ctx context.Context) (io.ReadCloser, error)
+	// openShard reads the shard from its first byte.
+	openShard(ctx context.Context) (io.ReadCloser, error)
 	// options returns the options for reading the shard.
 	options() []bloomery.Option
-	// check returns an error if a Set is not of this shard.
-	check(*bloomery.Set) error
+	// checkSet returns an error if a Set does not belong to this shard.
+	checkSet(*bloomery.Set) error
 }
 
 // memory keeps shards in memory.
 type memory struct{ stats *counters }
 
-func (m memory) load(ctx context.Context, key hashSum, bytes int64, f fetcher) (*bloomery.Set, error) {
+func (m memory) loadShard(ctx context.Context, key hashSum, bytes int64, f fetcher) (*bloomery.Set, error) {
 	if bytes > math.MaxInt {
 		return nil, fmt.Errorf("%d bytes: %w", bytes, filter.ErrTooLarge)
 	}
 
 	b := make([]byte, bytes) // the cache has reserved this size, and the object has it
-	err := fetch(ctx, m.stats, key, f, func(r io.Reader) error {
+	err := fetchShard(ctx, m.stats, key, f, func(r io.Reader) error {
 		_, err := io.ReadFull(r, b)
 		return err
 	})
@@ -50,10 +50,10 @@ func (m memory) load(ctx context.Context, key hashSum, bytes int64, f fetcher) (
 
 	set, err := bloomery.FromBytes(b, f.options()...)
 	if err == nil {
-		err = f.check(set)
+		err = f.checkSet(set)
 	}
 	if err != nil {
-		return nil, useless(err)
+		return nil, asUnusable(err)
 	}
 	return set, nil
 }
@@ -63,8 +63,9 @@ type unusable struct{ error }
 
 func (e *unusable) Unwrap() error { return e.error }
 
-// useless returns err as unusable, unless it is an error of the operating system, such as too many open files.
-func useless(err error) error {
+// asUnusable returns err as an unusable error, unless it is an error of the operating system, such as too many open
+// files, which may be transient.
+func asUnusable(err error) error {
 	var number syscall.Errno
 	var path *fs.PathError
 	if errors.As(err, &number) || errors.As(err, &path) {
@@ -82,12 +83,13 @@ func (e *mismatch) Error() string {
 
 func (e *mismatch) Unwrap() error { return shard.ErrChanged }
 
-func (memory) drop(hashSum) error { return nil }
-func (memory) close() error       { return nil }
+func (memory) dropShard(hashSum) error { return nil }
+func (memory) close() error            { return nil }
 
-// fetch calls read with the bytes of a shard and compares them with the key. read must read all bytes that it expects.
-func fetch(ctx context.Context, stats *counters, key hashSum, f fetcher, read func(io.Reader) error) error {
-	in, err := f.open(ctx)
+// fetchShard calls read with the bytes of a shard and compares them with the key. read must read all bytes that it
+// expects.
+func fetchShard(ctx context.Context, stats *counters, key hashSum, f fetcher, read func(io.Reader) error) error {
+	in, err := f.openShard(ctx)
 	if err != nil {
 		return err
 	}
@@ -97,7 +99,7 @@ func fetch(ctx context.Context, stats *counters, key hashSum, f fetcher, read fu
 	err = read(io.TeeReader(&counted{in, stats}, sum))
 	err = errors.Join(err, in.Close())
 	switch {
-	case errors.Is(err, io.EOF):
+	case errors.Is(err, io.EOF): // fewer bytes than the listing has promised
 		return fmt.Errorf("%w: %w", shard.ErrChanged, io.ErrUnexpectedEOF)
 	case err != nil:
 		return err
@@ -152,13 +154,13 @@ func openCacheFolder(dir string, stats *counters) (*cacheFolder, error) {
 	return &cacheFolder{dir, files, unlock, stats}, nil
 }
 
-func (d *cacheFolder) path(key hashSum) string {
+func (d *cacheFolder) pathOf(key hashSum) string {
 	return filepath.Join(d.dir, hex.EncodeToString(key[:])+cacheSuffix)
 }
 
-// adopt adds the files of an earlier Set to the cache, beginning with the most recently fetched. It removes files that
-// are incomplete, do not belong to a shard in sizes, or do not fit. It leaves files with other names alone.
-func (d *cacheFolder) adopt(c *cache, sizes map[hashSum]int64) error {
+// adoptFiles adds the files of an earlier Set to the cache, the most recently fetched files first. It removes files
+// that are incomplete, do not belong to a shard in sizes, or do not fit. It leaves files with other names alone.
+func (d *cacheFolder) adoptFiles(c *cache, sizes map[hashSum]int64) error {
 	all, err := os.ReadDir(d.dir)
 	if err != nil {
 		return err
@@ -175,10 +177,11 @@ func (d *cacheFolder) adopt(c *cache, sizes map[hashSum]int64) error {
 		if rest, ok := strings.CutPrefix(name, "."); ok {
 			name, _, unfinished = strings.Cut(rest, temporary)
 		}
-		key, ok := keyOf(name)
+		key, ok := keyInName(name)
 		if !ok || !e.Type().IsRegular() {
 			continue
 		}
+
 		info, err := e.Info()
 		if size, wanted := sizes[key]; err == nil && !unfinished && wanted && info.Size() == size {
 			files = append(files, kept{key, info})
@@ -189,8 +192,8 @@ func (d *cacheFolder) adopt(c *cache, sizes map[hashSum]int64) error {
 
 	slices.SortFunc(files, func(a, b kept) int { return b.info.ModTime().Compare(a.info.ModTime()) })
 	for _, f := range files {
-		if !c.adopt(f.key, f.info.Size()) {
-			if err := d.drop(f.key); err != nil {
+		if !c.adoptShard(f.key, f.info.Size()) {
+			if err := d.dropShard(f.key); err != nil {
 				return err
 			}
 		}
@@ -198,8 +201,8 @@ func (d *cacheFolder) adopt(c *cache, sizes map[hashSum]int64) error {
 	return nil
 }
 
-// keyOf returns the key in the name of a file.
-func keyOf(name string) (key hashSum, ok bool) {
+// keyInName returns the key in the name of a file.
+func keyInName(name string) (key hashSum, ok bool) {
 	digits, ok := strings.CutSuffix(name, cacheSuffix)
 	if !ok || len(digits) != 2*len(key) || strings.ToLower(digits) != digits {
 		return key, false
@@ -208,37 +211,37 @@ func keyOf(name string) (key hashSum, ok bool) {
 	return key, err == nil
 }
 
-// load opens the file of a shard. If it is missing or damaged, load fetches it.
-func (d *cacheFolder) load(ctx context.Context, key hashSum, bytes int64, f fetcher) (*bloomery.Set, error) {
-	path := d.path(key)
-	if sumOf(ctx, d.files, filepath.Base(path)) != key {
-		if err := d.fetch(ctx, key, bytes, f); err != nil {
-			return nil, errors.Join(err, d.drop(key))
+// loadShard opens the file of a shard. If it is missing or damaged, load fetches it.
+func (d *cacheFolder) loadShard(ctx context.Context, key hashSum, bytes int64, f fetcher) (*bloomery.Set, error) {
+	path := d.pathOf(key)
+	if hashOfFile(ctx, d.files, filepath.Base(path)) != key {
+		if err := d.fetchFile(ctx, key, bytes, f); err != nil {
+			return nil, errors.Join(err, d.dropShard(key))
 		}
 	}
 
 	set, err := bloomery.Open(ctx, path, f.options()...)
 	if err == nil {
-		if err = f.check(set); err != nil {
+		if err = f.checkSet(set); err != nil {
 			_ = set.Close()
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(useless(err), d.drop(key))
+		return nil, errors.Join(asUnusable(err), d.dropShard(key))
 	}
 	return set, nil
 }
 
-// fetch writes the file of a shard by rename. It does not sync, since the file is compared with its key whenever it is
-// opened.
-func (d *cacheFolder) fetch(ctx context.Context, key hashSum, bytes int64, f fetcher) error {
-	path := d.path(key)
+// fetchFile writes the file of a shard by rename. It does not sync the file, because loadShard compares the file with
+// its key before each use.
+func (d *cacheFolder) fetchFile(ctx context.Context, key hashSum, bytes int64, f fetcher) error {
+	path := d.pathOf(key)
 	tmp, err := os.CreateTemp(d.dir, "."+filepath.Base(path)+temporary+"*")
 	if err != nil {
 		return err
 	}
 
-	err = fetch(ctx, d.stats, key, f, func(r io.Reader) error {
+	err = fetchShard(ctx, d.stats, key, f, func(r io.Reader) error {
 		_, err := io.CopyN(tmp, r, bytes)
 		return err
 	})
@@ -252,8 +255,8 @@ func (d *cacheFolder) fetch(ctx context.Context, key hashSum, bytes int64, f fet
 	return err
 }
 
-// sumOf returns the SHA-256 of a file in a folder, or zero if it cannot be read.
-func sumOf(ctx context.Context, dir Store, name string) (sum hashSum) {
+// hashOfFile returns the SHA-256 of a file in a folder, or zero if it cannot be read.
+func hashOfFile(ctx context.Context, dir Store, name string) (sum hashSum) {
 	f, err := dir.Open(ctx, name, 0, -1)
 	if err != nil {
 		return sum
@@ -266,8 +269,8 @@ func sumOf(ctx context.Context, dir Store, name string) (sum hashSum) {
 	return hashSum(h.Sum(nil))
 }
 
-func (d *cacheFolder) drop(key hashSum) error {
-	err := os.Remove(d.path(key))
+func (d *cacheFolder) dropShard(key hashSum) error {
+	err := os.Remove(d.pathOf(key))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

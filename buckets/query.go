@@ -11,8 +11,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Contains reports whether key may be in the set. If it is false, the key is absent. It may fetch a shard. If the fetch
-// fails, Contains returns true, and Err returns an error.
+// Contains reports whether key may be in the set. If the result is false, the key is absent. Contains may fetch a
+// shard. If the fetch fails, Contains returns true, and Err returns an error.
 func (s *Set) Contains(key []byte) bool { return s.ContainsHash(s.Hasher().Sum(key)) }
 
 // ContainsString is Contains for a string.
@@ -27,7 +27,7 @@ func (s *Set) ContainsHash(h filter.Hash) bool {
 	return present
 }
 
-// ContainsContext is Contains that ends with ctx and also returns the error. If a shard cannot be read, the answer is
+// ContainsContext is Contains, but ends with ctx and also returns the error. If a shard cannot be read, the answer is
 // true.
 func (s *Set) ContainsContext(ctx context.Context, key []byte) (bool, error) {
 	return s.ContainsHashContext(ctx, s.Hasher().Sum(key))
@@ -38,7 +38,7 @@ func (s *Set) ContainsHashContext(ctx context.Context, h filter.Hash) (bool, err
 	g := s.now.Load()
 	i := shard.Route(h, len(g.manifest.Shards))
 	if s.blocks == nil {
-		if e := s.cache.ready(g.manifest.Shards[i].SHA256); e != nil {
+		if e := s.cache.useIfLoaded(g.manifest.Shards[i].SHA256); e != nil {
 			defer s.cache.release(e)
 			return e.set.ContainsHash(h), nil
 		}
@@ -49,20 +49,20 @@ func (s *Set) ContainsHashContext(ctx context.Context, h filter.Hash) (bool, err
 // hasSlowly is ContainsHashContext for a shard that is not in the cache, and for blocks.
 func (s *Set) hasSlowly(ctx context.Context, g *generation, h filter.Hash) (bool, error) {
 	dst, hs := [1]bool{true}, [1]filter.Hash{h}
-	err := s.ask(ctx, g, shard.Route(h, len(g.manifest.Shards)), dst[:], hs[:])
+	err := s.queryShard(ctx, g, shard.Route(h, len(g.manifest.Shards)), dst[:], hs[:])
 	if now := s.now.Load(); err != nil && now != g { // Refresh has replaced the set
-		err = s.ask(ctx, now, shard.Route(h, len(now.manifest.Shards)), dst[:], hs[:])
+		err = s.queryShard(ctx, now, shard.Route(h, len(now.manifest.Shards)), dst[:], hs[:])
 	}
 	if err != nil {
-		s.failed(ctx, err)
+		s.noteFailure(ctx, err)
 		return true, err
 	}
 	return dst[0], nil
 }
 
-// ask sets dst[i] to whether the shard has hs[i], or returns a *shard.Error.
-func (s *Set) ask(ctx context.Context, g *generation, i int, dst []bool, hs []filter.Hash) error {
-	err := g.damaged(i)
+// queryShard sets dst[j] to whether hs[j] may be in shard i, for every j, or returns a *shard.Error.
+func (s *Set) queryShard(ctx context.Context, g *generation, i int, dst []bool, hs []filter.Hash) error {
+	err := g.finalFault(i)
 	switch {
 	case s.cache.base.Err() != nil: // even if the blocks are in the cache
 		err = ErrClosed
@@ -71,7 +71,7 @@ func (s *Set) ask(ctx context.Context, g *generation, i int, dst []bool, hs []fi
 		err = s.askBlocks(ctx, remote{s, g, i}, dst, hs)
 	default:
 		err = s.askShard(ctx, remote{s, g, i}, dst, hs)
-		g.note(i, err)
+		g.noteFault(i, err)
 	}
 	if err != nil {
 		return &shard.Error{File: g.manifest.Shards[i].File, Err: err}
@@ -79,15 +79,16 @@ func (s *Set) ask(ctx context.Context, g *generation, i int, dst []bool, hs []fi
 	return nil
 }
 
+// askShard answers from the whole shard, which it fetches if needed.
 func (s *Set) askShard(ctx context.Context, r remote, dst []bool, hs []filter.Hash) error {
-	e := r.entry()
-	entry := s.cache.ready(e.SHA256)
+	e := r.manifestEntry()
+	entry := s.cache.useIfLoaded(e.SHA256)
 	if entry == nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		var err error
-		if entry, err = s.cache.get(ctx, e.SHA256, int64(e.Bytes), r); err != nil {
+		if entry, err = s.cache.useShard(ctx, e.SHA256, int64(e.Bytes), r); err != nil {
 			return err
 		}
 	}
@@ -115,8 +116,8 @@ func (s *Set) ContainsManyStrings(dst []bool, keys []string) {
 	s.ContainsHashes(dst, hs)
 }
 
-// ContainsManyContext is ContainsMany that ends with ctx and also returns the error of the first shard that could not
-// be read. The answers for keys of such shards are true; all others are right.
+// ContainsManyContext is ContainsMany, but ends with ctx and also returns the error of the first shard that could not
+// be read. The answers for the keys of such shards are true; all other answers are right.
 func (s *Set) ContainsManyContext(ctx context.Context, dst []bool, keys [][]byte) error {
 	h, hs := s.Hasher(), make([]filter.Hash, len(keys))
 	for i, k := range keys {
@@ -137,7 +138,7 @@ func (s *Set) ContainsHashesContext(ctx context.Context, dst []bool, hs []filter
 	}
 
 	g := s.now.Load()
-	b := groups(hs, len(g.manifest.Shards))
+	b := groupByShard(hs, len(g.manifest.Shards))
 	next := make(chan *group, len(b.groups))
 	for i := range b.groups {
 		next <- &b.groups[i]
@@ -148,7 +149,7 @@ func (s *Set) ContainsHashesContext(ctx context.Context, dst []bool, hs []filter
 	for range min(s.options.Fetches, len(b.groups)) {
 		wg.Go(func() {
 			for p := range next {
-				p.err = s.ask(ctx, g, p.shard, b.answers[p.from:p.to], b.hashes[p.from:p.to])
+				p.err = s.queryShard(ctx, g, p.shard, b.answers[p.from:p.to], b.hashes[p.from:p.to])
 			}
 		})
 	}
@@ -162,9 +163,9 @@ func (s *Set) ContainsHashesContext(ctx context.Context, dst []bool, hs []filter
 		case s.now.Load() != g: // Refresh has replaced the set meanwhile: ask key by key
 			err = s.askAgain(ctx, b.answers[p.from:p.to], b.hashes[p.from:p.to])
 		default:
-			s.failed(ctx, err)
+			s.noteFailure(ctx, err)
 			for at := p.from; at < p.to; at++ {
-				b.answers[at] = true // a false negative is not allowed
+				b.answers[at] = true // a false answer could be a false negative
 			}
 		}
 		if first == nil {
@@ -203,14 +204,14 @@ type group struct {
 	err             error
 }
 
-// groups groups hashes by shard.
-func groups(hs []filter.Hash, shards int) *batch {
+// groupByShard groups hashes by shard.
+func groupByShard(hs []filter.Hash, shards int) *batch {
 	b := &batch{order: make([]int, len(hs)), hashes: make([]filter.Hash, len(hs)), answers: make([]bool, len(hs))}
 	ids := make([]int, len(hs))
 	for i, h := range hs {
 		ids[i], b.order[i] = shard.Route(h, shards), i
 	}
-	if len(hs) < shards {
+	if len(hs) < shards { // counters for all shards would cost more than the sort
 		slices.SortFunc(b.order, func(i, j int) int { return cmp.Compare(ids[i], ids[j]) })
 	} else { // a counting sort
 		next := make([]int, shards+1)

@@ -1,12 +1,12 @@
-// Package buckets reads and writes sharded sets in object stores: the Store that package distribute builds into, and a
-// Set that fetches shards, or single blocks of them, from a bucket when a query needs them.
+// Package buckets reads and writes sharded sets in object stores. A Store is the output of package distribute; a Set
+// fetches shards, or single blocks of shards, from a bucket when a query needs them.
 //
 //	file:///data/set, /data/set, set        a folder
 //	s3://bucket/prefix?region=eu-west-1     S3 and its imitations; import buckets/s3
 //	gs://bucket/prefix                      Google Cloud Storage; import buckets/gcs
 //
 // This package imports no client of a cloud. A program imports the packages of its clouds for their side effect:
-// buckets/s3, buckets/gcs, or both with buckets/all. Package buckets/cloud makes a Store of every other bucket of
+// buckets/s3, buckets/gcs, or both with buckets/all. Package buckets/cloud makes a Store from any other bucket of
 // gocloud.dev/blob.
 package buckets
 
@@ -25,9 +25,9 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Set is a sharded set in a bucket. It fetches the shards that queries need, whole, into a cache, or with
-// Options.Blocks single blocks of them. It reads every shard in the version that its object had when the Set was
-// opened, and compares whole shards with the SHA-256 in the manifest. All methods are safe for concurrent use.
+// Set is a sharded set in a bucket. It fetches the shards that queries need into a cache, or with Options.Blocks only
+// the blocks that queries need. It reads every shard in the version that the object had when the Set was opened, and
+// compares whole shards with the SHA-256 in the manifest. All methods are safe for concurrent use.
 //
 //	Set.Contains ──► Hasher.Sum ──► shard.Route ──► cache ──► bloomery.Set of the shard
 //	                                  │               └ absent: Store.OpenVersion, once for all who wait
@@ -64,18 +64,19 @@ type fault struct {
 	final bool // another fetch in this generation would return the same bytes
 }
 
-// damaged returns the error of a shard that need not be fetched again, because it is not a filter of the set, or
+// finalFault returns the error of a shard that need not be fetched again, because it is not a filter of the set, or
 // because two fetches returned the same wrong bytes. Other errors may be transient: a bit that flipped in transit, a
-// full disk, a busy service. Then each query tries again, and the clients of the services pause between requests.
-func (g *generation) damaged(i int) error {
+// full disk, a busy service. After such an error, each query tries again, and the clients of the services pause between
+// requests.
+func (g *generation) finalFault(i int) error {
 	if f := g.faults[i].Load(); f != nil && f.final {
 		return f.err
 	}
 	return nil
 }
 
-// note keeps the error of a shard for damaged.
-func (g *generation) note(i int, err error) {
+// noteFault stores the error of a shard for finalFault.
+func (g *generation) noteFault(i int, err error) {
 	var u *unusable
 	var m *mismatch
 	if errors.As(err, &u) {
@@ -89,9 +90,9 @@ func (g *generation) note(i int, err error) {
 	}
 }
 
-// Open opens the sharded set at an address; see OpenStore. It reads the manifest and lists the shards: it checks that
-// all exist and have the right size, and fetches none. The error wraps filter.ErrNoManifest if there is no manifest,
-// shard.ErrManifest, or is a *shard.Error that names a shard. Close the Set when done.
+// Open opens the sharded set at an address; see OpenStore. It reads the manifest, lists the shards, and checks that all
+// of them exist and have the right size. It fetches no shard. The error wraps filter.ErrNoManifest if the manifest is
+// missing, shard.ErrManifest if it is invalid, or is a *shard.Error that names a shard. Close the Set after use.
 func Open(ctx context.Context, address string, o Options) (*Set, error) {
 	store, err := OpenStore(ctx, address)
 	if err != nil {
@@ -104,7 +105,7 @@ func Open(ctx context.Context, address string, o Options) (*Set, error) {
 	return s, nil
 }
 
-// OpenSet is Open for a Store, which Close of the Set closes. On error the Store stays open.
+// OpenSet is Open for a Store. Set.Close closes the Store. On error the Store stays open.
 func OpenSet(ctx context.Context, store Store, o Options) (*Set, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -112,7 +113,7 @@ func OpenSet(ctx context.Context, store Store, o Options) (*Set, error) {
 	}
 
 	s := &Set{store: store, options: o}
-	g, err := s.read(ctx)
+	g, err := s.readManifest(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +133,7 @@ func OpenSet(ctx context.Context, store Store, o Options) (*Set, error) {
 		for _, e := range g.manifest.Shards {
 			sizes[e.SHA256] = int64(e.Bytes)
 		}
-		if err := files.adopt(s.cache, sizes); err != nil {
+		if err := files.adoptFiles(s.cache, sizes); err != nil {
 			return nil, errors.Join(err, s.cache.close())
 		}
 	}
@@ -143,8 +144,8 @@ func OpenSet(ctx context.Context, store Store, o Options) (*Set, error) {
 	return s, nil
 }
 
-// accept returns an error if the Set cannot use a manifest.
-func (s *Set) accept(m *shard.Manifest) error {
+// acceptManifest returns an error if the Set cannot use a manifest.
+func (s *Set) acceptManifest(m *shard.Manifest) error {
 	if s.options.Blocks {
 		return withoutBlocks(m.CheckBlocks())
 	}
@@ -181,18 +182,18 @@ func (s *Set) Info() filter.Info {
 	return i
 }
 
-// Err returns the first error because of which a query returned true, since Open or the last Refresh that found a new
-// manifest: a *shard.Error that names the shard. The end of the context of a query does not count. It also returns an
-// error if a file in the cache folder was overwritten while it was in use, and ErrClosed after Close.
+// Err returns the error of the first query that returned true because of an error, since Open or the last Refresh that
+// found a new manifest: a *shard.Error that names the shard. It ignores queries whose context ended. Err also returns
+// an error if a file in the cache folder was overwritten while it was in use, and ErrClosed after Close.
 func (s *Set) Err() error {
 	if err := s.fault.Load(); err != nil {
 		return *err
 	}
-	return s.cache.err()
+	return s.cache.firstError()
 }
 
-// failed keeps the first error for Err.
-func (s *Set) failed(ctx context.Context, err error) {
+// noteFailure stores the first error for Err.
+func (s *Set) noteFailure(ctx context.Context, err error) {
 	if ctx.Err() == nil {
 		s.counters.failures.Add(1)
 		s.fault.CompareAndSwap(nil, &err)
@@ -200,27 +201,27 @@ func (s *Set) failed(ctx context.Context, err error) {
 }
 
 // Close cancels fetches, waits for queries that read a shard, and closes the Store. Later queries return true and
-// ErrClosed. A cache folder keeps its files. Verify and Download must have returned.
+// ErrClosed. The files in a cache folder stay. Verify and Download must have returned before.
 func (s *Set) Close() error {
 	return errors.Join(s.cache.close(), s.store.Close())
 }
 
-// remote is a shard of a generation; it is a fetcher.
+// remote is a shard of a generation. It implements fetcher.
 type remote struct {
 	set   *Set
 	g     *generation
 	shard int
 }
 
-func (r remote) entry() shard.Entry { return r.g.manifest.Shards[r.shard] }
+func (r remote) manifestEntry() shard.Entry { return r.g.manifest.Shards[r.shard] }
 
 func (r remote) options() []bloomery.Option {
 	return []bloomery.Option{bloomery.WithSecret(r.set.options.Secret)}
 }
 
-// check returns an error unless a Set has the family, the hash function and the number of keys of the shard.
-func (r remote) check(set *bloomery.Set) error {
-	m, e := r.g.manifest, r.entry()
+// checkSet returns an error unless a Set has the family, the hash function and the number of keys of the shard.
+func (r remote) checkSet(set *bloomery.Set) error {
+	m, e := r.g.manifest, r.manifestEntry()
 	switch kind, keys := set.Spec().Family(), set.Len(); {
 	case kind != m.Spec.Family():
 		return fmt.Errorf("family %s, want %s: %w", kind, m.Spec.Family(), shard.ErrForeign)
@@ -238,10 +239,10 @@ type counters struct {
 	blockHits, blockReads                             atomic.Int64
 }
 
-// Stats has counts of the operations of a Set since Open.
+// Stats are counts of the operations of a Set since Open.
 type Stats struct {
 	Hits      int64 // uses of a shard that was in the cache; a batch counts once for each shard
-	Misses    int64 // uses of a shard that was not in the cache, or not yet
+	Misses    int64 // uses of a shard that was not in the cache yet
 	Fetches   int64 // shards that were fetched, in part or completely
 	Evictions int64 // shards that left the cache
 	BlockHits int64 // keys whose block was in the cache of blocks

@@ -29,7 +29,7 @@ type Store interface {
 // ErrReplaced means that an object no longer has the requested version.
 var ErrReplaced = errors.New("the object was replaced since it was listed")
 
-// Opener opens a bucket. The path of the URL is the prefix of all names.
+// Opener opens the bucket of a URL. The path of the URL is the prefix of all names.
 type Opener func(ctx context.Context, u *url.URL) (Store, error)
 
 var openers = struct {
@@ -101,9 +101,9 @@ func filePath(u *url.URL) (string, error) {
 }
 
 // Split divides the address of objects into the address of a Store and a pattern for distribute.NewPlan. The pattern
-// begins at the first part of the path that contains one of *[\. If there is none, the pattern is the last part of the
-// path, with a slash at its end if the path has one. It is empty for a whole bucket. In URLs, ? begins the parameters,
-// so patterns cannot contain it.
+// begins at the first part of the path that contains one of *[\. In a path without these, the pattern is the last part,
+// with a slash at its end if the path has one. For a whole bucket the pattern is empty. In URLs, ? begins the
+// parameters, so patterns cannot contain it.
 //
 //	s3://logs/2026/*.gz?region=eu-west-1   s3://logs/2026/?region=eu-west-1, *.gz
 //	/data/a/keys.txt                       /data/a/, keys.txt
@@ -139,13 +139,13 @@ func Split(address string) (store, pattern string) {
 }
 
 // Folder returns the Store of a folder: distribute.Dir, with its Lock and Rename. It does not use
-// gocloud.dev/blob/fileblob: its listing silently skips unreadable folders, which would lose keys, it does not sync
-// files, and it refuses names that end with .attrs.
+// gocloud.dev/blob/fileblob, which silently skips unreadable folders in a listing, so that keys would be lost, does not
+// sync files, and returns errors for names that end with .attrs.
 func Folder(path string) Store { return folder{distribute.Dir(path)} }
 
 type folder struct{ distribute.Store }
 
-// locker and renamer are optional methods of a Store that the Store of a folder has.
+// locker and renamer are optional methods of a Store. The Store of a folder has them.
 type locker interface {
 	Lock(ctx context.Context) (unlock func() error, err error)
 }
@@ -154,8 +154,8 @@ type renamer interface {
 	Rename(ctx context.Context, from, to []string) error
 }
 
-// lockWithin locks a folder, and waits at most that long for another process. ok is false if the other process still
-// has the lock.
+// lockWithin locks a folder. It waits for another process, but not longer than wait. ok is false if the other process
+// still has the lock.
 func lockWithin(ctx context.Context, f locker, wait time.Duration) (unlock func() error, ok bool, err error) {
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -182,7 +182,7 @@ func (f folder) Rename(ctx context.Context, from, to []string) error {
 	return f.Store.(renamer).Rename(ctx, from, to)
 }
 
-// OpenChecked is OpenVersion for a Store that can only open the newest version. It costs one more Stat.
+// OpenChecked is OpenVersion for a Store that can only open the newest version. It needs one more Stat.
 func OpenChecked(
 	ctx context.Context, s distribute.Store, name, version string, offset, length int64,
 ) (io.ReadCloser, error) {

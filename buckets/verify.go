@@ -23,22 +23,22 @@ import (
 // of bytes read so far. The error is the *shard.Error of a shard that is damaged or cannot be read, or the cause of
 // ctx.
 //
-// With Options.Blocks, Verify keeps a checksum of each 4 KiB, in memory of 0.2% of the set. From then on, until a
-// Refresh that changes the set, queries read 4 KiB instead of a block and compare them, and a difference is an error
-// wrapping shard.ErrChanged.
+// With Options.Blocks, Verify stores a checksum of each 4 KiB, which needs 0.2% of the size of the set in memory. From
+// then on, until a Refresh changes the set, queries read 4 KiB instead of a block and compare them. A difference is an
+// error wrapping shard.ErrChanged.
 func (s *Set) Verify(ctx context.Context, progress func(bytes int64)) error {
-	return s.each(ctx, s.now.Load(), progress, func(ctx context.Context, r remote, count counter) error {
+	return s.eachShard(ctx, s.now.Load(), progress, func(ctx context.Context, r remote, count counter) error {
 		to, keep := io.Discard, func() {}
 		if s.blocks != nil {
 			sums := &chunks{seed: maphash.MakeSeed()}
 			to, keep = sums, func() {
-				sums.end()
+				sums.endChunk()
 				r.g.sums[r.shard].Store(sums)
-				s.blocks.forget(r.g, r.shard) // cached blocks were not compared
+				s.blocks.forgetShard(r.g, r.shard) // cached blocks were not compared
 			}
 		}
-		err := fetch(ctx, &s.counters, r.entry().SHA256, r, func(in io.Reader) error {
-			_, err := io.CopyN(to, count(in), int64(r.entry().Bytes))
+		err := fetchShard(ctx, &s.counters, r.manifestEntry().SHA256, r, func(in io.Reader) error {
+			_, err := io.CopyN(to, count(in), int64(r.manifestEntry().Bytes))
 			return err
 		})
 		if err == nil {
@@ -48,11 +48,11 @@ func (s *Set) Verify(ctx context.Context, progress func(bytes int64)) error {
 	})
 }
 
-// counter returns a Reader whose bytes are counted as progress.
+// counter returns a Reader that counts the bytes read from another Reader as progress.
 type counter func(io.Reader) io.Reader
 
-// each calls f for all shards of a generation.
-func (s *Set) each(
+// eachShard calls f for all shards of a generation.
+func (s *Set) eachShard(
 	parent context.Context, g *generation, progress func(int64), f func(context.Context, remote, counter) error,
 ) error {
 	if s.cache.base.Err() != nil {
@@ -98,8 +98,8 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // Download copies the set to a folder for bloomery.Open. It compares all shards with the manifest, and writes the
 // manifest last. It keeps existing shards with the right contents, and after an error the written shards stay, so
-// Download can be repeated. The folder must not have the manifest of another set. If another process builds or changes
-// a set there and does not end soon, the error wraps filter.ErrLocked. progress is called as in Verify.
+// Download can be repeated. The folder must not contain the manifest of another set. If another process builds or
+// changes a set there and does not end soon, the error wraps filter.ErrLocked. progress is called as in Verify.
 func (s *Set) Download(ctx context.Context, dir string, progress func(bytes int64)) (err error) {
 	to := Folder(dir)
 	unlock, ok, err := lockWithin(ctx, to.(locker), lockWait)
@@ -125,13 +125,13 @@ func (s *Set) Download(ctx context.Context, dir string, progress func(bytes int6
 
 	removeLeftovers(ctx, to, m, there != nil)
 
-	err = s.each(ctx, g, progress, func(ctx context.Context, r remote, count counter) error {
-		e := r.entry()
-		if sumOf(ctx, to, e.File) == e.SHA256 {
+	err = s.eachShard(ctx, g, progress, func(ctx context.Context, r remote, count counter) error {
+		e := r.manifestEntry()
+		if hashOfFile(ctx, to, e.File) == e.SHA256 {
 			return nil
 		}
 		return to.Write(ctx, e.File, func(w io.Writer) error {
-			return fetch(ctx, &s.counters, e.SHA256, r, func(in io.Reader) error {
+			return fetchShard(ctx, &s.counters, e.SHA256, r, func(in io.Reader) error {
 				_, err := io.CopyN(w, count(in), int64(e.Bytes))
 				return err
 			})
@@ -143,10 +143,10 @@ func (s *Set) Download(ctx context.Context, dir string, progress func(bytes int6
 	return to.Write(ctx, shard.ManifestName, func(w io.Writer) error { _, err := m.WriteTo(w); return err })
 }
 
-// lockWait is how long Download waits for a process that changes the folder.
+// lockWait is the time that Download waits for another process that changes the folder.
 const lockWait = 2 * time.Second
 
-// manifestIn returns the manifest in a folder, or nil if there is none.
+// manifestIn returns the manifest in a folder, or nil if the folder has none.
 func manifestIn(ctx context.Context, dir Store) (*shard.Manifest, error) {
 	in, err := dir.Open(ctx, shard.ManifestName, 0, -1)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -162,8 +162,8 @@ func manifestIn(ctx context.Context, dir Store) (*shard.Manifest, error) {
 // shardNames matches the file names of shards.
 var shardNames = regexp.MustCompile(`^[0-9]+-of-[0-9]+(\.[0-9a-z]+)?\.bloom$`)
 
-// removeLeftovers removes shards that an interrupted Download of another version of the set has left. It removes
-// nothing from a folder that has other files and no manifest, since it is not the folder of a set. It ignores errors:
+// removeLeftovers removes shards that an interrupted Download of another version of the set has left. A folder that
+// contains other files and no manifest is not the folder of a set: there it removes nothing. It ignores errors, because
 // leftover files do no harm.
 func removeLeftovers(ctx context.Context, dir Store, m *shard.Manifest, isSet bool) {
 	named := map[string]bool{shard.ManifestName: true}

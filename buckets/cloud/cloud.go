@@ -1,4 +1,4 @@
-// Package cloud makes a buckets.Store of a bucket of gocloud.dev/blob. Packages buckets/s3 and buckets/gcs use it for
+// Package cloud makes a buckets.Store from a bucket of gocloud.dev/blob. Packages buckets/s3 and buckets/gcs use it for
 // their clouds. For other drivers, such as azureblob and memblob, call New with the zero Driver.
 package cloud
 
@@ -20,7 +20,7 @@ import (
 	"github.com/bloomery/bloomery/distribute"
 )
 
-// cleanTime limits the time of the function that Driver.Started returns: a canceled write must end soon.
+// cleanTime limits the time of the function that Driver.Started returns, because a canceled write must end soon.
 const cleanTime = 3 * time.Second
 
 // Driver adds support for the versions of objects in one kind of bucket, such as ETags and generations, to
@@ -41,9 +41,9 @@ type Driver struct {
 	// Started is called before every write; see blob.WriterOptions.BeforeWrite. It returns a function that removes what
 	// a failed write left behind, or nil. By default nothing is removed.
 	Started func(as func(any) bool) (failed func(ctx context.Context, err error))
-	// Lost reports whether the error of a write may come from a request that was repeated because its answer was lost,
-	// after the object was made. WriteIf then reads the object; if it has the written bytes, the write has succeeded.
-	// By default no error is such an error.
+	// Lost reports whether the error of a write may be the answer to a repeated request: the first request made the
+	// object, but its answer was lost. WriteIf then reads the object; if the object contains the written bytes, the
+	// write has succeeded. By default no error is such an error.
 	Lost func(error) bool
 	// Page is the number of objects per request of a listing. Default: 1000.
 	Page int
@@ -87,17 +87,17 @@ type store struct {
 
 func (s *store) Close() error { return s.bucket.Close() }
 
-// key returns the name of an object in the bucket.
-func (s *store) key(op, name string) (string, error) {
+// objectKey returns the name of an object in the bucket.
+func (s *store) objectKey(op, name string) (string, error) {
 	if !fs.ValidPath(name) || name == "." {
 		return "", &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
 	}
 	return s.prefix + name, nil
 }
 
-// named returns err with the operation and the name of the object. It wraps fs.ErrNotExist, fs.ErrPermission or
-// buckets.ErrReplaced if the service said so.
-func named(op, name string, err error) error {
+// nameError returns err with the operation and the name of the object. The result wraps fs.ErrNotExist,
+// fs.ErrPermission or buckets.ErrReplaced if this is the answer of the service.
+func nameError(op, name string, err error) error {
 	if err == nil || err == io.EOF {
 		return err
 	}
@@ -114,13 +114,13 @@ func named(op, name string, err error) error {
 }
 
 func (s *store) Stat(ctx context.Context, name string) (distribute.Object, error) {
-	key, err := s.key("stat", name)
+	key, err := s.objectKey("stat", name)
 	if err != nil {
 		return distribute.Object{}, err
 	}
 	a, err := s.bucket.Attributes(ctx, key)
 	if err != nil {
-		return distribute.Object{}, named("stat", name, err)
+		return distribute.Object{}, nameError("stat", name, err)
 	}
 	return distribute.Object{Name: name, Size: a.Size, Version: s.driver.Stat(a)}, nil
 }
@@ -131,7 +131,7 @@ func (s *store) List(ctx context.Context, prefix string) iter.Seq2[distribute.Ob
 		for len(token) > 0 {
 			page, next, err := s.bucket.ListPage(ctx, token, s.driver.Page, &blob.ListOptions{Prefix: s.prefix + prefix})
 			if err != nil {
-				yield(distribute.Object{}, named("list", s.prefix+prefix, err))
+				yield(distribute.Object{}, nameError("list", s.prefix+prefix, err))
 				return
 			}
 			for _, o := range page {
@@ -161,30 +161,31 @@ func (s *store) WriteIf(ctx context.Context, name, version string, write func(io
 		o.BeforeWrite = func(as func(any) bool) error { return s.driver.If(version, as) }
 	default:
 		if now, err := s.Stat(ctx, name); err != nil || now.Version != version {
-			return replaced("write", name, err)
+			return existsError("write", name, err)
 		}
 	}
 
 	err := s.upload(ctx, name, o, write)
 	if errors.Is(err, buckets.ErrReplaced) || version != "" && errors.Is(err, fs.ErrNotExist) {
-		err = replaced("write", name, err)
+		err = existsError("write", name, err)
 	}
 	return err
 }
 
-// replaced returns the error of WriteIf about an object that has another version than expected.
-func replaced(op, name string, err error) error {
+// existsError returns the error of WriteIf for an object with another version than expected.
+func existsError(op, name string, err error) error {
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, buckets.ErrReplaced) {
 		return &fs.PathError{Op: op, Path: name, Err: fs.ErrExist}
 	}
 	return err
 }
 
-// upload writes an object. It cancels the upload if write fails. Otherwise Close would commit what was written so far.
+// upload writes an object. If write fails, upload cancels the request; otherwise Close would commit the bytes written
+// so far.
 func (s *store) upload(
 	ctx context.Context, name string, o *blob.WriterOptions, write func(io.Writer) error,
 ) error {
-	key, err := s.key("write", name)
+	key, err := s.objectKey("write", name)
 	if err != nil {
 		return err
 	}
@@ -205,7 +206,7 @@ func (s *store) upload(
 
 	w, err := s.bucket.NewWriter(ctx, key, o)
 	if err != nil {
-		return named("write", name, err)
+		return nameError("write", name, err)
 	}
 
 	end := func() error {
@@ -232,20 +233,20 @@ func (s *store) upload(
 	if err := write(to); err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil { // write may have ignored the end of ctx
 		return context.Cause(ctx)
 	}
 
 	done = true
 	err = end()
-	if err != nil && s.driver.Lost != nil && s.driver.Lost(err) && s.there(ctx, name, sent) {
+	if err != nil && s.driver.Lost != nil && s.driver.Lost(err) && s.hasContent(ctx, name, sent) {
 		return nil
 	}
-	return named("write", name, err)
+	return nameError("write", name, err)
 }
 
 func (s *store) Remove(ctx context.Context, name string) error {
-	key, err := s.key("remove", name)
+	key, err := s.objectKey("remove", name)
 	if err != nil {
 		return err
 	}
@@ -253,5 +254,5 @@ func (s *store) Remove(ctx context.Context, name string) error {
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		return nil
 	}
-	return named("remove", name, err)
+	return nameError("remove", name, err)
 }

@@ -14,11 +14,12 @@ import (
 	"github.com/bloomery/bloomery/buckets"
 )
 
-// The clients of the clouds repeat requests that fail before an answer begins. A broken answer is an error of Read: the
-// client of GCS resumes by itself, the client of S3 does not, so the reader below resumes if the Driver has Opened.
+// The clients of the clouds repeat requests that fail before an answer begins. An answer that breaks off is an error of
+// Read: the client of GCS resumes by itself, the client of S3 does not, so the reader below resumes if the Driver has
+// Opened.
 const (
-	resumes   = 5 // without a byte in between
-	firstWait = 100 * time.Millisecond
+	resumes   = 5                      // the largest number of attempts in a row that yield no byte
+	firstWait = 100 * time.Millisecond // doubles with each such attempt
 )
 
 func (s *store) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
@@ -32,7 +33,7 @@ func (s *store) OpenVersion(
 		return buckets.OpenChecked(ctx, s, name, version, offset, length)
 	}
 
-	key, err := s.key("open", name)
+	key, err := s.objectKey("open", name)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func (s *store) OpenVersion(
 	if length >= 0 {
 		r.end = offset + length
 	}
-	if err := r.open(); err != nil {
+	if err := r.openRest(); err != nil {
 		if o, e := s.Stat(ctx, name); e == nil && offset >= o.Size && (version == "" || version == o.Version) {
 			return io.NopCloser(strings.NewReader("")), nil // services refuse ranges after the end
 		}
@@ -73,7 +74,7 @@ type reader struct {
 	failed  int // times in a row
 }
 
-func (r *reader) open() error {
+func (r *reader) openRest() error {
 	var o *blob.ReaderOptions
 	if r.store.driver.Pin != nil {
 		o = &blob.ReaderOptions{BeforeRead: func(as func(any) bool) error { return r.store.driver.Pin(r.version, as) }}
@@ -86,7 +87,7 @@ func (r *reader) open() error {
 
 	from, err := r.store.bucket.NewRangeReader(r.ctx, r.key, r.at, length, o)
 	if err != nil {
-		return named("open", r.name, err)
+		return nameError("open", r.name, err)
 	}
 	r.from = from
 	return nil
@@ -99,6 +100,7 @@ func (r *reader) Read(p []byte) (int, error) {
 		if n > 0 {
 			r.failed = 0
 		}
+		// Some connections end without an error although the answer is not complete.
 		if err == io.EOF && r.end >= 0 && r.at < r.end && r.resume {
 			err = io.ErrUnexpectedEOF
 		}
@@ -108,19 +110,19 @@ func (r *reader) Read(p []byte) (int, error) {
 		case n > 0 && r.resume:
 			return n, nil // the next Read fails again, and resumes
 		case !r.resume || r.failed >= resumes || r.ctx.Err() != nil:
-			return n, r.fault(err)
+			return n, r.readError(err)
 		}
-		if err := r.again(); err != nil {
-			return 0, r.fault(err)
+		if err := r.resumeAfterPause(); err != nil {
+			return 0, r.readError(err)
 		}
 	}
 }
 
-// again opens the rest of the object after a pause.
-func (r *reader) again() error {
+// resumeAfterPause opens the rest of the object after a pause.
+func (r *reader) resumeAfterPause() error {
 	wait := firstWait << r.failed
 	r.failed++
-	wait = wait/2 + rand.N(wait/2)
+	wait = wait/2 + rand.N(wait/2) // a random part, so that many readers do not all come back at the same moment
 	t := time.NewTimer(wait)
 	defer t.Stop()
 	select {
@@ -131,21 +133,22 @@ func (r *reader) again() error {
 
 	_ = r.from.Close()
 	was := r.from
-	err := r.open()
+	err := r.openRest()
 	if err != nil {
 		r.from = was // closed; Close closes it again, which has no effect
 	}
 	return err
 }
 
-func (r *reader) fault(err error) error {
+// readError returns the error of Read: the cause of the context if it has ended.
+func (r *reader) readError(err error) error {
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
 	}
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return named("read", r.name, err)
+	return nameError("read", r.name, err)
 }
 
 func (r *reader) Close() error { return r.from.Close() }
@@ -161,8 +164,8 @@ func (w *written) Write(p []byte) (int, error) {
 	return w.sum.Write(p)
 }
 
-// there reports whether an object has the written bytes. It reads the whole object.
-func (s *store) there(ctx context.Context, name string, w *written) bool {
+// hasContent reports whether an object contains the written bytes. It reads the whole object.
+func (s *store) hasContent(ctx context.Context, name string, w *written) bool {
 	o, err := s.Stat(ctx, name)
 	if err != nil || o.Size != w.size {
 		return false

@@ -1,6 +1,6 @@
 // Package gcs registers Google Cloud Storage with package buckets: gs://bucket/prefix. Import it for its side effect.
 //
-// Credentials are the application default credentials. The URL takes the parameters of gocloud.dev/blob/gcsblob.
+// Credentials are the application default credentials. The URL may have the parameters of gocloud.dev/blob/gcsblob.
 // Versions are generations: in a bucket with object versioning a replaced object can still be read.
 package gcs
 
@@ -19,9 +19,9 @@ import (
 	"github.com/bloomery/bloomery/buckets/cloud"
 )
 
-func init() { buckets.Register(gcsblob.Scheme, open) }
+func init() { buckets.Register(gcsblob.Scheme, openURL) }
 
-func open(ctx context.Context, u *url.URL) (buckets.Store, error) {
+func openURL(ctx context.Context, u *url.URL) (buckets.Store, error) {
 	b, err := blob.OpenBucket(ctx, (&url.URL{Scheme: u.Scheme, Host: u.Host, RawQuery: u.RawQuery}).String())
 	if err != nil {
 		return nil, err
@@ -39,12 +39,12 @@ func New(b *blob.Bucket, prefix string) buckets.Store {
 			if version == "" {
 				return nil
 			}
-			return change(version, as, func(o *storage.ObjectHandle, number int64) *storage.ObjectHandle {
+			return changeHandle(version, as, func(o *storage.ObjectHandle, number int64) *storage.ObjectHandle {
 				return o.Generation(number)
 			})
 		},
 		If: func(version string, as func(any) bool) error {
-			return change(version, as, func(o *storage.ObjectHandle, number int64) *storage.ObjectHandle {
+			return changeHandle(version, as, func(o *storage.ObjectHandle, number int64) *storage.ObjectHandle {
 				return o.If(storage.Conditions{GenerationMatch: number})
 			})
 		},
@@ -60,8 +60,8 @@ func generation(as func(any) bool) string {
 	return strconv.FormatInt(a.Generation, 10)
 }
 
-// change replaces the object of a request by what with makes of it and of the number of a generation.
-func change(
+// changeHandle replaces the object handle of a request by the result of with for this handle and a generation.
+func changeHandle(
 	version string, as func(any) bool, with func(o *storage.ObjectHandle, number int64) *storage.ObjectHandle,
 ) error {
 	number, err := strconv.ParseInt(version, 10, 64)

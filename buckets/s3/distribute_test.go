@@ -21,7 +21,7 @@ import (
 )
 
 // TestLate checks that a late worker and a late Finish change no finished set.
-func TestLate(t *testing.T) { storetest.Late(t, open(t, fakes3.New(t), "sets/late")) }
+func TestLate(t *testing.T) { storetest.Late(t, openURL(t, fakes3.New(t), "sets/late")) }
 
 // TestDistribute builds a set from plain and compressed objects of a bucket into the bucket, while some answers break
 // off and some requests are refused: a step that fails is repeated. The files must be byte-identical to the files of
@@ -29,7 +29,7 @@ func TestLate(t *testing.T) { storetest.Late(t, open(t, fakes3.New(t), "sets/lat
 func TestDistribute(t *testing.T) { distributed(t, fakes3.New(t)) }
 
 func distributed(t *testing.T, f server) {
-	in, out := open(t, f, "keys"), open(t, f, "sets/one")
+	in, out := openURL(t, f, "keys"), openURL(t, f, "sets/one")
 	var all []string
 	for i := range 4 {
 		var text strings.Builder

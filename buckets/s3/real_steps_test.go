@@ -34,7 +34,7 @@ func TestLost(t *testing.T) {
 // are tested, too.
 func lost(t *testing.T, f server, parts bool) {
 	defer f.Lose(nil)
-	s := open(t, f, "lost")
+	s := openURL(t, f, "lost")
 	c := s.(steps.Conditional)
 	sizes := map[string]int{"small": 1000}
 	if parts {
@@ -79,7 +79,7 @@ func TestDied(t *testing.T) {
 // invisible, and do not disturb a later write.
 func died(t *testing.T, f server, uploads func() int) {
 	defer f.Fault(nil, nil)
-	s := open(t, f, "died")
+	s := openURL(t, f, "died")
 	big := bytes.Repeat([]byte("0123456789abcdef"), 20<<16)
 	write := func() error {
 		return s.Write(t.Context(), "big", func(w io.Writer) error { _, err := w.Write(big); return err })
@@ -184,7 +184,7 @@ func realCommand(t *testing.T, f *reals3.Server, at string) {
 		t.Errorf("verify: %s", out)
 	}
 	const damaged = "00003-of-00007.bloom"
-	s := open(t, f, at)
+	s := openURL(t, f, at)
 	o, err := s.Stat(t.Context(), damaged)
 	if err != nil {
 		t.Fatal(err)

@@ -36,16 +36,16 @@ func TestReal(t *testing.T) {
 	}
 	t.Run("store", func(t *testing.T) {
 		if !lacks[reals3.FileAndFolder] {
-			storetest.Put(t, open(t, s, ""), "suite", "not below the prefix")
+			storetest.Put(t, openURL(t, s, ""), "suite", "not below the prefix")
 		}
-		storetest.Put(t, open(t, s, ""), "suite.one", "not below the prefix")
-		storetest.RunWithout(t, open(t, s, "suite/one"), storetest.Lacks{
+		storetest.Put(t, openURL(t, s, ""), "suite.one", "not below the prefix")
+		storetest.RunWithout(t, openURL(t, s, "suite/one"), storetest.Lacks{
 			IfMatchOfParts: lacks[reals3.ReplacesParts], ConditionsOfParts: lacks[reals3.AbortKeeps],
 		})
 	})
 	t.Run("parts", func(t *testing.T) { realParts(t, s) })
 	t.Run("pages", func(t *testing.T) { realPages(t, s) })
-	t.Run("late", func(t *testing.T) { storetest.Late(t, open(t, s, "sets/late")) })
+	t.Run("late", func(t *testing.T) { storetest.Late(t, openURL(t, s, "sets/late")) })
 	t.Run("faults", func(t *testing.T) { realFaults(t, s) })
 	t.Run("lost", func(t *testing.T) { lost(t, s, !lacks[reals3.AbortKeeps]) })
 	t.Run("died", func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestReal(t *testing.T) {
 
 // realParts compares the listing with Stat, and the requests, beyond what TestParts tests.
 func realParts(t *testing.T, f *reals3.Server) {
-	s := open(t, f, "parts")
+	s := openURL(t, f, "parts")
 	f.Counts()
 	parts(t, s)
 	if n := f.Counts(); n["POST"] != 4 || n["PUT"] < 3 || n["DELETE"] < 2 {
@@ -86,7 +86,7 @@ func realParts(t *testing.T, f *reals3.Server) {
 // realPages lists more objects than one answer has.
 func realPages(t *testing.T, f *reals3.Server) {
 	const objects = 2345
-	s := open(t, f, "pages")
+	s := openURL(t, f, "pages")
 	var wg sync.WaitGroup
 	for w := range 8 {
 		wg.Go(func() {
@@ -118,7 +118,7 @@ func realPages(t *testing.T, f *reals3.Server) {
 // and the reader resumes in the same version.
 func realFaults(t *testing.T, f *reals3.Server) {
 	defer f.Fault(nil, nil)
-	s := open(t, f, "faults")
+	s := openURL(t, f, "faults")
 	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 	storetest.Put(t, s, "big", string(big))
 	var n atomic.Int32
@@ -166,7 +166,7 @@ const realKeys = 100_000 // of realDistribute
 func realDistribute(t *testing.T, f *reals3.Server, to string) (failed int) {
 	const keys = realKeys
 	ctx := t.Context()
-	in, out := open(t, f, "input"), open(t, f, to)
+	in, out := openURL(t, f, "input"), openURL(t, f, to)
 	all := func(yield func(string) bool) {
 		for i := 0; i < keys && yield(fmt.Sprint("key ", i)); i++ {
 		}
@@ -247,7 +247,7 @@ func realSet(t *testing.T, f *reals3.Server) {
 	defer f.Fault(nil, nil)
 	dir, local := storetest.Build(t, 40_000, bloomery.Config{Spec: "blocked(fpr=0.01)",
 		Sharding: bloomery.Sharding{Shards: 16}})
-	storetest.Copy(t, buckets.Folder(dir), open(t, f, "sets/set"))
+	storetest.Copy(t, buckets.Folder(dir), openURL(t, f, "sets/set"))
 	for _, blocks := range []bool{false, true} {
 		for _, cut := range []func(*http.Request) int{nil, func(*http.Request) int { return 2000 }} {
 			f.Fault(nil, nil)
@@ -268,7 +268,7 @@ func realSet(t *testing.T, f *reals3.Server) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	out := open(t, f, "sets/set")
+	out := openURL(t, f, "sets/set")
 	for _, e := range local.Manifest().Shards {
 		storetest.Put(t, out, e.File, strings.Repeat("x", int(e.Bytes)))
 	}

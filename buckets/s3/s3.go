@@ -1,10 +1,10 @@
 // Package s3 registers S3 and its imitations with package buckets: s3://bucket/prefix. Import it for its side effect.
 //
-// Credentials and region come from the environment, as for every program with the SDK of AWS. The URL takes the
-// parameters of gocloud.dev/blob/s3blob, among them region=, profile=, endpoint=, use_path_style=true and
-// anonymous=true. Versions are ETags. A distributed build needs a service that obeys If-None-Match and If-Match in PUT
-// and in the completion of uploads in parts, like S3 since 2024: a service that ignores them lets a late worker replace
-// a shard.
+// Credentials and region come from the environment, as for every program with the SDK of AWS. The URL may have the
+// parameters of gocloud.dev/blob/s3blob, such as region=, profile=, endpoint=, use_path_style=true and anonymous=true.
+// Versions are ETags. A distributed build needs a service that obeys If-None-Match and If-Match in PUT and in the
+// completion of uploads in parts, like S3 since 2024: with a service that ignores them, a late worker could replace a
+// shard.
 package s3
 
 import (
@@ -23,9 +23,9 @@ import (
 	"github.com/bloomery/bloomery/buckets/cloud"
 )
 
-func init() { buckets.Register(s3blob.Scheme, open) }
+func init() { buckets.Register(s3blob.Scheme, openURL) }
 
-func open(ctx context.Context, u *url.URL) (buckets.Store, error) {
+func openURL(ctx context.Context, u *url.URL) (buckets.Store, error) {
 	b, err := new(s3blob.URLOpener).OpenBucketURL(ctx, &url.URL{Scheme: u.Scheme, Host: u.Host, RawQuery: u.RawQuery})
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func New(b *blob.Bucket, prefix string) buckets.Store {
 			if !as(&in) || !b.As(&client) {
 				return nil
 			}
-			return func(ctx context.Context, err error) { abort(ctx, client, in, err) }
+			return func(ctx context.Context, err error) { abortUpload(ctx, client, in, err) }
 		},
 		Lost: func(err error) bool { // the completion of an upload in parts that is already complete
 			var answer interface{ ErrorCode() string }
@@ -89,9 +89,9 @@ func New(b *blob.Bucket, prefix string) buckets.Store {
 	})
 }
 
-// abort removes the parts of a failed upload, which otherwise stay and cost money. The SDK removes them itself, but
-// with the context of the upload, which fails if this context is done.
-func abort(ctx context.Context, client *api.Client, in *transfermanager.UploadObjectInput, err error) {
+// abortUpload removes the parts of a failed upload, which otherwise stay and cost money. The SDK tries to remove them
+// itself, but with the context of the upload, so that it fails if this context has ended.
+func abortUpload(ctx context.Context, client *api.Client, in *transfermanager.UploadObjectInput, err error) {
 	var upload transfermanager.MultipartUploadError
 	if !errors.As(err, &upload) {
 		return // not in parts

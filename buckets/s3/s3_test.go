@@ -23,7 +23,7 @@ type server interface {
 	Lose(lose func(r *http.Request) bool)
 }
 
-func open(t *testing.T, f server, prefix string) buckets.Store {
+func openURL(t *testing.T, f server, prefix string) buckets.Store {
 	s, err := buckets.OpenStore(t.Context(), f.Address(prefix))
 	if err != nil {
 		t.Fatal(err)
@@ -34,14 +34,14 @@ func open(t *testing.T, f server, prefix string) buckets.Store {
 func TestStore(t *testing.T) {
 	f := fakes3.New(t)
 	f.Page(2)
-	storetest.Put(t, open(t, f, ""), "sets", "not below the prefix")
-	storetest.Run(t, open(t, f, "sets/one"))
+	storetest.Put(t, openURL(t, f, ""), "sets", "not below the prefix")
+	storetest.Run(t, openURL(t, f, "sets/one"))
 }
 
 // TestParts writes an object in parts, breaks off another one, and cancels a third: no object and no parts remain.
 func TestParts(t *testing.T) {
 	f := fakes3.New(t)
-	parts(t, open(t, f, ""))
+	parts(t, openURL(t, f, ""))
 	if n, _ := f.Counts(); n["POST"] != 4 { // begin and complete big, begin the others
 		t.Errorf("requests %v: not written in parts", n)
 	}
@@ -84,7 +84,7 @@ func parts(t *testing.T, s buckets.Store) {
 // TestCut breaks off every answer after some bytes: the reader resumes, in the same version.
 func TestCut(t *testing.T) {
 	f := fakes3.New(t)
-	s := open(t, f, "x")
+	s := openURL(t, f, "x")
 	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 	storetest.Put(t, s, "big", string(big))
 	var cuts atomic.Int32
@@ -124,7 +124,7 @@ func TestCut(t *testing.T) {
 // TestRetries answers requests with errors. The SDK repeats the request after some of them, and returns the others.
 func TestRetries(t *testing.T) {
 	f := fakes3.New(t)
-	s := open(t, f, "")
+	s := openURL(t, f, "")
 	storetest.Put(t, s, "a", "text")
 	var n atomic.Int32
 	f.Fault(func(w http.ResponseWriter, _ *http.Request) bool {

@@ -21,7 +21,7 @@ import (
 // upload builds a set and copies it to a server.
 func upload(t *testing.T, f *fakes3.Server, n uint64, c bloomery.Config) *bloomery.Set {
 	dir, local := storetest.Build(t, n, c)
-	storetest.Copy(t, buckets.Folder(dir), open(t, f, "sets/one"))
+	storetest.Copy(t, buckets.Folder(dir), openURL(t, f, "sets/one"))
 	f.Counts()
 	return local
 }
@@ -183,14 +183,14 @@ func TestFollow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		storetest.Copy(t, buckets.Folder(dir), open(t, f, "list"))
+		storetest.Copy(t, buckets.Folder(dir), openURL(t, f, "list"))
 		f.Counts()
 	}
 	release("one")
 	address := f.Address("list")
 	file := filepath.Join(t.TempDir(), "f.bloom")
 	follower, err := publish.NewFollower("", file, publish.WithInsecure(),
-		publish.WithSource(buckets.Published(open(t, f, "list"), address)))
+		publish.WithSource(buckets.Published(openURL(t, f, "list"), address)))
 	if err != nil {
 		t.Fatal(err)
 	}

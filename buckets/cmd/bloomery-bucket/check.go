@@ -36,14 +36,14 @@ With --json every key gets a line such as {"key":"yopmail.com","present":true}.`
 					return err
 				}
 			}
-			set, err := a.open(c.Context(), args[0])
+			set, err := a.openSet(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			defer set.Close()
 			out := bufio.NewWriter(a.stdout)
 			n := int64(0)
-			err = in.each(c.Context(), func(keys [][]byte) error {
+			err = in.eachBatch(c.Context(), func(keys [][]byte) error {
 				present := make([]bool, len(keys))
 				if err := set.ContainsManyContext(c.Context(), present, keys); err != nil {
 					return err
@@ -99,7 +99,7 @@ func (a *app) infoCommand() *cobra.Command {
 		Short: "Describe a set by its manifest",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			set, err := a.open(c.Context(), args[0])
+			set, err := a.openSet(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -121,15 +121,15 @@ func (a *app) verifyCommand() *cobra.Command {
 		Short: "Read all shards and compare them with the manifest",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			set, err := a.open(c.Context(), args[0])
+			set, err := a.openSet(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			defer set.Close()
 			m := set.Manifest()
 			p := a.progress("verifying", int64(m.Bytes()))
-			err = set.Verify(c.Context(), p.set)
-			p.end()
+			err = set.Verify(c.Context(), p.setDone)
+			p.finish()
 			if err != nil {
 				return err
 			}
@@ -148,15 +148,15 @@ written last. Shards that are already there are kept, so an interrupted copy can
 		Example: `  bloomery-bucket fetch 's3://filters/spam?region=eu-west-1' spam.set && bloomery info spam.set`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			set, err := a.open(c.Context(), args[0])
+			set, err := a.openSet(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			defer set.Close()
 			m := set.Manifest()
 			p := a.progress("fetching", int64(m.Bytes()))
-			err = set.Download(c.Context(), args[1], p.set)
-			p.end()
+			err = set.Download(c.Context(), args[1], p.setDone)
+			p.finish()
 			if err != nil {
 				return fmt.Errorf("%w; run it again to go on", err)
 			}

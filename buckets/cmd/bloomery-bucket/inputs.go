@@ -84,14 +84,14 @@ func statOf(file any) (fs.FileInfo, error) {
 	return f.Stat()
 }
 
-// each calls ask with the keys of all inputs, in order. It returns the cause of ctx when ctx ends, even while it waits
-// for an input.
-func (in inputs) each(ctx context.Context, ask func(keys [][]byte) error) error {
+// eachBatch calls ask with the keys of all inputs, in order. It returns the cause of ctx when ctx ends, even while it
+// waits for an input, because a read of a terminal or pipe does not end with ctx.
+func (in inputs) eachBatch(ctx context.Context, ask func(keys [][]byte) error) error {
 	done := make(chan error, 1)
 	go func() {
 		done <- func() error {
 			for _, path := range in.paths {
-				if err := in.read(ctx, path, ask); err != nil {
+				if err := in.readInput(ctx, path, ask); err != nil {
 					return err
 				}
 			}
@@ -106,8 +106,8 @@ func (in inputs) each(ctx context.Context, ask func(keys [][]byte) error) error 
 	}
 }
 
-// read reads one input.
-func (in inputs) read(ctx context.Context, path string, ask func(keys [][]byte) error) error {
+// readInput reads one input.
+func (in inputs) readInput(ctx context.Context, path string, ask func(keys [][]byte) error) error {
 	r := in.stdin
 	if path != stdio {
 		f, err := os.Open(path)

@@ -39,7 +39,7 @@ func TestInputs(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		err = in.each(ctx, func(keys [][]byte) error {
+		err = in.eachBatch(ctx, func(keys [][]byte) error {
 			for _, k := range keys {
 				all = append(all, string(k))
 			}

@@ -88,8 +88,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitError
 }
 
-// open opens the set at an address.
-func (a *app) open(ctx context.Context, address string) (*buckets.Set, error) {
+// openSet opens the set at an address.
+func (a *app) openSet(ctx context.Context, address string) (*buckets.Set, error) {
 	o := a.options
 	var err error
 	if a.secretFile != "" {
@@ -173,13 +173,14 @@ func (a *app) report(v any, text string, args ...any) error {
 	return err
 }
 
-// progress is a line on the terminal about work of a known number of bytes. It appears after two seconds.
+// progress is a line on the terminal that shows the progress of work on a known number of bytes. It appears after two
+// seconds.
 type progress struct {
 	done atomic.Int64
 	stop func()
 }
 
-func (p *progress) set(bytes int64) {
+func (p *progress) setDone(bytes int64) {
 	for { // calls may come in any order
 		if was := p.done.Load(); was >= bytes || p.done.CompareAndSwap(was, bytes) {
 			return
@@ -187,7 +188,7 @@ func (p *progress) set(bytes int64) {
 	}
 }
 
-func (p *progress) end() { p.stop() }
+func (p *progress) finish() { p.stop() }
 
 func (a *app) progress(what string, all int64) *progress {
 	p := &progress{stop: func() {}}
