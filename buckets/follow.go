@@ -100,7 +100,8 @@ func (p published) getOnce(ctx context.Context, name string, r transport.Request
 	return o, nil
 }
 
-// namedBody is a body of at most left bytes, whose errors name the object. A Follower bounds the time that it takes.
+// namedBody is a body of at most left bytes, whose errors name the object. It sets no limit of time, because a Follower
+// sets one.
 type namedBody struct {
 	io.ReadCloser
 	left int64

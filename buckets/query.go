@@ -160,7 +160,7 @@ func (s *Set) ContainsHashesContext(ctx context.Context, dst []bool, hs []filter
 		err := p.err
 		switch {
 		case err == nil:
-		case s.now.Load() != g: // Refresh has replaced the set meanwhile: ask key by key
+		case s.now.Load() != g: // Refresh has replaced the set meanwhile: query each key again
 			err = s.askAgain(ctx, b.answers[p.from:p.to], b.hashes[p.from:p.to])
 		default:
 			s.noteFailure(ctx, err)

@@ -1,7 +1,7 @@
 // Package shard describes sharded sets: which shard a key belongs to, and the manifest that lists the shards. A sharded
 // set is a folder, or a prefix of a bucket, with these files:
 //
-//	manifest.json                 written last: without it there is no set
+//	manifest.json                 written last: a folder without it contains no set
 //	00000-of-00016.bloom          the filter of the keys of shard 0, a file as any other
 //	00001-of-00016.3f2a9c.bloom   a shard that was replaced gets a suffix, so that readers keep the old one
 //	...

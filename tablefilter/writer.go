@@ -37,7 +37,7 @@ var chunks = sync.Pool{New: func() any { return new(chunk) }}
 // NewWriter returns a Writer without keys.
 func (p *Policy) NewWriter() *Writer { return &Writer{p: p} }
 
-// Add adds a key and keeps no reference to the slice. A key that equals the previous key takes no memory.
+// Add adds a key and keeps no reference to the slice. A key that equals the previous key needs no memory.
 func (w *Writer) Add(key []byte) {
 	h := hasher.Sum(key)
 	if w.keys > 0 && h == w.last {
@@ -69,8 +69,8 @@ func (w *Writer) freeKeys() {
 
 // Finish appends the filter block to dst and returns the result. The Writer is then empty again. If the spec does not
 // suit the number of keys, such as bits_per_key=2 in family fuse, Finish builds a filter of family blocked with the
-// same bits per key or rate. If this fails, too, or without keys, or with more than MaxKeys, the block contains no
-// filter: every key may be in the table.
+// same bits per key or rate. If this fails too, or if the number of keys is 0 or exceeds MaxKeys, the block
+// contains no filter, and every key may be in the table.
 func (w *Writer) Finish(dst []byte) []byte {
 	n := w.keys
 	defer func() { w.freeKeys(); w.keys = 0 }()

@@ -165,7 +165,7 @@ func (f *Filter[K]) TestAndAddMany(dst []bool, keys []K) (n int, err error) {
 func (f *Filter[K]) Advance(now time.Time) { f.ring.advance(nanoseconds(now)) }
 
 // Len returns the number of keys in the filter. Keys with the same fingerprint count once. Len first removes expired
-// keys from all buckets, which takes about 50 µs for a million keys.
+// keys from all buckets, in about 50 µs for a million keys.
 func (f *Filter[K]) Len() uint64 { return f.ring.countKeys() }
 
 // hashes writes the hashes of the first keys to hs, as many as fit, and returns them. It prefetches their buckets, and

@@ -16,7 +16,7 @@ type Goal struct {
 	// Rate is the highest posterior rate after Later more keys, in (0, 1); 0 allows any rate.
 	Rate  float64
 	Later uint64
-	// Clock measures an Effort by time. Nil, except in tests.
+	// Clock measures an Effort by time. Only tests set it.
 	Clock *Clock
 }
 

@@ -23,7 +23,7 @@ type Traits struct {
 	Can Ability
 }
 
-// About describes a family further: the parameters of its specs, and the forms that a planner compares. Flags, hints,
+// About describes the parameters of a family's specs and the forms that a planner compares. Flags, hints,
 // help, planner and tests read it. Each family returns its About from a function: a variable would be linked into
 // programs that only open filters.
 type About struct {
@@ -72,7 +72,7 @@ type Form struct {
 	// Patented is true if a patent on the method is nominally in force somewhere.
 	Patented bool
 	// Default is the position, from 1 on, at which a build without a family tries this form, or 0 if it never does. The
-	// build takes the first form that meets the needs, for any number of keys.
+	// build uses the first form that meets the needs, for any number of keys.
 	Default int
 	// Reason is the reason to choose the form, in one line. A planner replaces "{size}" by the excess of the file over
 	// the smallest possible size.
@@ -80,13 +80,13 @@ type Form struct {
 	Warning string // a caveat, one line; may be empty
 }
 
-// Ability is a set of things that filters of a family can do.
+// Ability is a set of abilities of the filters of a family.
 type Ability uint32
 
 // The abilities.
 const (
 	CanAdd         Ability = 1 << iota // Adder: keys may be added after the build
-	CanStartEmpty                      // a filter may start empty and take all of its keys one by one
+	CanStartEmpty                      // a filter may start empty and receive its keys one by one
 	CanRemove                          // Remover
 	CanCount                           // Counter
 	CanValues                          // Valuer
@@ -94,13 +94,13 @@ const (
 	CanIntersect                       // Intersecter
 	CanConcurrent                      // Sharer: has a form that many goroutines may change at once
 	CanOneLine                         // a query reads one cache line, or in at most 5% of the cases a second one
-	CanCapacity                        // takes capacity=
-	CanLater                           // takes later=
-	CanGrow                            // takes growth=
+	CanCapacity                        // the spec may contain capacity=
+	CanLater                           // the spec may contain later=
+	CanGrow                            // the spec may contain growth=
 	CanSearch                          // Reoptimizer: a search fits the filter to its keys
 	CanSpill                           // its builder is a Gatherer
 	CanTrim                            // Trimmer
-	CanRawKeys                         // RawKeyFilter: takes keys, not hashes
+	CanRawKeys                         // RawKeyFilter: needs keys, not hashes
 	CanEstimate                        // CellFilter: estimates how many keys two filters share
 	CanCountItself                     // its builder counts the distinct keys itself: NewBuilder needs no number
 	CanBuildValues                     // Getter whose values may come with the keys: its builder is a ValueBuilder

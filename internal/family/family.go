@@ -119,8 +119,8 @@ type Merger interface {
 
 // Intersecter is a Filter that can be reduced to the keys that are also in another filter.
 type Intersecter interface {
-	// Intersect reduces the receiver to the keys that are in both filters, and some others. passed and errors: see
-	// Merge.
+	// Intersect reduces the receiver to the keys that are in both filters and some false positives. passed and errors:
+	// see Merge.
 	Intersect(other Filter, passed func(words []uint64)) error
 }
 
@@ -357,13 +357,14 @@ type ChainTable interface {
 	BucketReader() func(b uint64, to *ChainBucket)
 	// CellsOf returns the number of cells in use of bucket b.
 	CellsOf(b uint64) uint64
-	// Extension returns the number of the bucket's extension of a level, 1 or 2, or false if it has none.
+	// Extension returns the number of the extension of bucket b at a level, 1 or 2, or false if the bucket has no
+	// extension at this level.
 	Extension(b uint64, level int) (number uint64, ok bool)
 	// SameShape returns an empty table of the same sizes. The error wraps ErrTooLarge.
 	SameShape() (ChainTable, error)
 	// BucketWriter returns a function that fills bucket b, which must be empty, for one goroutine at a time. The
 	// function gives the bucket the extensions with these numbers that it needs; they must be free. The error wraps
-	// ErrFull if the cells are too many.
+	// ErrFull if the cells do not fit.
 	BucketWriter() func(b uint64, from *ChainBucket, extensions [ChainLevels]uint64) error
 	// Stored returns the stored form, trimmed or not.
 	Stored(trimmed bool) Encoded

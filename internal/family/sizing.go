@@ -10,7 +10,7 @@ import (
 )
 
 // Sizing is the size of a filter: in bits per key, as the false-positive rate to keep, or in total. Set at most one
-// field. With none, a family takes its default.
+// field. If no field is set, the family uses its default.
 type Sizing struct {
 	BitsPerKey float64 // in (0, 4096]
 	FPR        float64 // in (0, 1)

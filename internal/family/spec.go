@@ -42,7 +42,7 @@ func GivenAny(s filter.Spec, parameters []string) bool {
 	return slices.ContainsFunc(parameters, func(p string) bool { return Given(s, p) })
 }
 
-// Without returns s without a parameter, or s if it does not give it.
+// Without returns s without a parameter, or s itself if it does not contain the parameter.
 func Without(s filter.Spec, parameter string) filter.Spec {
 	if !Given(s, parameter) {
 		return s

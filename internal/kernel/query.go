@@ -187,7 +187,7 @@ const (
 // Probe returns the Probe of s.
 func (s *Shards) Probe() Probe { return Probe{howShards, unsafe.Pointer(s)} }
 
-// ProbeInShard returns the Probe of the filter of a shard, or nil if there is none.
+// ProbeInShard returns the Probe of the filter of a shard, or nil if the filter has no Probe.
 func ProbeInShard(f Filter) *Probe {
 	p, ok := f.(Prober)
 	if !ok || !probes {

@@ -22,7 +22,7 @@ func bestLanes(cells []byte, at []uint32, start, keep *[4]uint64) uint32 {
 // Has reports whether the bits of all slots of a key are set: hi selects block and group, lo the base positions.
 func (s *Slots) Has(hi, lo uint64) bool { return slotsHas((*[43]uint64)(unsafe.Pointer(s)), hi, lo) }
 
-// slotsHasGo answers for slotsHas if there is no vector code for these blocks.
+// slotsHasGo answers for slotsHas if no vector code exists for these blocks.
 //
 //lint:ignore U1000 the assembly jumps here
 func slotsHasGo(s *[43]uint64, hi, lo uint64) bool { return (*Slots)(unsafe.Pointer(s)).hasGo(hi, lo) }
@@ -34,7 +34,7 @@ func (s *Slots) hasInVector(block []byte, rest, lo uint64) bool {
 // Has reports whether all bits of a key are set: hi selects the block, lo the bits.
 func (b *Blocks) Has(hi, lo uint64) bool { return blocksHas((*[26]uint64)(unsafe.Pointer(b)), hi, lo) }
 
-// blocksHasGo answers for blocksHas if there is no vector code for these blocks.
+// blocksHasGo answers for blocksHas if no vector code exists for these blocks.
 //
 //lint:ignore U1000 the assembly jumps here
 func blocksHasGo(b *[26]uint64, hi, lo uint64) bool {
@@ -115,7 +115,7 @@ func (c *Chains) Has(hi, lo uint64) uint64 {
 	return chainsHas((*[32]uint64)(unsafe.Pointer(c)), hi, lo)
 }
 
-// chainsHasGo answers for chainsHas if there is no assembly for these buckets.
+// chainsHasGo answers for chainsHas if no assembly exists for these buckets.
 //
 //lint:ignore U1000 the assembly jumps here
 func chainsHasGo(c *[32]uint64, hi, lo uint64) uint64 {
@@ -129,7 +129,7 @@ func (c *Chains) Follow(hi, lo uint64) (base, remainder, at, n, cell, end uint64
 	return chainsFollow((*[32]uint64)(unsafe.Pointer(c)), hi, lo)
 }
 
-// chainsFollowGo answers for chainsFollow if there is no assembly for these buckets.
+// chainsFollowGo answers for chainsFollow if no assembly exists for these buckets.
 //
 //lint:ignore U1000 the assembly jumps here
 func chainsFollowGo(c *[32]uint64, hi, lo uint64) (base, remainder, at, n, cell, end uint64) {
@@ -139,7 +139,7 @@ func chainsFollowGo(c *[32]uint64, hi, lo uint64) (base, remainder, at, n, cell,
 // Used returns the number of set bits in the index of the bucket whose first word is base.
 func (c *Chains) Used(base uint64) uint64 { return chainsUsed((*[32]uint64)(unsafe.Pointer(c)), base) }
 
-// chainsUsedGo answers for chainsUsed if there is no assembly for these buckets.
+// chainsUsedGo answers for chainsUsed if no assembly exists for these buckets.
 //
 //lint:ignore U1000 the assembly jumps here
 func chainsUsedGo(c *[32]uint64, base uint64) uint64 {
@@ -178,7 +178,7 @@ func askGo(q *[14]uint64, key *byte, n int) bool {
 	return (*Query)(unsafe.Pointer(q)).answerInGo(unsafe.Pointer(key), n)
 }
 
-// HasMany sets dst[i] to the answer for hs[i] and returns true, or returns false if there is no assembly for slots of
+// HasMany sets dst[i] to the answer for hs[i] and returns true, or returns false if no assembly exists for slots of
 // width bits. It panics if dst is shorter than hs.
 func (f *Fuse) HasMany(dst []bool, hs []filter.Hash, width uint) bool {
 	if !probes || width != 8 && width != 16 {
@@ -193,7 +193,7 @@ func (f *Fuse) HasMany(dst []bool, hs []filter.Hash, width uint) bool {
 	return true
 }
 
-// HasMany sets dst[i] to the answer for hs[i] and returns true, or returns false if there is no assembly. It panics if
+// HasMany sets dst[i] to the answer for hs[i] and returns true, or returns false if no assembly exists. It panics if
 // dst is shorter than hs.
 func (b *Bits) HasMany(dst []bool, hs []filter.Hash) bool {
 	if !probes {
@@ -211,7 +211,7 @@ func (b *Bits) HasMany(dst []bool, hs []filter.Hash) bool {
 	return true
 }
 
-// AddMany sets the bits of all keys and returns true, or returns false if there is no assembly.
+// AddMany sets the bits of all keys and returns true, or returns false if no assembly exists.
 func (b *Bits) AddMany(hs []filter.Hash) bool {
 	for probes && len(hs) > 0 {
 		n := min(len(hs), 1024)
@@ -372,7 +372,7 @@ func ribbonGetGo(r *[37]uint64, hi, lo uint64) (result, columns uint64) {
 	return (*Ribbon)(unsafe.Pointer(r)).getGo(hi, lo)
 }
 
-// ribbonRestGo answers for ribbonHas if the key does not belong to this layer, and there is no next one.
+// ribbonRestGo answers for ribbonHas if the key does not belong to this layer, and no layer follows.
 //
 //lint:ignore U1000 the assembly jumps here
 func ribbonRestGo(r *[37]uint64, hi, lo uint64) bool {

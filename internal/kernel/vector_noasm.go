@@ -22,13 +22,13 @@ func (b *Blocks) Has(hi, lo uint64) bool { return b.hasGo(hi, lo) }
 func (s *Slots) hasInVector([]byte, uint64, uint64) bool { panic("kernel: no vector code") }
 func (b *Blocks) hasInVector([]byte, uint64) bool        { panic("kernel: no vector code") }
 
-// HasMany returns false: there is no vector code.
+// HasMany returns false, because this build contains no vector code.
 func (b *Blocks) HasMany([]bool, []filter.Hash) bool { return false }
 
-// HasAt returns false: there is no vector code.
+// HasAt returns false, because this build contains no vector code.
 func (b *Blocks) HasAt([]bool, []filter.Hash, []unsafe.Pointer) bool { return false }
 
-// AddMany returns false: there is no vector code.
+// AddMany returns false, because this build contains no vector code.
 func (b *Blocks) AddMany([]filter.Hash) bool { return false }
 
 // Has returns ChainCell if a cell of the key's chain has the key's remainder, else chainEnd or ChainBeyond.
@@ -59,19 +59,19 @@ func (q *Query) Ask(key unsafe.Pointer, n int) bool {
 	return q.answerInGo(*(*unsafe.Pointer)(unsafe.Pointer(&p)), n) // the key does not escape
 }
 
-// HasMany returns false: there is no assembly.
+// HasMany returns false, because this build contains no assembly.
 func (f *Fuse) HasMany([]bool, []filter.Hash, uint) bool { return false }
 
-// The methods of Peel return false: there is no assembly.
+// The methods of Peel return false, because this build contains no assembly.
 func (p *Peel) Partition([]uint64, []uint64, int, bool) bool { return false }
 func (p *Peel) Add() (fits, done bool)                       { return false, false }
 func (p *Peel) Peel() bool                                   { return false }
 func (p *Peel) Fill([]uint64, uint) bool                     { return false }
 
-// HasMany returns false: there is no assembly.
+// HasMany returns false, because this build contains no assembly.
 func (b *Bits) HasMany([]bool, []filter.Hash) bool { return false }
 
-// AddMany returns false: there is no assembly.
+// AddMany returns false, because this build contains no assembly.
 func (b *Bits) AddMany([]filter.Hash) bool { return false }
 
 // sumKeys hashes no key.
@@ -94,7 +94,7 @@ func (r *Ribbon) Has(hi, lo uint64) bool { return r.has(hi, lo) }
 // if the key does not belong to the layer.
 func (r *Ribbon) Get(hi, lo uint64) (result, columns uint64) { return r.getGo(hi, lo) }
 
-// hasRibbon512 and hasRibbon256 report whether there is assembly for Ribbon.
+// hasRibbon512 and hasRibbon256 report whether assembly for Ribbon can run.
 const (
 	hasRibbon512 = false
 	hasRibbon256 = false

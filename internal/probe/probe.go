@@ -87,7 +87,7 @@ func HasMany(
 	}
 }
 
-// HasEach returns a function that sets dst[i] to f.Has(hs[i]) for every i. It takes one nanosecond per key more than a
+// HasEach returns a function that sets dst[i] to f.Has(hs[i]) for every i. It needs one nanosecond per key more than a
 // loop in the family; fast families have their own loop.
 func HasEach(f family.Filter) func(dst []bool, hs []filter.Hash) {
 	return func(dst []bool, hs []filter.Hash) {

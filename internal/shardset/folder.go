@@ -155,9 +155,9 @@ func (f *Folder) Manifest() *shard.Manifest { return f.old }
 // Foreign returns the name of a file in a folder without a manifest that no writer of sets leaves, or "".
 func (f *Folder) Foreign() string { return f.foreign }
 
-// Put writes shard s of a set of shards shards and returns its entry. file must write the same bytes at each call. The
-// name is the result of NewName, and is never the name of a shard of the present set with other content. Put removes
-// the file of an earlier Put of the same shard.
+// Put writes shard s of a set with this number of shards and returns the entry of the shard. file must write the same
+// bytes at each call. The name is the result of NewName, and is never the name of a shard of the present set with other
+// content. Put removes the file of an earlier Put of the same shard.
 func (f *Folder) Put(ctx context.Context, s, shards int, info filter.Info, file io.WriterTo) (shard.Entry, error) {
 	e, old := EntryOf(info), f.old
 	if old == nil || len(old.Shards) != shards { // the name does not depend on the content: write and hash in one pass
@@ -330,7 +330,7 @@ func (f *Folder) Unlock() error {
 // A sweep removes neither files of other names nor working files of a distributed build; package distribute removes
 // these when the plan can no longer finish.
 type Leftover struct {
-	All    bool            // the whole set is replaced; else it is changed
+	All    bool            // the whole set is replaced, not changed
 	Before *shard.Manifest // the set that was replaced, or nil
 	Keep   []*shard.Manifest
 }

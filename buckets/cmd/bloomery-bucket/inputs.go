@@ -29,7 +29,7 @@ type inputs struct {
 	stdin io.Reader
 }
 
-// inputs returns the inputs with these paths, or standard input if there are none. It checks that the files exist.
+// inputs returns the inputs with these paths, or standard input if paths is empty. It checks that the files exist.
 func (a *app) inputs(paths []string) (inputs, error) {
 	in := inputs{paths, a.stdin}
 	if len(paths) == 0 {

@@ -79,7 +79,8 @@ func New(c Config) (*Filter, error) {
 	return &Filter{words: words, m: m, length: length, k: k}, nil
 }
 
-// Traits has the abilities of the family and the hash functions that it takes. Package families lists them.
+// Traits describes the abilities and the hash functions of the family. Package families lists the Traits of all
+// families.
 var Traits = family.Traits{
 	Name: Family,
 	Hash: filter.Murmur3Twice,

@@ -26,7 +26,7 @@ type Config struct {
 }
 
 // ConfigFromSpec reads blocked(bits_per_key=, fpr=, bytes=, capacity=, blocks=, k=, layout=line|split). A capacity
-// larger than keys takes its place. Errors wrap filter.ErrConfig.
+// larger than keys replaces keys. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := family.Reader(s)
 	c := Config{
@@ -281,7 +281,8 @@ func (r *regions) addSorted(s *sorted, hs []filter.Hash) {
 	}
 }
 
-// Traits has the abilities of the family and the hash functions that it takes. Package families lists them.
+// Traits describes the abilities and the hash functions of the family. Package families lists the Traits of all
+// families.
 var Traits = family.Traits{
 	Name: Family,
 	Also: family.Also{Spec: family.NewSpec(Family, "layout", string(Split)), Hash: filter.XXH64}, // a filter of Parquet
@@ -317,7 +318,7 @@ func About() family.About {
 const formCan = family.CanAdd | family.CanMerge | family.CanConcurrent | family.CanCapacity | family.CanOneLine
 
 // Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
-// rate in [0, 1] once keys distinct keys are in it. It allocates no filter. It returns the errors of Geometry.
+// rate in [0, 1] after keys distinct keys were added. It allocates no filter. It returns the errors of Geometry.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	x := newFormula()
 	defer x.remember()

@@ -12,7 +12,7 @@ import (
 // defaultBitsPerKey is the default size.
 const defaultBitsPerKey = 8
 
-// Config has the parameters of a filter. Zero fields take the default noted beside them.
+// Config contains the parameters of a filter. A zero field means the default noted beside the field.
 type Config struct {
 	Keys  uint64        // expected number of keys, to reserve memory; 0 if unknown
 	Size  family.Sizing // default: BitsPerKey = defaultBitsPerKey, for distinct keys; rounded to whole blocks
@@ -149,7 +149,8 @@ func (j *job) Larger(g geometry, _ uint64, rate, bits float64) (geometry, error)
 	return g, nil
 }
 
-// Traits has the abilities of the family and the hash functions that it takes. Package families lists them.
+// Traits describes the abilities and the hash functions of the family. Package families lists the Traits of all
+// families.
 var Traits = family.Traits{
 	Name: Family,
 	Can:  family.CanLater | family.CanSpill | family.CanCountItself | family.CanOneLine,

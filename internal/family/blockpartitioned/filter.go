@@ -222,7 +222,7 @@ func newLayout(s blockGeometry) *layout {
 
 // Resize returns the View of a filter with the same block geometry whose blocks fill section.
 func (v View) Resize(section []byte) View {
-	v.blocks = uint64(len(section)) >> 6 >> (v.block >> 10) // a division takes as long as a query
+	v.blocks = uint64(len(section)) >> 6 >> (v.block >> 10) // a division would take as long as a query
 	return v
 }
 
@@ -242,7 +242,8 @@ func (v View) Has(section []byte, h filter.Hash) bool {
 	return v.HasBlock(section[offset:][:length], h)
 }
 
-// HasBlock reports whether the key may be in the set. block has the bytes at Block(h). It panics if block is shorter.
+// HasBlock reports whether the key may be in the set. block contains the bytes at Block(h). It panics if block is
+// shorter.
 func (v View) HasBlock(block []byte, h filter.Hash) bool {
 	_, rest := bits.Mul64(h.Hi, v.blocks)
 	return v.query.HasIn(block, rest, h.Lo)

@@ -16,7 +16,7 @@ const (
 	maxBitsPerKey = 40
 )
 
-// Limits of the keys of a build, and of the later keys for each of them.
+// Limits of the number of keys of a build, and of the number of later keys per key of the build.
 const (
 	maxKeys  = 1 << 44
 	maxLater = 1000

@@ -16,8 +16,8 @@ type Config struct {
 	K        int           // probes per key, 1 to MaxK; default: the best for Keys and m
 }
 
-// ConfigFromSpec reads counting(bits_per_key=, fpr=, bytes=, capacity=, m=, k=). A capacity larger than keys takes its
-// place. Errors wrap filter.ErrConfig.
+// ConfigFromSpec reads counting(bits_per_key=, fpr=, bytes=, capacity=, m=, k=). A capacity larger than keys replaces
+// keys. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	p, err := probe.ReadConfig(s, keys, width)
 	return Config{Keys: p.Keys, Size: p.Size, Counters: p.M, K: p.K}, err
@@ -96,7 +96,8 @@ func (f *Filter) addMany(hs []filter.Hash, shared bool) {
 	}
 }
 
-// Traits has the abilities of the family and the hash functions that it takes. Package families lists them.
+// Traits describes the abilities and the hash functions of the family. Package families lists the Traits of all
+// families.
 var Traits = family.Traits{
 	Name: Family,
 	Can:  family.CanStartEmpty | family.CanCapacity,
@@ -123,7 +124,7 @@ func About() family.About {
 }
 
 // Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
-// rate in [0, 1] once keys distinct keys are in it. It allocates no filter. It returns the errors of Geometry.
+// rate in [0, 1] after keys distinct keys were added. It allocates no filter. It returns the errors of Geometry.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	m, k, err := c.Geometry()
 	if err != nil {

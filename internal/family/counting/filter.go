@@ -186,7 +186,7 @@ func counted(n uint64) (uint64, bool) {
 	return n, false
 }
 
-// probesOf returns the indices of the counters of a key. A counter that is probed twice is in it twice.
+// probesOf returns the indices of the counters of a key. The index of a counter that two probes share appears twice.
 func (f *Filter) probesOf(room *[MaxK]uint64, h filter.Hash) []uint64 {
 	at := room[:f.k]
 	probe.Positions(at, h.Lo, h.Hi, f.m)

@@ -25,7 +25,7 @@ const maxSegment = 1 << 18
 // least twelve slots, so that it would exceed most sizes.
 const smallKeys = 32
 
-// Config has the parameters of a filter. Zero fields take the default noted beside them.
+// Config contains the parameters of a filter. A zero field means the default noted beside the field.
 type Config struct {
 	Keys  uint64        // expected number of keys, to reserve memory; 0 if unknown
 	Size  family.Sizing // the width is the largest that fits BitsPerKey or Bytes, or the smallest that keeps FPR
@@ -257,7 +257,8 @@ func (b *Builder) takeKeys(ctx context.Context) (keys list, err error) {
 	return keys, err
 }
 
-// Traits has the abilities of the family and the hash functions that it takes. Package families lists them.
+// Traits describes the abilities and the hash functions of the family. Package families lists the Traits of all
+// families.
 var Traits = family.Traits{
 	Name: Family,
 	Also: family.Also{Spec: family.NewSpec(Family), Hash: filter.Uint64}, // a filter of FastFilter
@@ -281,7 +282,7 @@ func About() family.About {
 }
 
 // Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
-// rate in [0, 1] once keys distinct keys are in it. It allocates no filter. It returns the errors of Geometry.
+// rate in [0, 1] after keys distinct keys were added. It allocates no filter. It returns the errors of Geometry.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	slots, width, err := c.Geometry(keys)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // defaultBitsPerKey is the default size.
 const defaultBitsPerKey = 8
 
-// Config has the parameters of a filter. Zero fields take the default noted beside them.
+// Config contains the parameters of a filter. A zero field means the default noted beside the field.
 type Config struct {
 	Keys uint64        // expected number of keys, to reserve memory; 0 if unknown
 	Size family.Sizing // default: BitsPerKey = defaultBitsPerKey, for distinct keys
@@ -223,7 +223,8 @@ func (f *Filter) storeShard(shard uint64, s *anneal.State) {
 	s.StoreShifts(f.shifts, shard*f.groups*f.side)
 }
 
-// Traits has the abilities of the family and the hash functions that it takes. Package families lists them.
+// Traits describes the abilities and the hash functions of the family. Package families lists the Traits of all
+// families.
 var Traits = family.Traits{
 	Name: Family,
 	Can:  family.CanLater | family.CanSpill | family.CanCountItself,

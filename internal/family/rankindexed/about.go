@@ -5,7 +5,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// Traits has the abilities of the family and the hash functions that it takes. Package families lists them.
+// Traits describes the abilities and the hash functions of the family. Package families lists the Traits of all
+// families.
 var Traits = family.Traits{
 	Name: Family,
 	Can: family.CanStartEmpty | family.CanCapacity | family.CanGrow | family.CanSpill | family.CanOneLine |
@@ -81,7 +82,7 @@ func newForm(f family.Form, parameters ...any) family.Form {
 }
 
 // Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
-// rate in [0, 1] once keys distinct keys are in it. It allocates no filter. It returns the errors of Plan.
+// rate in [0, 1] after keys distinct keys were added. It allocates no filter. It returns the errors of Plan.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	g, err := c.Plan()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // operations on the same bucket, except HasTorn, need a lock. Cells keeps no counts of keys or cells.
 type Cells struct{ arrays }
 
-// CellsConfig has the requirements for PlanCells.
+// CellsConfig lists the requirements for PlanCells.
 type CellsConfig struct {
 	Keys      float64 // distinct keys in the table, averaged over time
 	Most      uint64  // largest number of distinct keys in the table
@@ -90,9 +90,9 @@ func (f *Cells) HasTorn(h filter.Hash) (has, sure bool) {
 // Tears reports whether HasTorn may be called.
 func (f *Cells) Tears() bool { return f.walk.Tears() }
 
-// Put gives the key with hash h a cell with a value unless an equal cell exists, and reports whether one did. With
-// replace, Put stores the new value in the existing cell. The error is filter.ErrFull if the table has no room for a
-// cell; the table is then unchanged. Put does not allocate.
+// Put gives the key with hash h a cell with a value unless an equal cell exists, and reports whether an equal cell
+// existed. With replace, Put stores the new value in the existing cell. The error is filter.ErrFull if the table has no
+// room for a cell; the table is then unchanged. Put does not allocate.
 func (f *Cells) Put(h filter.Hash, value uint64, replace bool) (present bool, err error) {
 	base, remainder, at, c, old, end := f.walk.Follow(h.Hi, h.Lo)
 	cell := remainder<<f.payload | value
@@ -134,7 +134,7 @@ func (f *Cells) Used(b uint64) uint64 {
 }
 
 // CountValues adds to counts[v], for each v, the number of cells of bucket b with the value v. It panics if counts has
-// fewer elements than there are values.
+// fewer elements than values.
 func (f *Cells) CountValues(b uint64, counts []uint64) {
 	u := f.bucket(b)
 	for c := range u.usedCells() {

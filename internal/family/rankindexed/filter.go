@@ -59,7 +59,7 @@ type arrays struct {
 	pools [levels]*pool // their extensions; 0 is not used
 }
 
-// tally has the counts that changes update.
+// tally contains the counts that changes update.
 type tally struct {
 	keys uint64 // additions less removals
 	used uint64 // cells in use

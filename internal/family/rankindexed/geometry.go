@@ -38,7 +38,7 @@ type Geometry struct {
 	Cells     [levels]int    // Z1, Z2, Z3: cells of a bucket, of a second-level and of a third-level extension
 	Pools     [levels]uint64 // J2 and J3 at 1 and 2: numbers of extensions; 0 is not used
 	Remainder int            // r: bits of a remainder, without the Growth bits
-	Growth    int            // how often the filter can still double; each takes a bit of the remainder
+	Growth    int            // how often the filter can still double; each doubling shortens the remainder by a bit
 	Counting  bool           // each cell has a counter
 	ValueBits int            // bits of the value of each cell, 0 to MaxValueBits; 0 with Counting
 }

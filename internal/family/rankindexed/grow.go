@@ -36,7 +36,7 @@ func (f *arrays) allocTwice(alloc func(Geometry) (*Filter, error)) (*Filter, err
 		return nil, fmt.Errorf("a filter for %d keys has no doubling left: %w", f.g.Capacity, filter.ErrFull)
 	}
 	g := f.g
-	g.Growth-- // which takes the first bit of each remainder
+	g.Growth-- // the first bit of each remainder becomes the last bit of the bucket's number
 	g.Capacity *= 2
 	g.Buckets *= 2
 	for i := range g.Pools {

@@ -38,7 +38,7 @@ func (c *Concurrent) beginGrowth(t *generation) error {
 	g.share = min(2*t.buckets/t.g.Capacity+1, max(1, t.buckets/256))
 	g.lists.New = func() any { return new(splitter) }
 	for level := 1; level < levels; level++ {
-		// Splitting a bucket takes at most two extensions for each of its own, so a reserved one is always free for it.
+		// Splitting a bucket needs at most two extensions for each of its own, so a reserved one is always free.
 		twice.pools[level].reserved = 2 * t.pools[level].closeForGrowth()
 	}
 

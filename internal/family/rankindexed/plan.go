@@ -12,7 +12,7 @@ import (
 // suffice for the capacity.
 const DefaultOverflow = 1e-10
 
-// order has the requirements for a geometry.
+// order lists the requirements for a geometry.
 type order struct {
 	form     Geometry // Capacity, Growth, Counting and ValueBits
 	fpr      float64  // ε, at the capacity and at each later capacity

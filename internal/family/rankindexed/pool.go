@@ -100,7 +100,7 @@ func (p *pool) freeRecordsAreZero() bool {
 	return true
 }
 
-// lengthen gives the bucket one more level. For reserved and the error see pool.takeRecord.
+// lengthen gives the bucket one more level. pool.takeRecord explains reserved and the error.
 func (u *bucket) lengthen(reserved bool) error {
 	if u.n == levels {
 		return filter.ErrFull

@@ -88,10 +88,10 @@ type Copy struct {
 	snapshot snapshot
 }
 
-// StartCopy begins a copy. copying is called once for each bucket when it is copied, by the goroutine that holds its
-// lock: a caller of Copy.Bucket or of Put. Finish ends the copy; until then no other copy may begin. StartCopy reuses
-// the memory of earlier, if not nil, a copy of f whose table is no longer in use. The error wraps filter.ErrTooLarge if
-// the copy does not fit into memory.
+// StartCopy begins a copy. copying is called once for each bucket when it is copied, by the goroutine that holds the
+// lock of the bucket: a caller of Copy.Bucket or of Put. Finish ends the copy; until then no other copy may begin.
+// StartCopy reuses the memory of earlier, if not nil, a copy of f whose table is no longer in use. The error wraps
+// filter.ErrTooLarge if the copy does not fit into memory.
 func (f *Cells) StartCopy(earlier *Copy, copying func(b uint64)) (*Copy, error) {
 	c := earlier
 	if c == nil {

@@ -6,7 +6,8 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// Limits of the buckets that Sweep takes, extensions included: words of the index, of the cells, and of one bit a cell.
+// Limits of the buckets that Sweep supports, with their extensions: words of the index, of the cells, and of one bit
+// per cell.
 const (
 	sweepIndex = 16
 	sweepWords = 192

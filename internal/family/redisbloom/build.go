@@ -199,7 +199,8 @@ func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
 	return f, nil
 }
 
-// Traits has the abilities of the family and the hash functions that it takes. Package families lists them.
+// Traits describes the abilities and the hash functions of the family. Package families lists the Traits of all
+// families.
 var Traits = family.Traits{
 	Name: Family,
 	Hash: filter.Murmur64A,

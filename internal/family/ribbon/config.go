@@ -12,7 +12,7 @@ import (
 // defaultR is the default number of bits of a fingerprint.
 const defaultR = 8
 
-// Config has the parameters of a filter. Zero fields take the default noted beside them.
+// Config contains the parameters of a filter. A zero field means the default noted beside the field.
 type Config struct {
 	Keys uint64        // expected number of keys, to reserve memory; 0 if unknown
 	Size family.Sizing // chooses R and the share of blocks with one bit more
@@ -221,7 +221,7 @@ func (g *geometry) largestWithin(total uint64) geometry {
 }
 
 // Forecast returns the expected size in bits of the filter that the Config makes for its Keys, and the predicted
-// false-positive rate in [0, 1] once keys distinct keys are in it. It allocates no filter. It returns the errors of
+// false-positive rate in [0, 1] after keys distinct keys were added. It allocates no filter. It returns the errors of
 // Geometry.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	if keys > maxStarts {

@@ -229,7 +229,7 @@ func (f *Filter) hasTail(hi, lo uint64) bool {
 	return true
 }
 
-// Layers returns, for each layer, how many of the keys it answers, and last, how many the tail answers.
+// Layers returns the number of keys that each layer answers; the last element is the number that the tail answers.
 func (f *Filter) Layers(hs []filter.Hash) []uint64 {
 	counts := make([]uint64, len(f.layers)+1)
 	for _, h := range hs {
@@ -251,7 +251,8 @@ const Family = "ribbon"
 // wholeFile is the warning of all forms.
 const wholeFile = "a change of one key changes the whole file, so updates by diff and publish are as large as it"
 
-// Traits has the abilities of the family and the hash functions that it takes. Package families lists them.
+// Traits describes the abilities and the hash functions of the family. Package families lists the Traits of all
+// families.
 var Traits = family.Traits{
 	Name: Family,
 	Can:  family.CanSpill | family.CanCountItself | family.CanBuildValues,

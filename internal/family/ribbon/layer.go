@@ -26,7 +26,7 @@ const (
 	wideLayer  = 49152 // starts from which a layer of width 128 has the largest buckets
 )
 
-// profile has the sizes that follow from a layer's number of starts and the width of the filter.
+// profile contains the sizes that follow from a layer's number of starts and the width of the filter.
 type profile struct {
 	width  uint64    // w': slots that a key may use, 64 or 128
 	shift  uint      // log2 of the starts of a bucket

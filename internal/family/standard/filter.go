@@ -92,7 +92,7 @@ func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
 	return bitvec.Merge(f, &f.keys, other, passed)
 }
 
-// Intersect reduces f to the keys that are in both filters, and some others; see bitvec.Intersect.
+// Intersect reduces f to the keys that are in both filters and some false positives; see bitvec.Intersect.
 func (f *Filter) Intersect(other family.Filter, passed func([]uint64)) error {
 	return bitvec.Intersect(f, &f.keys, other, passed)
 }

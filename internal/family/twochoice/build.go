@@ -17,7 +17,7 @@ const (
 	defaultChoices    = 3
 )
 
-// Config has the parameters of a filter. Zero fields take the default noted beside them.
+// Config contains the parameters of a filter. A zero field means the default noted beside the field.
 type Config struct {
 	Keys    uint64        // number of keys that New makes room for; a Builder counts its keys
 	Size    family.Sizing // default: BitsPerKey = defaultBitsPerKey, for distinct keys
@@ -194,7 +194,8 @@ func (j *job) Larger(g geometry, n uint64, rate, bits float64) (geometry, error)
 	return g, nil
 }
 
-// Traits has the abilities of the family and the hash functions that it takes. Package families lists them.
+// Traits describes the abilities and the hash functions of the family. Package families lists the Traits of all
+// families.
 var Traits = family.Traits{
 	Name: Family,
 	Can:  family.CanStartEmpty | family.CanSpill | family.CanCountItself,
