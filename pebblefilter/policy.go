@@ -5,8 +5,8 @@
 //	pebblefilter.Use(opts, p)
 //	db, err := pebble.Open(dir, opts)
 //
-// Package tablefilter has the format of a filter block and does the work. Module pebblefilter/next has the policy for
-// the interfaces of Pebble's main branch.
+// Package tablefilter defines the format of a filter block and does the work. Module pebblefilter/next contains the
+// policy for the interfaces of Pebble's main branch.
 package pebblefilter
 
 import (
@@ -16,24 +16,25 @@ import (
 )
 
 // Policy is a pebble.FilterPolicy: it builds the filter of each new table and reads the filters of all tables that were
-// written by any Policy. It has the fields and the Name of tablefilter.Policy.
+// written by any Policy. Its fields and its Name are the fields and the Name of tablefilter.Policy.
 type Policy struct{ tablefilter.Policy }
 
 // New returns the Policy of a spec, such as "blockpartitioned(bits_per_key=10,effort=fast)". See tablefilter.New.
-func New(spec string) (*Policy, error) { return wrap(tablefilter.New(spec)) }
+func New(spec string) (*Policy, error) { return wrapPolicy(tablefilter.New(spec)) }
 
-// Parse returns the Policy with that name, which Pebble stores in tables and in its OPTIONS file. See
+// Parse returns the Policy with this name, which Pebble stores in tables and in its OPTIONS file. See
 // tablefilter.Parse.
-func Parse(name string) (*Policy, error) { return wrap(tablefilter.Parse(name)) }
+func Parse(name string) (*Policy, error) { return wrapPolicy(tablefilter.Parse(name)) }
 
-func wrap(p *tablefilter.Policy, err error) (*Policy, error) {
+// wrapPolicy returns a Policy of Pebble for a Policy of tablefilter.
+func wrapPolicy(p *tablefilter.Policy, err error) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
 	return &Policy{*p}, nil
 }
 
-// MayContain reports whether the key may be in a table with that filter block. See tablefilter.MayContain.
+// MayContain reports whether the key may be in the table of a filter block. See tablefilter.MayContain.
 func (p *Policy) MayContain(_ pebble.FilterType, block, key []byte) bool {
 	return tablefilter.MayContain(block, key)
 }
@@ -57,6 +58,7 @@ func Use(o *pebble.Options, p *Policy, earlier ...*Policy) {
 	if o.Filters == nil {
 		o.Filters = map[string]pebble.FilterPolicy{}
 	}
+	// A database that was written with an earlier policy has tables with that policy's name.
 	for _, d := range append(earlier, p) {
 		o.Filters[d.Name()] = d
 	}

@@ -1,12 +1,12 @@
-// Package next connects Bloomery's filters to the interfaces of Pebble's main branch. There the filter of a table is
-// found by a family, not by the name of a policy: one decoder reads the tables of every policy.
+// Package next connects Bloomery's filters to the interfaces of Pebble's main branch. There, Pebble finds the decoder
+// of a filter by a family, not by the name of a policy, so that one decoder reads the tables of every policy.
 //
 //	p, err := tablefilter.New("blockpartitioned(bits_per_key=10,effort=fast)")
 //	opts := &pebble.Options{}
 //	next.Use(opts, p)
 //	db, err := pebble.Open(dir, opts)
 //
-// The interfaces may change until Pebble releases them. Package pebblefilter has the policy for Pebble v2.
+// The interfaces may change until Pebble releases them. Package pebblefilter contains the policy for Pebble v2.
 package next
 
 import (
@@ -25,13 +25,13 @@ const Family = "bloomery"
 // Decoder reads the filters of every policy of this package.
 var Decoder = decoderLike(bloom.Decoder)
 
-// Policy returns a policy of Pebble that builds the filters of new tables by p. It has the Name of p.
+// Policy returns a policy of Pebble that builds the filters of new tables by p. Its Name is the Name of p.
 func Policy(p *tablefilter.Policy) pebble.TableFilterPolicy {
 	return policyLike(p, bloom.FilterPolicy(10), bloom.Decoder)
 }
 
 // Use makes all levels of a database build their filters by p, and adds Decoder to the decoders of o, or to Pebble's
-// own if o has none.
+// own decoders if o has none.
 func Use(o *pebble.Options, p *tablefilter.Policy) {
 	policy := Policy(p)
 	for i := range o.Levels {
@@ -43,8 +43,8 @@ func Use(o *pebble.Options, p *tablefilter.Policy) {
 	o.TableFilterDecoders = append(slices.Clone(o.TableFilterDecoders), Decoder)
 }
 
-// Two types in Pebble's interfaces are internal: W, the filter writer, and F, the family, a string. Type inference
-// takes them from values of Pebble.
+// Two types in Pebble's interfaces are internal: W, the filter writer, and F, the family, a string. Values of Pebble
+// let the compiler infer them.
 
 func decoderLike[F ~string](interface{ Family() F }) pebble.TableFilterDecoder {
 	return any(decoder[F]{}).(pebble.TableFilterDecoder)
