@@ -63,10 +63,10 @@ func (a *app) buildCommand() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.config.Input = append(f.config.Input, args...)
-			if err := f.read(c); err != nil {
+			if err := f.readConfig(c); err != nil {
 				return err
 			}
-			return a.build(c.Context(), &f)
+			return a.runBuild(c.Context(), &f)
 		},
 	}
 	f.register(c)
@@ -129,8 +129,8 @@ func (e *environment) String() string     { return string(*e) }
 func (e *environment) Set(s string) error { *e = environment(strings.ToLower(s)); return nil }
 func (e *environment) Type() string       { return "name" }
 
-// read sets the job.Config.
-func (f *buildFlags) read(c *cobra.Command) (err error) {
+// readConfig sets the job.Config.
+func (f *buildFlags) readConfig(c *cobra.Command) (err error) {
 	if err := cli.NoStdout("--output", "a sharded set is a folder", f.config.Output); err != nil {
 		return err
 	}
@@ -175,22 +175,22 @@ func (f *buildFlags) read(c *cobra.Command) (err error) {
 	return nil
 }
 
-// build runs the job and reports.
-func (a *app) build(ctx context.Context, f *buildFlags) error {
+// runBuild runs the job and reports.
+func (a *app) runBuild(ctx context.Context, f *buildFlags) error {
 	start := time.Now()
-	a.logs()
+	a.setUpLogs()
 	job.LimitMemory()
 	bar := a.newBar()
 	f.config.Warn = func(text string) {
-		bar.clear()
-		a.warn(text)
+		bar.clearLine()
+		a.printWarning(text)
 	}
 
-	f.config.Progress = bar.show
+	f.config.Progress = bar.showProgress
 	told := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(told)
-		bar.end()
+		bar.endLine()
 		a.note("cancelling the job: its steps end within seconds, on all workers; interrupt again to leave without waiting")
 	})
 	m, err := job.Run(ctx, f.config)
@@ -198,7 +198,7 @@ func (a *app) build(ctx context.Context, f *buildFlags) error {
 		<-told
 	}
 
-	bar.end()
+	bar.endLine()
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return fmt.Errorf("%w; what is finished is kept: repeat the command to go on", err)
@@ -228,8 +228,8 @@ func (a *app) report(f *buildFlags, m *shard.Manifest, took time.Duration) error
 	return nil // the work is done, whatever becomes of the report
 }
 
-// logs sets where the logs of Beam and of runners in this process go.
-func (a *app) logs() {
+// setUpLogs sets where the logs of Beam and of runners in this process go.
+func (a *app) setUpLogs() {
 	beam.Init()                  // sets them, too
 	level := slog.LevelError + 1 // errors are returned, too
 	if a.verbose {

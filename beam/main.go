@@ -1,7 +1,7 @@
 // Command bloomery-beam builds sharded sets on many machines with Apache Beam. Package job does the work.
 //
 // The same program is the submitter and the worker: the command worker serves a worker pool, and a runner that starts
-// containers or processes starts this program as the container contract of Beam says (worker.go).
+// containers or processes starts this program as the container contract of Beam requires (worker.go).
 package main
 
 import (
@@ -46,12 +46,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil:
 		return 0
 	case errors.As(context.Cause(ctx), &end):
-		a.fail(err)
+		a.printError(err)
 		if n, ok := end.Signal.(syscall.Signal); ok {
 			return 128 + int(n)
 		}
 	default:
-		a.fail(err)
+		a.printError(err)
 	}
 	return 2
 }
@@ -76,8 +76,8 @@ func (a *app) command() *cobra.Command {
 	return c
 }
 
-// fail prints an error. The trace of a runner comes after it, with --verbose only.
-func (a *app) fail(err error) {
+// printError prints an error. The trace of a runner comes after it, with --verbose only.
+func (a *app) printError(err error) {
 	trace := ""
 	if r := (*job.RunnerError)(nil); errors.As(err, &r) {
 		trace = strings.TrimSpace(r.Trace)
@@ -100,8 +100,8 @@ func (a *app) fail(err error) {
 	}
 }
 
-// warn prints a warning.
-func (a *app) warn(text string) {
+// printWarning prints a warning.
+func (a *app) printWarning(text string) {
 	if !a.quiet {
 		fmt.Fprintln(a.stderr, "bloomery-beam: warning:", text)
 	}

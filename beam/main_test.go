@@ -142,7 +142,7 @@ func TestLine(t *testing.T) {
 	} {
 		var c pace
 		for _, s := range steps {
-			if got := c.line(s.p, start.Add(s.after)); got != s.want {
+			if got := c.progressLine(s.p, start.Add(s.after)); got != s.want {
 				t.Errorf("%s: %q; want %q", name, got, s.want)
 			}
 		}
@@ -163,7 +163,7 @@ func TestFail(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		tt.a.stderr = &b
-		tt.a.fail(err)
+		tt.a.printError(err)
 		if b.String() != tt.want {
 			t.Errorf("%+v: %s", tt.a, &b)
 		}

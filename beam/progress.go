@@ -23,20 +23,20 @@ func (a *app) newBar() *bar {
 	return &bar{a: a, on: !a.quiet && !a.json && cli.IsTerminal(a.stderr)}
 }
 
-// show draws the line.
-func (b *bar) show(p job.Progress) {
+// showProgress draws the line.
+func (b *bar) showProgress(p job.Progress) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.on {
 		return
 	}
-	line := b.pace.line(p, time.Now())
+	line := b.pace.progressLine(p, time.Now())
 	fmt.Fprintf(b.a.stderr, "\r%s%*s", line, max(0, b.drawn-len(line)), "")
 	b.drawn = len(line)
 }
 
-// clear removes the line until the next show.
-func (b *bar) clear() {
+// clearLine removes the line until the next show.
+func (b *bar) clearLine() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.drawn > 0 {
@@ -45,9 +45,9 @@ func (b *bar) clear() {
 	b.drawn = 0
 }
 
-// end removes the line, for good.
-func (b *bar) end() {
-	b.clear()
+// endLine removes the line, for good.
+func (b *bar) endLine() {
+	b.clearLine()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.on = false
@@ -62,8 +62,8 @@ type pace struct {
 	moving time.Time // the last moment at which nothing more was done
 }
 
-// line returns the text of the line, such as "hashing: 12 of 48 ranges, 5.2M keys, 9s left".
-func (c *pace) line(p job.Progress, now time.Time) string {
+// progressLine returns the text of the line, such as "hashing: 12 of 48 ranges, 5.2M keys, 9s left".
+func (c *pace) progressLine(p job.Progress, now time.Time) string {
 	part, what, done, all := "hashing", "ranges", p.RangesDone, p.Ranges
 	switch {
 	case p.Ranges == 0:
@@ -83,7 +83,7 @@ func (c *pace) line(p job.Progress, now time.Time) string {
 			now.Sub(c.start).Seconds())
 	}
 	return fmt.Sprintf("%s: %d of %d %s, %s, %s left", part, done, all, what, keysText(p.Keys),
-		left(done-c.first, all-c.first, now.Sub(c.moving)))
+		timeLeft(done-c.first, all-c.first, now.Sub(c.moving)))
 }
 
 func keysText(n int64) string {
@@ -93,8 +93,8 @@ func keysText(n int64) string {
 	return fmt.Sprintf("%.1fM keys", float64(n)/1e6)
 }
 
-// left returns the time that is left for a part of the job, if it goes on at its pace.
-func left(done, all int, since time.Duration) string {
+// timeLeft returns the time that is left for a part of the job, if it goes on at its pace.
+func timeLeft(done, all int, since time.Duration) string {
 	seconds := since.Seconds() * float64(all-done) / float64(done)
 	if seconds < 100 {
 		return fmt.Sprintf("%.0fs", math.Ceil(seconds))

@@ -46,7 +46,7 @@ Whoever can connect to the port can run jobs of bloomery-beam with the rights of
 					return err
 				}
 			}
-			a.logs()
+			a.setUpLogs()
 			job.LimitMemory()
 			address := net.JoinHostPort(host, strconv.Itoa(port))
 			return job.ServeWorkers(c.Context(), address, func() {

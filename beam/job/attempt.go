@@ -10,12 +10,12 @@ import (
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// A runner may report a job as cancelled while its steps still run, like the job server of Flink. So the submitter also
-// writes a mark into the output that names its attempt, and the steps of the attempt look for it every second: see mark
-// and watchMark.
+// A runner, such as the job server of Flink, may report a job as cancelled while the steps of the job still run. So the
+// submitter also writes a mark into the output that names its attempt, and the steps of the attempt look for the mark
+// every second: see writeMark and watchMark.
 //
 // A running step then ends with an error. A step that starts later ends at once, without an error and without a result,
-// so that a runner that retries failed steps does not retry it without end.
+// because a runner that retries failed steps would retry it endlessly.
 
 // newAttempt returns a unique name for an attempt.
 func newAttempt() string { return rand.Text() }
@@ -25,14 +25,14 @@ const (
 	restTimeout = 5 * time.Second  // until the steps of this process have ended, after a cancel
 )
 
-// markWhenDone writes the mark of an attempt as soon as ctx ends. written waits until that is done. It returns nil if
-// ctx has not ended, and no mark is written any more.
+// markWhenDone writes the mark of an attempt as soon as ctx ends. written waits until the mark is written. If ctx has
+// not ended, written returns nil, and no mark is written later.
 func markWhenDone(ctx context.Context, p *steps.Plan, out steps.Store, attempt string) (written func() error) {
 	result := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTimeout)
 		defer cancel()
-		err := mark(short, p, out, attempt)
+		err := writeMark(short, p, out, attempt)
 		if err != nil {
 			err = fmt.Errorf("cannot write the mark that ends the steps on all workers: %w", err)
 		}
@@ -53,22 +53,23 @@ type attempts struct {
 	last time.Time // end of the last step
 }
 
-// watched is an attempt that is watched while steps of it run.
+// watched is an attempt with running steps.
 type watched struct {
 	ctx   context.Context
 	stop  func()
 	steps int
 }
 
-// enter returns the watch of an attempt, until leave.
-func (w *worker) enter(attempt string) (ctx context.Context, leave func()) {
+// enterAttempt returns the context that ends when the attempt is cancelled. Call leave when the step has ended.
+func (w *worker) enterAttempt(attempt string) (ctx context.Context, leave func()) {
 	w.attempts.mu.Lock()
 	defer w.attempts.mu.Unlock()
 	a := w.attempts.m[attempt]
 	if a == nil {
 		if len(w.attempts.m) == 0 {
-			use(w.task.Memory)
+			useMemory(w.task.Memory)
 		}
+
 		a = new(watched)
 		a.ctx, a.stop = watchMark(context.Background(), w.plan, w.out, attempt)
 		if w.attempts.m == nil {
@@ -85,7 +86,7 @@ func (w *worker) enter(attempt string) (ctx context.Context, leave func()) {
 			a.stop()
 			delete(w.attempts.m, attempt)
 			if len(w.attempts.m) == 0 {
-				use(-w.task.Memory)
+				useMemory(-w.task.Memory)
 				w.attempts.last = time.Now()
 			}
 		}
@@ -99,12 +100,12 @@ func (w *worker) idle(since time.Time) bool {
 	return len(w.attempts.m) == 0 && w.attempts.last.Before(since)
 }
 
-// during calls step unless the attempt is cancelled; in that case the result is void. The context of step ends if the
-// attempt is cancelled meanwhile, and the error then says so.
+// during calls step unless the attempt is cancelled; in that case the result is void. If the attempt is cancelled
+// meanwhile, the context of step ends, and the error is the reason.
 func (w *worker) during(
 	ctx context.Context, attempt string, step func(context.Context) (result, error),
 ) (result, error) {
-	a, leave := w.enter(attempt)
+	a, leave := w.enterAttempt(attempt)
 	defer leave()
 	if a.Err() != nil {
 		return result{void: true}, nil
@@ -120,10 +121,11 @@ func (w *worker) during(
 	return r, err
 }
 
-// rest waits until no step of a task runs in this process, for at most restTimeout. It returns false if one still runs.
-func rest(t Task) bool {
+// waitForSteps waits until no step of a task runs in this process, for at most restTimeout. It returns false if a step
+// still runs.
+func waitForSteps(t Task) bool {
 	for end := time.Now().Add(restTimeout); ; time.Sleep(10 * time.Millisecond) {
-		if !busy(t) {
+		if !hasRunningSteps(t) {
 			return true
 		}
 		if time.Now().After(end) {
@@ -132,7 +134,8 @@ func rest(t Task) bool {
 	}
 }
 
-func busy(t Task) bool {
+// hasRunningSteps reports whether a step of a task runs in this process.
+func hasRunningSteps(t Task) bool {
 	workers.Lock()
 	w := workers.m[t.shared()]
 	workers.Unlock()

@@ -9,9 +9,8 @@ import (
 )
 
 // bindLoopback restricts the TCP socket of this process that listens on port to the loopback interface. Prism listens
-// on all interfaces, without authentication, and cannot be told otherwise; a connection from another machine could
-// run commands here. The kernel refuses such connections after this call. It needs Linux 5.7 or newer, but no
-// privilege.
+// on all interfaces, without authentication, and cannot be told otherwise; a connection from another machine could run
+// commands here. After this call the kernel refuses such connections. It needs Linux 5.7 or newer, but no privilege.
 func bindLoopback(port int) error {
 	files, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

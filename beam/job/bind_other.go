@@ -4,5 +4,5 @@ package job
 
 import "errors"
 
-// bindLoopback restricts a listening socket to the loopback interface. Only Linux can.
+// bindLoopback restricts a listening socket to the loopback interface, which is possible only on Linux.
 func bindLoopback(int) error { return errors.ErrUnsupported }

@@ -9,11 +9,11 @@ import (
 type result struct {
 	element              []byte // to emit
 	ranges, keys, shards int64
-	void                 bool // the attempt is cancelled: there is nothing to emit
+	void                 bool // the attempt is cancelled, so the bundle emits nothing
 }
 
-// bundle runs the elements of a Beam bundle at once, each in a goroutine, within the limit that all bundles of a worker
-// share. It emits and counts only in the goroutine of the bundle, as Beam requires.
+// bundle runs the elements of a Beam bundle at the same time, each in a goroutine, within the memory limit that all
+// bundles of a worker share. It emits and counts only in the goroutine of the bundle, as Beam requires.
 type bundle struct {
 	ctx     context.Context // of the steps: ends with the first error
 	cancel  context.CancelCauseFunc
@@ -48,7 +48,7 @@ func (b *bundle) start(
 		defer b.mu.Unlock()
 		b.results = append(b.results, r)
 	})
-	b.pass(ctx, emit)
+	b.emitResults(ctx, emit)
 	return nil
 }
 
@@ -60,11 +60,11 @@ func (b *bundle) finish(ctx context.Context, emit func(int, []byte)) error {
 	if err := b.end(); err != nil {
 		return err
 	}
-	b.pass(ctx, emit)
+	b.emitResults(ctx, emit)
 	return nil
 }
 
-// end waits for all steps and returns the first error. The bundle takes new elements after it.
+// end waits for all steps and returns the first error. Afterwards the bundle is ready for new elements.
 func (b *bundle) end() error {
 	b.running.Wait()
 	err := context.Cause(b.ctx)
@@ -73,8 +73,8 @@ func (b *bundle) end() error {
 	return err
 }
 
-// pass emits and counts the results so far.
-func (b *bundle) pass(ctx context.Context, emit func(int, []byte)) {
+// emitResults emits and counts the results so far.
+func (b *bundle) emitResults(ctx context.Context, emit func(int, []byte)) {
 	b.mu.Lock()
 	ready := b.results
 	b.results = nil

@@ -186,13 +186,13 @@ func TestLateSteps(t *testing.T) {
 	}
 	hash := func(task Task, i int) (result, error) {
 		return w.during(t.Context(), task.Attempt, func(ctx context.Context) (result, error) {
-			return w.hash(ctx, i, 64<<20)
+			return w.hashRange(ctx, i, 64<<20)
 		})
 	}
 	ended := make(chan error, 1)
 	go func() { _, err := hash(task, 0); ended <- err }()
 	<-began
-	if err := mark(t.Context(), p, out, task.Attempt); err != nil {
+	if err := writeMark(t.Context(), p, out, task.Attempt); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-ended; !errors.Is(err, errCancelled) {
@@ -213,7 +213,7 @@ func TestLateSteps(t *testing.T) {
 	if _, err := p.Finish(t.Context(), out, steps.Options{}); !errors.Is(err, steps.ErrMissing) {
 		t.Errorf("finish: %v", err)
 	}
-	if !rest(task) || len(w.attempts.m) != 0 {
+	if !waitForSteps(task) || len(w.attempts.m) != 0 {
 		t.Errorf("watches of %d attempts", len(w.attempts.m))
 	}
 }

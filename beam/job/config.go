@@ -12,15 +12,16 @@ import (
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// Config says what to build, where, and who runs it.
+// Config describes what to build, where, and on which runner.
 type Config struct {
 	// Input are names or patterns of files, or of objects of one bucket: see steps.Match and buckets.Split.
 	Input []string
-	// Output is a folder or the URL of a bucket: see buckets.OpenStore. Input and output must be the same for all workers.
+	// Output is a folder or the URL of a bucket: see buckets.OpenStore. Input and output must be the same for all
+	// workers.
 	Output string
-	// Set says what to build.
+	// Set describes the set to build.
 	Set steps.Config
-	// Secret is the secret of a keyed hash, or nil. Only workers in this process get it from here.
+	// Secret is the secret of a keyed hash, or nil. Only workers in this process read it from this field.
 	Secret *filter.Secret
 	// Memory limits a worker, in bytes. Default: DefaultMemory.
 	Memory int64
@@ -29,7 +30,7 @@ type Config struct {
 	Runner string
 	// Endpoint is the HOST:PORT of a job server. Default: for Prism, a server in this process.
 	Endpoint string
-	// Environment says where workers come from, and EnvironmentConfig what it needs. Default: Loopback.
+	// Environment selects how workers are started, and EnvironmentConfig is its parameter. Default: Loopback.
 	Environment       Environment
 	EnvironmentConfig string
 	// Parallelism is the number of tasks of a step that the runner may run at once, on Flink. Default: all free slots.
@@ -39,7 +40,8 @@ type Config struct {
 
 	// Progress, if not nil, is called about once a second, never twice at the same time.
 	Progress func(Progress)
-	// Warn, if not nil, is called with warnings. With Progress, one of them says that nothing is finished any more.
+	// Warn, if not nil, is called with warnings. With Progress, one warning is that no step has finished for a long
+	// time.
 	Warn func(string)
 }
 
@@ -58,19 +60,20 @@ const (
 	Dataflow  = "dataflow"
 )
 
-// Runners lists the runners. All but Dataflow, which has an interface of its own, are reached through the portable job
-// service of Beam: universal, flink and spark are the same.
+// Runners lists the runners. Dataflow has an interface of its own. All others use the portable job service of Beam, so
+// that universal, flink and spark are the same.
 func Runners() []string { return []string{Prism, Universal, Flink, Spark, Dataflow} }
 
-// Progress counts the ranges and shards whose files are in the output, former starts of the job included. While the
-// plan is being made, all fields are 0. While the manifest is being written, all ranges and shards are done.
+// Progress counts the ranges and shards whose files are in the output, including the files of earlier starts of the
+// job. While the plan is being made, all fields are 0. While the manifest is being written, all ranges and shards are
+// done.
 type Progress struct {
 	Ranges, RangesDone int
 	Shards, ShardsDone int
 	Keys               int64 // in the ranges that are done, duplicates included
 }
 
-// withDefaults returns c with defaults, or an error that says what to change.
+// withDefaults returns c with defaults, or an error that tells the user what to change.
 func (c Config) withDefaults() (Config, error) {
 	if c.Runner == "" {
 		c.Runner = Prism
@@ -139,7 +142,8 @@ func (c *Config) jobName() string {
 	return strings.TrimSpace(name[:min(len(name), maxName)])
 }
 
-// dataflowName is jobName as Dataflow takes it: lower case, digits and dashes, beginning with a letter.
+// dataflowName is jobName in the form that Dataflow accepts: lower-case letters, digits and dashes, with a letter
+// first.
 func (c *Config) dataflowName() string {
 	const most = 63
 	words := strings.FieldsFunc(strings.ToLower(c.jobName()), func(r rune) bool {

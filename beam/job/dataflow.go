@@ -53,7 +53,7 @@ func (c *Config) runDataflow(ctx context.Context, t Task) error {
 		}
 	}
 
-	r, err := dataflow.Execute(ctx, graph(t))
+	r, err := dataflow.Execute(ctx, pipelineOf(t))
 	if err != nil || r == nil { // dry_run
 		return err
 	}

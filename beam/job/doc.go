@@ -8,7 +8,7 @@
 //	after the job, the submitter: manifest.json
 //
 // Hashes never travel through the runner: a GroupByKey over the hashes of 5 million keys took 42 s and 6.8 GB. The
-// graph has numbers only, the same few kilobytes for any number of ranges; workers read the plan from the output.
+// graph contains only numbers, the same few kilobytes for any number of ranges; workers read the plan from the output.
 //
 // # Parallel elements
 //
@@ -20,12 +20,12 @@
 //
 // A cancel reaches the steps through the output, too, by a mark that names the attempt; see attempt.go.
 //
-// All steps keep what is finished and valid, so a run that failed or was killed is repeated with the same Config. The
-// submitter alone writes the manifest, after the job has ended as done: a step that outlives a cancelled job cannot
-// make a set appear, and a complete set never needs run files again.
+// All steps keep what is finished and valid, so that a run that failed or was killed can be repeated with the same
+// Config. Only the submitter writes the manifest, after the job has ended as done: a step that outlives a cancelled job
+// cannot make a set appear, and a complete set never needs run files again.
 //
 // # Secrets
 //
-// A secret is in no element, no field of a DoFn and no pipeline option. The worker gets it from its environment or a
-// file: see SecretFromEnvironment. A worker with another secret than the plan's fails.
+// A secret is in no element, no field of a DoFn and no pipeline option. A worker in another process reads it from the
+// file that the environment variable SecretFileVariable names. A worker with another secret than the plan's fails.
 package job

@@ -11,7 +11,8 @@ import (
 	pipepb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/pipeline_v1"
 )
 
-// Environment says where the workers come from. All workers run the same program as the submitter: nothing is staged.
+// Environment selects how workers are started. All workers run the same program as the submitter, which is installed on
+// their machines: nothing is staged.
 type Environment string
 
 // Environments.
@@ -31,7 +32,7 @@ func Environments() []string {
 	return []string{string(Loopback), string(External), string(Docker), string(Process)}
 }
 
-// check returns an error that says what to give.
+// check returns an error that tells the user which configuration the environment needs.
 func (e Environment) check(config string) error {
 	switch e {
 	case Loopback:
@@ -57,8 +58,8 @@ func (e Environment) check(config string) error {
 	return nil
 }
 
-// start returns the environment for the pipeline. stop ends the workers in this process, and their steps. The end of
-// ctx does not: a job that is cancelled may need workers to end; see attempt.go.
+// start returns the environment for the pipeline. stop ends the workers in this process and their steps. The end
+// of ctx does not end them, because a job that is cancelled may need workers to end; see attempt.go.
 func (e Environment) start(ctx context.Context, config string) (env *pipepb.Environment, stop func(), err error) {
 	stop = func() {}
 	urn := graphx.URNEnvDocker

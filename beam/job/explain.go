@@ -17,8 +17,8 @@ type RunnerError struct {
 
 func (e *RunnerError) Error() string { return e.Text }
 
-// known are errors that users meet. The first one whose sign matches the text of the runner is used. says may refer to
-// the groups of sign.
+// known are errors that users meet. explain uses the first one whose sign matches the text of the runner. says may
+// refer to the groups of sign.
 var known = []struct {
 	sign *regexp.Regexp
 	says string
@@ -64,8 +64,8 @@ var known = []struct {
 			"as too little memory; repeat the command: what is finished is kept"},
 }
 
-// explain returns the error of a job that ended in that state, without an error of a step. cause is the root of the
-// runner's error; trace has the whole error.
+// explain returns the error of a job that ended in state s without an error of a step. cause is the root of the
+// runner's error; trace is the whole error.
 func explain(s jobpb.JobState_Enum, cause, trace string) error {
 	all := strings.TrimSpace(trace + "\n" + cause)
 	for _, k := range known {
@@ -75,23 +75,23 @@ func explain(s jobpb.JobState_Enum, cause, trace string) error {
 	}
 
 	text := fmt.Sprintf("the job ended as %s", s)
-	if short := root(cause); short != "" {
+	if short := sentenceOf(cause); short != "" {
 		text += ": " + short
-	} else if short = root(trace); short != "" {
+	} else if short = sentenceOf(trace); short != "" {
 		text += ": " + short
 	}
 	return &RunnerError{text, all}
 }
 
-// rpcError begins an error of gRPC.
+// rpcError matches the beginning of an error of gRPC.
 var rpcError = regexp.MustCompile(`^rpc error: code = \w+ desc = `)
 
 // javaClass is the name of an error's class with its package.
 var javaClass = regexp.MustCompile(`^(?:[a-z][\w$]*\.)+([A-Z][\w$]*)(?::\s*|$)`)
 
-// root returns the sentence in the text of an error: of Go for Beam, the last cause; of Java, the first line, with its
-// last class and without the package.
-func root(text string) string {
+// sentenceOf returns the sentence in the text of an error: in Beam's Go code the last cause; in Java the first line,
+// with the last class and without its package.
+func sentenceOf(text string) string {
 	if i := strings.LastIndex(text, "caused by:"); i >= 0 {
 		text = text[i+len("caused by:"):]
 	}
@@ -126,9 +126,9 @@ func (f failure) Error() string { return failureBegin + f.error.Error() + failur
 
 func (f failure) Unwrap() error { return f.error }
 
-// failed returns the first error of a step in the text of a runner, without the runner's traces. It returns false if
-// there is none: then the runner itself failed.
-func failed(text string) (string, bool) {
+// failureIn returns the first error of a step in the text of a runner, without the runner's traces. It returns false if
+// the text contains no error of a step: then the runner itself failed.
+func failureIn(text string) (string, bool) {
 	_, rest, ok := strings.Cut(text, failureBegin)
 	if !ok {
 		return "", false

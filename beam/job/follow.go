@@ -11,14 +11,14 @@ import (
 	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
 )
 
-// said has the messages of a runner about a job.
+// said collects the messages of a runner about a job.
 type said struct {
 	state jobpb.JobState_Enum
-	cause string // the last error, or the first one of a step
+	cause string // the first error of a step, else the last error
 	trace string // the last text of several lines
 }
 
-// add takes a message.
+// add adds a message to the collection.
 func (m *said) add(r *jobpb.JobMessagesResponse) {
 	if s := r.GetStateResponse(); s != nil {
 		m.state = s.GetState()
@@ -29,7 +29,7 @@ func (m *said) add(r *jobpb.JobMessagesResponse) {
 		m.trace = text
 	}
 	if r.GetMessageResponse().GetImportance() >= jobpb.JobMessage_JOB_MESSAGE_ERROR {
-		if _, ours := failed(m.cause); !ours {
+		if _, ours := failureIn(m.cause); !ours {
 			m.cause = text
 		}
 	}
@@ -47,7 +47,7 @@ func (s *server) follow(ctx context.Context, id string) error {
 		r, err := s.client.GetState(ctx, &jobpb.GetJobStateRequest{JobId: id})
 		switch {
 		case err != nil:
-			return s.gone(broken)
+			return s.goneError(broken)
 		case ended(r.GetState()): // Beam's job servers end the stream too early if a job fails at once
 			m.state = r.GetState()
 			return m.outcome()
@@ -60,7 +60,8 @@ func (s *server) follow(ctx context.Context, id string) error {
 	}
 }
 
-// read reads messages until the job has ended, and its error is known. A server may end the stream before that: io.EOF.
+// read reads messages until the job has ended and its error is known. If the server ends the stream earlier, it
+// returns io.EOF.
 func (s *server) read(ctx context.Context, id string, m *said) error {
 	stream, err := s.client.GetMessageStream(ctx, &jobpb.JobMessagesRequest{JobId: id})
 	for err == nil && (!ended(m.state) || m.state == jobpb.JobState_FAILED && m.cause == "") {
@@ -72,8 +73,8 @@ func (s *server) read(ctx context.Context, id string, m *said) error {
 	return err
 }
 
-// gone returns the error for a server that has stopped answering.
-func (s *server) gone(err error) error {
+// goneError returns the error for a server that has stopped answering.
+func (s *server) goneError(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = errors.New("it does not know the job")
 	}
@@ -84,13 +85,13 @@ func (s *server) gone(err error) error {
 	}
 }
 
-// outcome returns the error of the job, nil if it is done.
+// outcome returns the error of the job, or nil if the job is done.
 func (m *said) outcome() error {
 	if m.state == jobpb.JobState_DONE {
 		return nil
 	}
 	for _, text := range []string{m.cause, m.trace} {
-		if text, ok := failed(text); ok {
+		if text, ok := failureIn(text); ok {
 			return errors.New(text)
 		}
 	}

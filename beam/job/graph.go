@@ -28,8 +28,8 @@ func init() {
 	register.Iter1[[]byte]()
 }
 
-// graph returns the pipeline. See the package comment.
-func graph(t Task) *beam.Pipeline {
+// pipelineOf returns the pipeline of a task. See the package comment.
+func pipelineOf(t Task) *beam.Pipeline {
 	p, s := beam.NewPipelineWithRoot()
 	ranges := beam.ParDo(s.Scope("ranges"), &numbersFn{N: t.Ranges}, beam.Impulse(s))
 	hashed := beam.ParDo(s.Scope("hash"), &hashFn{Task: t}, beam.Reshuffle(s, ranges))
@@ -61,7 +61,7 @@ func (f *hashFn) ProcessElement(ctx context.Context, i int, emit func(int, []byt
 	}
 	return f.start(ctx, w.limit, rangeMemory(f.Task.Shards), emit,
 		func(ctx context.Context, bytes int64) (result, error) {
-			return w.during(ctx, f.Task.Attempt, func(ctx context.Context) (result, error) { return w.hash(ctx, i, bytes) })
+			return w.during(ctx, f.Task.Attempt, func(ctx context.Context) (result, error) { return w.hashRange(ctx, i, bytes) })
 		})
 }
 
@@ -69,7 +69,7 @@ func (f *hashFn) FinishBundle(ctx context.Context, emit func(int, []byte)) error
 	return f.finish(ctx, emit)
 }
 
-// gatherFn takes the results of all ranges, tells the builds where the hashes are, and emits each shard with its
+// gatherFn receives the results of all ranges, tells the builds where the hashes are, and emits each shard with its
 // expected number of keys.
 type gatherFn struct{ Task Task }
 
@@ -83,7 +83,7 @@ func (f *gatherFn) ProcessElement(
 
 	var keys uint64
 	r, err := w.during(ctx, f.Task.Attempt, func(ctx context.Context) (r result, err error) {
-		keys, err = w.gather(ctx, next)
+		keys, err = w.gatherRanges(ctx, next)
 		return r, err
 	})
 	if err != nil || r.void {
@@ -96,8 +96,8 @@ func (f *gatherFn) ProcessElement(
 	return nil
 }
 
-// buildFn builds a shard and emits its number, with the key 0. Without an output, Prism 2.77 would wait for the
-// bundle in a loop that takes a processor.
+// buildFn builds a shard and emits its number, with the key 0. Without an output, Prism 2.77 would wait for the bundle
+// in a loop that keeps a processor busy.
 type buildFn struct {
 	Task Task
 	bundle

@@ -13,8 +13,8 @@ import (
 	"github.com/bloomery/bloomery/internal/families"
 )
 
-// perProcessor is the number of steps per processor that run at the same time, if there is memory: while one step waits
-// for its input or output, another one computes.
+// perProcessor is the number of steps per processor that run at the same time if the memory suffices: while one step
+// waits for its input or output, another one computes.
 const perProcessor = 2
 
 // limit bounds the memory of the steps that run at the same time in a worker, and their number.
@@ -25,8 +25,8 @@ type limit struct {
 
 func newLimit(most int64) *limit { return &limit{semaphore.NewWeighted(most), most} }
 
-// acquire waits until a step that needs a number of bytes may start. It returns the bytes that the step may take: at
-// least an equal share, at most all.
+// acquire waits until a step that needs need bytes may start. It returns the bytes that the step may use: at least an
+// equal share, at most all.
 func (l *limit) acquire(ctx context.Context, need int64) (bytes int64, err error) {
 	share := l.most / int64(perProcessor*runtime.GOMAXPROCS(0))
 	bytes = min(max(need, share), l.most)
@@ -37,7 +37,7 @@ func (l *limit) release(bytes int64) { l.bytes.Release(bytes) }
 
 const stepMemory = 8 << 20 // of a step, without the memory that grows with keys and shards
 
-// rangeMemory returns the memory that the step of a range takes: its hashes, at most 64 MiB, and buffers by shard.
+// rangeMemory returns the memory that the step of a range needs for its hashes, at most 64 MiB, and buffers by shard.
 func rangeMemory(shards int) int64 { return 64<<20 + 2<<10*int64(shards) + stepMemory }
 
 // shardMemory returns the memory of the build of a shard: the measured memory for its family, and the filter at an
@@ -53,7 +53,7 @@ func shardMemory(s filter.Spec, keys uint64) int64 {
 }
 
 // programMemory is the memory in bytes of a program with LimitMemory, without its steps: the code, Beam, and garbage
-// that is not freed yet. uncounted is the part that is not memory of the Go runtime, such as pages of the code.
+// that is not freed yet. uncounted is the part that the Go runtime does not manage, such as pages of the code.
 const (
 	programMemory = 64 << 20
 	uncounted     = 32 << 20
@@ -77,8 +77,9 @@ var collector struct {
 	set  int64 // the limit, 0 before the first one
 }
 
-// use adds the memory of a job at its first step, or subtracts it after the last one. The last limit stays.
-func use(bytes int64) {
+// useMemory adds the memory of a job at its first step, or subtracts it after its last step. After the last step of the
+// last job, the limit stays as it is.
+func useMemory(bytes int64) {
 	collector.Lock()
 	defer collector.Unlock()
 	collector.jobs += bytes

@@ -23,20 +23,20 @@ func TestLimitMemory(t *testing.T) {
 	}
 	const own = programMemory - uncounted
 	limited("no steps", was)
-	use(512 << 20)
+	useMemory(512 << 20)
 	limited("a job", 512<<20+own)
-	use(256 << 20)
+	useMemory(256 << 20)
 	limited("two jobs", 768<<20+own)
-	use(-512 << 20)
+	useMemory(-512 << 20)
 	limited("the second job", 256<<20+own)
-	use(-256 << 20)
+	useMemory(-256 << 20)
 	limited("no steps any more", 256<<20+own)
 
 	t.Setenv("GOMEMLIMIT", "1GiB")
 	LimitMemory()
-	use(512 << 20)
+	useMemory(512 << 20)
 	limited("GOMEMLIMIT is set", 256<<20+own)
-	use(-512 << 20)
+	useMemory(-512 << 20)
 }
 
 // TestIdleWorker checks that a pool drops the worker of an idle task, but no worker in use.

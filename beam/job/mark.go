@@ -20,7 +20,7 @@ var errCancelled = errors.New("the build was cancelled; start it again to go on 
 const (
 	markInterval = time.Second      // between two looks for a mark
 	markLook     = 10 * time.Second // limit of one look
-	planLooks    = 5                // every so many looks, one for the plan, too
+	planLooks    = 5                // every fifth look also looks for the plan
 )
 
 // markName returns the name of the file that marks an attempt as cancelled. Finish removes it.
@@ -28,7 +28,7 @@ func markName(p *steps.Plan, attempt string) string {
 	return shardset.WorkName(p.ID(), "cancelled-"+attempt)
 }
 
-// hasPlan reports whether the plan is in the output. A Finish removes it.
+// hasPlan reports whether the plan is in the output. Finish removes the plan.
 func hasPlan(ctx context.Context, p *steps.Plan, out steps.Source) (bool, error) {
 	_, err := out.Stat(ctx, shardset.WorkName(p.ID(), steps.PlanName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -37,9 +37,9 @@ func hasPlan(ctx context.Context, p *steps.Plan, out steps.Source) (bool, error)
 	return err == nil, err
 }
 
-// mark writes the mark of an attempt, for which watchMark looks on all machines. It writes no mark if the plan is not
-// in the output: then no step of it can do harm.
-func mark(ctx context.Context, p *steps.Plan, out steps.Store, attempt string) error {
+// writeMark writes the mark of an attempt, for which watchMark looks on all machines. It writes no mark if the plan is
+// not in the output, because then no step of the plan can do harm.
+func writeMark(ctx context.Context, p *steps.Plan, out steps.Store, attempt string) error {
 	if there, err := hasPlan(ctx, p, out); !there || err != nil {
 		return err
 	}
@@ -55,13 +55,13 @@ func mark(ctx context.Context, p *steps.Plan, out steps.Store, attempt string) e
 	if there, err := hasPlan(ctx, p, out); there || err != nil {
 		return err
 	}
-	return out.Remove(ctx, name) // a Finish meanwhile may not have seen it
+	return out.Remove(ctx, name) // a Finish that ran meanwhile may have listed the files before the mark was there
 }
 
 // watchMark returns a context for the steps of an attempt, and a function that ends the watch. The context ends with a
-// cause that wraps errCancelled at most a second after mark, and with one that wraps steps.ErrNoPlan soon after the plan
-// was removed from the output, by the Finish of another attempt. watchMark looks once before it returns. If the output
-// cannot be read, the context does not end.
+// cause that wraps errCancelled at most a second after mark, and with one that wraps steps.ErrNoPlan soon after the
+// plan was removed from the output, by the Finish of another attempt. watchMark looks once before it returns. If the
+// output cannot be read, the context does not end.
 func watchMark(ctx context.Context, p *steps.Plan, out steps.Source, attempt string) (context.Context, func()) {
 	watched, cancel := context.WithCancelCause(ctx)
 	looks := 0
@@ -90,7 +90,8 @@ func watchMark(ctx context.Context, p *steps.Plan, out steps.Source, attempt str
 	return watched, func() { cancel(nil) }
 }
 
-// cancelled returns the reason why the steps of an attempt must end, or nil. With plan it also looks for the plan.
+// cancelled returns the reason why the steps of an attempt must end, or nil. If plan is true, it also looks for the
+// plan.
 func cancelled(ctx context.Context, p *steps.Plan, out steps.Source, attempt string, plan bool) error {
 	if _, err := out.Stat(ctx, markName(p, attempt)); err == nil {
 		return errCancelled
@@ -109,8 +110,8 @@ type tally struct {
 	keys           uint64 // in the ranges
 }
 
-// newTally lists the working files and reads none: in a bucket, that is one request for each 1,000 run files, and after
-// all ranges are done, one for each 1,000 shards. before is the tally before this one, or zero.
+// newTally lists the working files and reads none: in a bucket, this takes one request per 1,000 run files, and after
+// all ranges are done, one per 1,000 shards. before is the previous tally, or zero.
 func newTally(ctx context.Context, p *steps.Plan, out steps.Source, before tally) (tally, error) {
 	t := before
 	if t.ranges < len(p.Ranges) {

@@ -114,7 +114,7 @@ func TestMark(t *testing.T) {
 	two, stopTwo := watchMark(t.Context(), p, out, "two")
 	defer stopOne()
 	defer stopTwo()
-	if err := mark(t.Context(), p, out, "one"); err != nil {
+	if err := writeMark(t.Context(), p, out, "one"); err != nil {
 		t.Fatal(err)
 	}
 	<-one.Done()
@@ -168,7 +168,7 @@ func TestMark(t *testing.T) {
 	if err := cause(out, "one"); !errors.Is(err, steps.ErrNoPlan) {
 		t.Errorf("a late worker after Finish: %v", err)
 	}
-	if err := mark(t.Context(), p, out, "three"); err != nil || len(markFiles(t, c)) != 0 {
+	if err := writeMark(t.Context(), p, out, "three"); err != nil || len(markFiles(t, c)) != 0 {
 		t.Errorf("a late mark: %v, %q", err, markFiles(t, c))
 	}
 }

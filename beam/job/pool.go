@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// ServeWorkers serves a worker pool for External jobs at HOST:PORT until ctx ends. It calls ready when it listens.
+// ServeWorkers serves a worker pool for External jobs at HOST:PORT until ctx ends. It calls ready once it listens.
 func ServeWorkers(ctx context.Context, address string, ready func()) error {
 	if !beam.Initialized() {
 		beam.Init()
@@ -59,7 +59,7 @@ type pooled struct {
 // endTimeout is the time for which the pool waits for a stopped worker to end.
 const endTimeout = 5 * time.Second
 
-// startPool serves a pool at HOST:PORT, port 0 for any that is free. Its workers end with ctx.
+// startPool serves a pool at HOST:PORT; port 0 means any free port. The workers of the pool end with ctx.
 func startPool(ctx context.Context, address string) (*pool, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -95,22 +95,22 @@ func serveWorker(ctx context.Context, r *fnpb.StartWorkerRequest) error {
 	return harness.MainWithOptions(ctx, r.GetLoggingEndpoint().GetUrl(), r.GetControlEndpoint().GetUrl(), o)
 }
 
-// StartWorker starts a worker. It first stops a worker with the same id and control endpoint, which its runner has
-// forgotten, for example after a restart.
+// StartWorker starts a worker. If a worker with the same id and control endpoint still runs, its runner has forgotten
+// it, for example after a restart; StartWorker stops it first.
 func (p *pool) StartWorker(ctx context.Context, r *fnpb.StartWorkerRequest) (*fnpb.StartWorkerResponse, error) {
 	control, logging := r.GetControlEndpoint(), r.GetLoggingEndpoint()
 	switch {
 	case control.GetUrl() == "" || logging.GetUrl() == "":
-		return refuse("worker %q: no control endpoint or no logging endpoint", r.GetWorkerId()), nil
+		return refusal("worker %q: no control endpoint or no logging endpoint", r.GetWorkerId()), nil
 	case control.GetAuthentication() != nil || logging.GetAuthentication() != nil:
-		return refuse("worker %q: endpoints with authentication are not supported", r.GetWorkerId()), nil
+		return refusal("worker %q: endpoints with authentication are not supported", r.GetWorkerId()), nil
 	}
 
 	key := workerKey{r.GetWorkerId(), control.GetUrl()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.workers == nil {
-		return refuse("the worker pool has stopped"), nil
+		return refusal("the worker pool has stopped"), nil
 	}
 
 	w := &pooled{connection: connection(ctx), ended: make(chan struct{})}
@@ -120,7 +120,7 @@ func (p *pool) StartWorker(ctx context.Context, r *fnpb.StartWorkerRequest) (*fn
 	own, w.cancel = context.WithCancel(grpcx.WriteWorkerID(p.root, key.id))
 	go func() {
 		defer close(w.ended)
-		defer w.cancel() // the steps that still run have no runner
+		defer w.cancel() // steps that still run no longer have a runner
 		if before != nil {
 			before.stop()
 		}
@@ -136,15 +136,15 @@ func (p *pool) StartWorker(ctx context.Context, r *fnpb.StartWorkerRequest) (*fn
 	return &fnpb.StartWorkerResponse{}, nil
 }
 
-func refuse(format string, args ...any) *fnpb.StartWorkerResponse {
+func refusal(format string, args ...any) *fnpb.StartWorkerResponse {
 	return &fnpb.StartWorkerResponse{Error: fmt.Sprintf(format, args...)}
 }
 
-// StopWorker stops the worker with that id that the same connection has started. The request has no endpoint, but
-// runners start and stop a worker through one connection: Prism, and the class ExternalEnvironmentFactory of Beam for
-// Java, which ends the control stream of the worker before the request. A worker ends with its control stream in any
-// case, so StopWorker leaves workers of other connections alone: they belong to other task managers. If there is no
-// such worker, it returns no error: Beam for Java would make it an error of the job.
+// StopWorker stops the worker with this id that was started through the same connection. The request contains no
+// endpoint, but runners start and stop a worker through one connection: Prism, and the class ExternalEnvironmentFactory
+// of Beam for Java, which ends the control stream of the worker before the request. A worker always ends with its
+// control stream, so StopWorker leaves workers of other connections alone, which belong to other task managers. For an
+// unknown worker it returns no error, because Beam for Java would make it an error of the job.
 func (p *pool) StopWorker(ctx context.Context, r *fnpb.StopWorkerRequest) (*fnpb.StopWorkerResponse, error) {
 	from := connection(ctx)
 	var found []*pooled
@@ -156,7 +156,7 @@ func (p *pool) StopWorker(ctx context.Context, r *fnpb.StopWorkerRequest) (*fnpb
 	}
 
 	p.mu.Unlock()
-	if len(found) == 1 { // if there are several, the intended one ends with its control stream
+	if len(found) == 1 { // if several match, the worker ends when its control stream ends
 		found[0].stop()
 	}
 	return &fnpb.StopWorkerResponse{}, nil
@@ -170,7 +170,7 @@ func connection(ctx context.Context) string {
 	return ""
 }
 
-// stop ends a worker and waits for endTimeout at most.
+// stop ends a worker and waits for at most endTimeout.
 func (w *pooled) stop() {
 	w.cancel()
 	select {

@@ -8,22 +8,22 @@ import (
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// The progress is what stands in the output: see newTally. The job servers of Flink and Spark have no counters
-// before the job has ended; the output has the same truth for all runners, and for all workers.
+// The progress is computed from the files in the output: see newTally. The job servers of Flink and Spark report no
+// counters before the job has ended; the files in the output are the same for all runners and all workers.
 const (
-	lookInterval = time.Second // from one look at the output to the next, at least
-	lookShare    = 20          // a look takes at most one part in so many of the time
+	lookInterval = time.Second // the least time between two looks at the output
+	lookShare    = 20          // looks take at most one part in lookShare of the time
 	stallTime    = 5 * time.Minute
 )
 
-// stall notices that no range and no shard is finished any more. An engine that has too few machines may wait without
-// an end, and say so only in its own log.
+// stall detects that no range and no shard has finished for long. An engine with too few machines may wait endlessly,
+// and report this only in its own log.
 type stall struct {
 	tally tally
 	since time.Time
 }
 
-// warning returns a text if nothing was finished for stallTime, then once in each further stallTime.
+// warning returns a text if nothing has finished for stallTime, and again after each further stallTime.
 func (s *stall) warning(t tally, now time.Time) string {
 	if s.since.IsZero() || t != s.tally {
 		s.tally, s.since = t, now
@@ -36,14 +36,14 @@ func (s *stall) warning(t tally, now time.Time) string {
 		"waits for machines; what is finished stays if you interrupt", stallTime.Minutes())
 }
 
-func (c *Config) show(p Progress) {
+func (c *Config) showProgress(p Progress) {
 	if c.Progress != nil {
 		c.Progress(p)
 	}
 }
 
-// watch calls c.Progress until stop. stop waits for the last call, and returns the keys in it.
-func (c *Config) watch(ctx context.Context, p *steps.Plan, out steps.Source) (stop func() (keys int64)) {
+// watchProgress calls c.Progress until stop is called. stop waits for the last call, and returns its number of keys.
+func (c *Config) watchProgress(ctx context.Context, p *steps.Plan, out steps.Source) (stop func() (keys int64)) {
 	if c.Progress == nil {
 		return func() int64 { return 0 }
 	}

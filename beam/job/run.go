@@ -43,7 +43,7 @@ func Run(ctx context.Context, c Config) (*shard.Manifest, error) {
 		return nil, err
 	}
 	defer hangUp()
-	c.show(Progress{})
+	c.showProgress(Progress{})
 	t, p, out, err := c.plan(ctx)
 	if err != nil {
 		return nil, err
@@ -53,11 +53,11 @@ func Run(ctx context.Context, c Config) (*shard.Manifest, error) {
 	defer secrets.Delete(t.Plan)
 	defer forget(t)
 	marked := markWhenDone(ctx, p, out, t.Attempt)
-	stop := c.watch(ctx, p, out)
+	stop := c.watchProgress(ctx, p, out)
 	err = c.run(ctx, s, t)
 	keys := stop()
 	if err = errors.Join(err, marked()); err != nil {
-		if ctx.Err() != nil && !rest(t) && c.Warn != nil {
+		if ctx.Err() != nil && !waitForSteps(t) && c.Warn != nil {
 			c.Warn("steps of the cancelled job still run in this process")
 		}
 		return nil, err
@@ -65,7 +65,7 @@ func Run(ctx context.Context, c Config) (*shard.Manifest, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	c.show(Progress{Ranges: t.Ranges, RangesDone: t.Ranges, Shards: t.Shards, ShardsDone: t.Shards, Keys: keys})
+	c.showProgress(Progress{Ranges: t.Ranges, RangesDone: t.Ranges, Shards: t.Shards, ShardsDone: t.Shards, Keys: keys})
 	return p.Finish(ctx, out, steps.Options{})
 }
 
@@ -75,7 +75,7 @@ func (c *Config) server(ctx context.Context) (*server, func(), error) {
 	case c.Runner == Dataflow:
 		return nil, func() {}, nil
 	case c.Endpoint != "":
-		s, hangUp, err := dial(ctx, c.Endpoint)
+		s, hangUp, err := dialServer(ctx, c.Endpoint)
 		if err == nil {
 			s.lingers = c.Runner != Prism
 		}
@@ -151,7 +151,7 @@ func (c *Config) run(ctx context.Context, s *server, t Task) error {
 
 // marshal returns the pipeline in the form for the runner.
 func marshal(t Task, env *pipepb.Environment) (*pipepb.Pipeline, error) {
-	edges, _, err := graph(t).Build()
+	edges, _, err := pipelineOf(t).Build()
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func marshal(t Task, env *pipepb.Environment) (*pipepb.Pipeline, error) {
 // input returns the URL of the bucket of all inputs, or "" for files, and their patterns there.
 func (c *Config) input() (url string, patterns []string, err error) {
 	for i, in := range c.Input {
-		u, pattern := split(in)
+		u, pattern := splitInput(in)
 		switch {
 		case i > 0 && u != url:
 			return "", nil, errors.New("all inputs must be files, or objects of one bucket")

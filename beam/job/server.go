@@ -29,11 +29,11 @@ const (
 type server struct {
 	client  jobpb.JobServiceClient
 	at      string // its endpoint, for errors
-	lingers bool   // it may say that a job is cancelled while its steps go on
+	lingers bool   // whether the server may report a job as cancelled while the steps of the job still run
 }
 
-// dial connects to a job server. If no server answers, it returns an error after at most dialTimeout.
-func dial(ctx context.Context, endpoint string) (s *server, hangUp func(), err error) {
+// dialServer connects to a job server. If no server answers, it returns an error after at most dialTimeout.
+func dialServer(ctx context.Context, endpoint string) (s *server, hangUp func(), err error) {
 	d := net.Dialer{Timeout: dialTimeout}
 	c, err := d.DialContext(ctx, "tcp", endpoint)
 	if err != nil {
@@ -58,8 +58,8 @@ func dial(ctx context.Context, endpoint string) (s *server, hangUp func(), err e
 	return s, func() { conn.Close() }, nil
 }
 
-// submit starts a job and returns its id. A job that is running when ctx ends has an id too, so that it can be
-// cancelled.
+// submit starts a job and returns its id. It returns the id even if ctx ends while the job is being started, so that
+// the job can be cancelled.
 func (s *server) submit(ctx context.Context, p *pipepb.Pipeline, o *runnerlib.JobOptions) (id string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -69,29 +69,29 @@ func (s *server) submit(ctx context.Context, p *pipepb.Pipeline, o *runnerlib.Jo
 	defer cancel()
 	prepared, artifacts, token, err := runnerlib.Prepare(ctx, named{s.client, o.Name}, p, o)
 	if err != nil {
-		return "", s.refused("the pipeline", err)
+		return "", s.refusedError("the pipeline", err)
 	}
 	if token, err = runnerlib.Stage(ctx, prepared, artifacts, "", token); err != nil {
-		return "", s.refused("the files of the job", err)
+		return "", s.refusedError("the files of the job", err)
 	}
 	if id, err = runnerlib.Submit(ctx, s.client, prepared, token); err != nil {
-		return "", s.refused("the job", err)
+		return "", s.refusedError("the job", err)
 	}
 	return id, nil
 }
 
-// refused returns the error of a job that does not run.
-func (s *server) refused(what string, err error) error {
+// refusedError returns the error of a job that does not run.
+func (s *server) refusedError(what string, err error) error {
 	all := err.Error()
-	return &RunnerError{fmt.Sprintf("the job server at %s does not take %s: %s", s.at, what, root(all)), all}
+	return &RunnerError{fmt.Sprintf("the job server at %s does not take %s: %s", s.at, what, sentenceOf(all)), all}
 }
 
-// wait returns when the job has ended: nil if it is done. If ctx ends before, it cancels the job, waits for at most
-// cancelTimeout, and returns the cause. Of a server that lingers, the job gets lingerTimeout to end by the mark of its
-// attempt before: afterwards the server does not know it.
+// wait returns when the job has ended, with nil if the job is done. If ctx ends first, it cancels the job, waits for at
+// most cancelTimeout, and returns the cause. With a server that lingers, it first waits for at most lingerTimeout until
+// the mark of the attempt has ended the job, because the server forgets a cancelled job.
 //
-// It reads the messages until the job has ended: if the stream of messages ends before, Beam's job server for Flink
-// fails to record that the job has failed.
+// It reads the messages until the job has ended: if the stream of messages ended earlier, Beam's job server for Flink
+// would not record that the job has failed.
 func (s *server) wait(ctx context.Context, id string) error {
 	following, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer hangUp()
@@ -118,7 +118,7 @@ func (s *server) wait(ctx context.Context, id string) error {
 	return errors.Join(context.Cause(ctx), s.cancel(end, id))
 }
 
-// ended reports whether a job in that state is over.
+// ended reports whether a job in this state is over.
 func ended(s jobpb.JobState_Enum) bool {
 	switch s {
 	case jobpb.JobState_DONE, jobpb.JobState_FAILED, jobpb.JobState_CANCELLED, jobpb.JobState_DRAINED,
@@ -145,8 +145,8 @@ func (s *server) cancel(ctx context.Context, id string) error {
 	}
 }
 
-// named is a client that gives jobs a name. The runners of Beam for Java take it from the options; without it they make
-// one of the name of the application, the user, the time and a random number.
+// named is a client that gives jobs a name. The runners of Beam for Java read the name from the options; without it
+// they compose a name of the application, the user, the time and a random number.
 type named struct {
 	jobpb.JobServiceClient
 	name string
@@ -166,7 +166,7 @@ func (n named) Prepare(
 	return n.JobServiceClient.Prepare(ctx, r, o...)
 }
 
-// prismServer is the job server in this process. It cannot be stopped, so there is one for all jobs.
+// prismServer is the job server in this process. It cannot be stopped, so all jobs use the same one.
 type prismServer struct {
 	client   jobpb.JobServiceClient
 	endpoint string

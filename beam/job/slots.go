@@ -24,7 +24,7 @@ const (
 	noParallelism     = -1               // the job server decides
 )
 
-// checkParallelism returns an error if a parallelism is given that has no meaning.
+// checkParallelism returns an error if a parallelism is given that the runner would ignore.
 func (c *Config) checkParallelism() error {
 	instead := map[string]string{
 		Spark:    "the cores of all executors, or spark.default.parallelism of its job server",
@@ -43,9 +43,9 @@ func (c *Config) checkParallelism() error {
 	return nil
 }
 
-// parallelism returns the parallelism of a job with so many steps at most: what the user says; else on Flink, the slots
-// that are free, or all if none is. Beam's job server for Flink would take what its own configuration says, which
-// usually has nothing, and then 1. That of Spark takes the cores of all executors.
+// parallelism returns the parallelism of a job, at most steps: the number that the user gives, else on Flink the number
+// of free slots, or of all slots if none is free. Without a number, Beam's job server for Flink would use its own
+// configuration, which usually sets none, and then 1. The job server for Spark uses the cores of all executors.
 func (c *Config) parallelism(ctx context.Context, s *server, steps int) int {
 	switch {
 	case c.Parallelism > 0:
@@ -62,7 +62,7 @@ func (c *Config) parallelism(ctx context.Context, s *server, steps int) int {
 	if err != nil {
 		if c.Warn != nil && ctx.Err() != context.Canceled {
 			c.Warn(fmt.Sprintf("the number of Flink's slots is unknown (%s): the job runs with parallelism.default of the "+
-				"job server's configuration, or 1; give --parallelism", root(err.Error())))
+				"job server's configuration, or 1; give --parallelism", sentenceOf(err.Error())))
 		}
 		return noParallelism
 	}
@@ -104,8 +104,8 @@ func (s *server) slots(ctx context.Context) (int, error) {
 	return slots.All, nil
 }
 
-// master returns the address of Flink that the job server uses. It says so in the options of the jobs that it knows. If
-// it knows none, master submits an empty job, which the server refuses before it asks Flink.
+// master returns the address of Flink that the job server uses, which is in the options of the jobs that the server
+// knows. If the server knows no job, master submits an empty one, which the server refuses before it asks Flink.
 func (s *server) master(ctx context.Context) (string, error) {
 	for range 2 {
 		r, err := s.client.GetJobs(ctx, &jobpb.GetJobsRequest{})
@@ -143,13 +143,13 @@ func restURL(master, endpoint string) (string, error) {
 	if err != nil {
 		host, port = strings.TrimSuffix(at, "/"), "8081"
 	}
-	if server, _, err := net.SplitHostPort(endpoint); err == nil && local(host) && !local(server) {
+	if server, _, err := net.SplitHostPort(endpoint); err == nil && isLocal(host) && !isLocal(server) {
 		host = server // of the machine of the job server
 	}
 	return scheme + "://" + net.JoinHostPort(host, port), nil
 }
 
-func local(host string) bool {
+func isLocal(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

@@ -67,11 +67,11 @@ func TestFailed(t *testing.T) {
 		t.Error("the mark hides the cause, or is set twice")
 	}
 	text := "process bundle failed:\n\tcaused by: " + err.Error() + "\n\tcaused by: " + fail(errors.New("other")).Error()
-	if got, ok := failed(text); !ok || got != "step: "+cause.Error() {
+	if got, ok := failureIn(text); !ok || got != "step: "+cause.Error() {
 		t.Errorf("%q, %v", got, ok)
 	}
 	for _, text := range []string{"", "panic", failureBegin + "cut"} {
-		if got, ok := failed(text); ok {
+		if got, ok := failureIn(text); ok {
 			t.Errorf("%q: %q", text, got)
 		}
 	}

@@ -22,12 +22,12 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// Task is the description of a job in the graph: names and numbers, nothing secret.
+// Task is the description of a job in the graph: names and numbers. It contains no secret.
 type Task struct {
 	Input, Output  string // of openSource and openStore
 	Plan           string // id
 	Ranges, Shards int
-	Memory         int64  // bytes a worker
+	Memory         int64  // bytes per worker
 	Attempt        string // name of this start of the job
 	Program        string // Version of the submitter
 }
@@ -55,8 +55,8 @@ var workers = struct {
 	m map[Task]*worker
 }{m: map[Task]*worker{}}
 
-// idleTime is how long a task keeps its worker after its last step. After that, the next task drops it: a pool runs for
-// ever, and a plan may take megabytes.
+// idleTime is the time for which a task keeps its worker after its last step. After this time, the next task drops the
+// worker, because a pool runs for ever, and a plan may take megabytes.
 const idleTime = time.Minute
 
 // open returns the worker of a task. All steps of a task in a process share it, and its memory.
@@ -113,7 +113,7 @@ func newWorker(ctx context.Context, t Task) (*worker, error) {
 	return w, err
 }
 
-// options returns the options of a step that may take a number of bytes.
+// options returns the options of a step that may use bytes bytes of memory.
 func (w *worker) options(bytes int64) steps.Options {
 	share := float64(bytes) / float64(w.task.Memory)
 	return steps.Options{
@@ -122,8 +122,8 @@ func (w *worker) options(bytes int64) steps.Options {
 	}
 }
 
-// hash is the step of range i.
-func (w *worker) hash(ctx context.Context, i int, bytes int64) (result, error) {
+// hashRange is the step of range i.
+func (w *worker) hashRange(ctx context.Context, i int, bytes int64) (result, error) {
 	d, err := w.plan.Range(ctx, w.in, w.out, i, w.options(bytes))
 	if err != nil {
 		return result{}, err
@@ -150,8 +150,9 @@ func decodeDone(b []byte) (steps.Done, error) {
 	return steps.Done{Range: int(binary.LittleEndian.Uint32(b)), Keys: x.Keys(), Index: x}, nil
 }
 
-// gather is the step between ranges and shards: it requires all ranges. It returns the number of keys.
-func (w *worker) gather(ctx context.Context, next func(*[]byte) bool) (keys uint64, err error) {
+// gatherRanges is the step between ranges and shards. It requires the results of all ranges, and returns the number of
+// keys.
+func (w *worker) gatherRanges(ctx context.Context, next func(*[]byte) bool) (keys uint64, err error) {
 	done := []steps.Done{} // not nil: with nil, Gather would read the run files
 	var b []byte
 	for next(&b) {
@@ -173,7 +174,7 @@ func (w *worker) build(ctx context.Context, s int, bytes int64) (result, error) 
 	return result{element: binary.AppendUvarint(nil, uint64(s)), shards: 1}, nil
 }
 
-// complete requires all shards.
+// complete returns an error unless all shards are built.
 func complete(shards int, next func(*[]byte) bool) error {
 	built := make([]bool, shards)
 	n := 0
@@ -194,7 +195,7 @@ func complete(shards int, next func(*[]byte) bool) error {
 	return nil
 }
 
-// Formats are the formats of keys that keyio does not have.
+// Formats are the formats of keys in addition to the formats of keyio.
 var Formats = steps.Formats{parquet.Name: parquet.Format{}}
 
 // isURL reports whether a name is the URL of a bucket.
@@ -213,8 +214,8 @@ func openStore(ctx context.Context, where string) (steps.Store, error) {
 	return buckets.OpenStore(ctx, where)
 }
 
-// split divides a name or pattern of inputs into a source for openSource and a pattern in it.
-func split(in string) (source, pattern string) {
+// splitInput divides a name or pattern of inputs into a source for openSource and a pattern in it.
+func splitInput(in string) (source, pattern string) {
 	if !isURL(in) {
 		return "", in
 	}
@@ -224,7 +225,7 @@ func split(in string) (source, pattern string) {
 // SecretFileVariable is the environment variable of workers that names the file with the secret, 32 hex digits.
 const SecretFileVariable = "BLOOMERY_SECRET_FILE"
 
-// secrets has the secrets of plans that Run of this process builds.
+// secrets are the secrets of the plans that Run builds in this process.
 var secrets sync.Map // plan id -> *filter.Secret
 
 // secretOf returns the secret of a plan in a worker.

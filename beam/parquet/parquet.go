@@ -6,7 +6,7 @@
 //	BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY    the bytes: for a string its UTF-8
 //	INT64                               8 bytes, little endian
 //
-// Other types are an error: there is more than one way to write an INT32 or a DOUBLE as a key.
+// Other types are an error, because an INT32 or a DOUBLE could be written as a key in more than one way.
 //
 // A column of values, KeyFormat.ValueColumn, has the type INT32 or INT64, and a whole number beside each key. Then
 // neither column is in a list.
@@ -14,7 +14,7 @@
 // # Limits
 //
 // Files are decoded by github.com/parquet-go/parquet-go. Panics of the decoder and errors name the file. A footer of
-// more than 256 MiB is an error. The decoder takes the size of a page from the page's header, so a hostile file can
+// more than 256 MiB is an error. The decoder reads the size of a page from the page's header, so a hostile file can
 // make it allocate up to 2 GiB. For pages of LZ4_RAW it has no limit at all, so columns with this compression are an
 // error.
 package parquet
@@ -52,7 +52,7 @@ type Format struct{}
 func (Format) Split(ctx context.Context, in steps.Source, o steps.Object, size int64) (
 	[]steps.Span, error,
 ) {
-	f, err := open(ctx, in, o)
+	f, err := openFile(ctx, in, o)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +88,8 @@ func within(at int64, s steps.Span, o steps.Object) bool {
 	return at >= s.Offset && (at < s.Offset+s.Length || s.Offset+s.Length == o.Size)
 }
 
-// open reads the footer of a file.
-func open(ctx context.Context, in steps.Source, o steps.Object) (f *parquet.File, err error) {
+// openFile reads the footer of a file.
+func openFile(ctx context.Context, in steps.Source, o steps.Object) (f *parquet.File, err error) {
 	defer caught(o.Name, &err)
 	r := &object{ctx, in, o}
 	var tail [8]byte
@@ -119,8 +119,8 @@ func caught(name string, err *error) {
 	}
 }
 
-// leaf returns a column of keys or of values, which has one of these types.
-func leaf(f *parquet.File, what, path string, kinds ...parquet.Kind) (parquet.LeafColumn, error) {
+// leafColumn returns a column of keys or of values, which has one of these types.
+func leafColumn(f *parquet.File, what, path string, kinds ...parquet.Kind) (parquet.LeafColumn, error) {
 	if path == "" {
 		return parquet.LeafColumn{}, fmt.Errorf("name the column of the %s", what)
 	}
@@ -144,12 +144,12 @@ func leaf(f *parquet.File, what, path string, kinds ...parquet.Kind) (parquet.Le
 
 // keyLeaf returns the column of the keys.
 func keyLeaf(f *parquet.File, k steps.KeyFormat) (parquet.LeafColumn, error) {
-	return leaf(f, "keys", k.Column, parquet.ByteArray, parquet.FixedLenByteArray, parquet.Int64)
+	return leafColumn(f, "keys", k.Column, parquet.ByteArray, parquet.FixedLenByteArray, parquet.Int64)
 }
 
 // valueLeaf returns the column of the values beside the keys in column key.
 func valueLeaf(f *parquet.File, k steps.KeyFormat, key parquet.LeafColumn) (parquet.LeafColumn, error) {
-	c, err := leaf(f, "values", k.ValueColumn, parquet.Int32, parquet.Int64)
+	c, err := leafColumn(f, "values", k.ValueColumn, parquet.Int32, parquet.Int64)
 	if err == nil && (c.MaxRepetitionLevel > 0 || key.MaxRepetitionLevel > 0) {
 		err = fmt.Errorf("column %q or %q is in a list; each key needs one value", k.Column, k.ValueColumn)
 	}

@@ -22,7 +22,7 @@ const batchValues = 4096
 func (Format) Read(
 	ctx context.Context, in steps.Source, o steps.Object, s steps.Span, r steps.Reading,
 ) (err error) {
-	f, err := open(ctx, in, o)
+	f, err := openFile(ctx, in, o)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (k *keys) readGroup(ctx context.Context, column, beside parquet.ColumnChunk
 			err = values.readAll(numbers[:n])
 		}
 		if err == nil {
-			err = k.send(read[:n], numbers)
+			err = k.sendKeys(read[:n], numbers)
 		}
 		if err != nil {
 			return err
@@ -179,8 +179,8 @@ func (r *reader) close() {
 	_ = r.pages.Close()
 }
 
-// send passes on the keys of some values, with the numbers beside them if there are values.
-func (k *keys) send(values, numbers []parquet.Value) error {
+// sendKeys emits the keys in values as one batch. If the keys have values, numbers contains the value of each key.
+func (k *keys) sendKeys(values, numbers []parquet.Value) error {
 	k.data, k.ends, k.Batch.Keys, k.Values = k.data[:0], k.ends[:0], k.Batch.Keys[:0], k.Values[:0]
 	k.Line = k.value + 1
 	for i := range values {
@@ -228,7 +228,7 @@ func (k *keys) send(values, numbers []parquet.Value) error {
 	return k.Emit(&k.Batch)
 }
 
-// number returns the value of a key, or says why v is none.
+// number returns the value of a key, or an error that explains why v is not a value.
 func (k *keys) number(v *parquet.Value) (n uint64, reason string) {
 	switch {
 	case v.IsNull():
