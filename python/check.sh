@@ -46,6 +46,7 @@ if [ -n "$compiling" ]; then
 fi
 # All packages are installed: a test that skips one of them is a fault.
 BLOOMERY_ALL_PACKAGES=1 "$bin/python" -m pytest -q "$@"
+"$bin/python" -m pytest -q tests/beside.py # says NOT RUN where PyPI or Python 3.12 is missing
 "$bin/mypy"
 "$bin/ruff" check .
 "$bin/ruff" format --check .
