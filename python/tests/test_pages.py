@@ -1,4 +1,4 @@
-"""The Python examples of all pages, run as written, and the links of this package's pages."""
+"""The Python examples of all pages, run as written, and the page for PyPI."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import pytest
 from conftest import REPOSITORY, package
@@ -17,7 +16,6 @@ import bloomery_filters as bl
 pd, _, _ = (package(name) for name in ("pandas", "pyarrow", "duckdb"))
 
 PACKAGE = REPOSITORY / "python"
-SITE = "https://github.com/bloomery/bloomery/blob/main/"
 MOST_WORDS = 450  # of README.md, the page on PyPI
 
 PAGES = {
@@ -105,31 +103,12 @@ def test_all_pages_have_been_read() -> None:
     assert sum(len(examples(page)) for page in PAGES) >= 5
 
 
-def anchors(text: str) -> set[str]:
-    """Returns the anchors that GitHub makes of the headings of a page."""
-    headings = re.findall(r"^#+ +(.*)$", text, re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("python/")])
-def test_links(page: str) -> None:
-    """Every link leads to a file and a heading of this repository, or to another site. PyPI shows README.md without the
-    repository, so its links are absolute."""
-    found = re.findall(r"\]\(([^)\s]+)\)", PAGES[page])
-    for link in found:
-        target, _, anchor = unquote(link).partition("#")
-        if target.startswith(SITE):
-            path = REPOSITORY / target.removeprefix(SITE)
-        elif re.match(r"https?:", target):
-            assert target == "https://github.com/bloomery/bloomery", f"{link}: nobody checks this site"
-            continue
-        else:
-            assert page != "python/README.md", f"{link} is dead on PyPI: start it with {SITE}"
-            path = (REPOSITORY / page).parent / target if target else REPOSITORY / page
-        assert path.exists(), f"{link} leads nowhere"
-        if anchor:
-            assert anchor in anchors(path.read_text(encoding="utf-8")), f"{link}: no such heading"
-    assert found or page == "python/bench/README.md"
+def test_links_of_the_index_page() -> None:
+    """PyPI shows README.md without the repository. TestLinks in internal/docs checks where links of all pages lead."""
+    links = re.findall(r"\]\(([^)\s]+)\)", PAGES["python/README.md"])
+    assert links
+    for link in links:
+        assert link.startswith("https://github.com/bloomery/bloomery"), f"{link} is dead on PyPI"
 
 
 def test_readme_is_short() -> None:

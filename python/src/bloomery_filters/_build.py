@@ -72,7 +72,7 @@ def build(
     for name, value in {
         "fpr": fpr,
         "bits-per-key": bits_per_key,
-        "family": spec,
+        "spec": spec,
         "capacity": capacity,
         "shards": shards,
         "seed": seed,
