@@ -16,6 +16,9 @@ var words = []struct {
 	most  int
 }{
 	{"README.md", regexp.MustCompile(`^README\.md$`), 1900},
+	{"js/README.md", regexp.MustCompile(`^js/README\.md$`), 600},
+	{"python/README.md", regexp.MustCompile(`^python/README\.md$`), 450},
+	{"c/README.md", regexp.MustCompile(`^c/README\.md$`), 900},
 	{"docs/format", regexp.MustCompile(`^docs/format(/.*)?\.md$`), 28_700},
 	{"pages of eval/bench", regexp.MustCompile(`^docs/measured/(README|jobs|bench-.*|peers-.*)\.md$`), 22_000},
 	// 24,000 words are the aim. Pages of later features may add 4,000 in all.

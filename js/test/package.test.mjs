@@ -58,9 +58,8 @@ for (const page of pages) {
   });
 }
 
-test('README.md can be read in one go, and installs the tarball of this version', async () => {
-  const text = await readFile(new URL('../README.md', import.meta.url), 'utf8'), words = text.trim().split(/\s+/).length;
-  assert.ok(words <= 600, `${words} words: move something to docs/`);
+test('README.md installs the tarball of this version', async () => {
+  const text = await readFile(new URL('../README.md', import.meta.url), 'utf8');
   const { version } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
   assert.ok(text.includes(`npm install CLONE/js/bloomery-${version}.tgz\n`));
 });

@@ -16,7 +16,6 @@ import bloomery_filters as bl
 pd, _, _ = (package(name) for name in ("pandas", "pyarrow", "duckdb"))
 
 PACKAGE = REPOSITORY / "python"
-MOST_WORDS = 450  # of README.md, the page on PyPI
 
 PAGES = {
     path.relative_to(REPOSITORY).as_posix(): path.read_text(encoding="utf-8")
@@ -109,7 +108,3 @@ def test_links_of_the_index_page() -> None:
     assert links
     for link in links:
         assert link.startswith("https://github.com/bloomery/bloomery"), f"{link} is dead on PyPI"
-
-
-def test_readme_is_short() -> None:
-    assert len(PAGES["python/README.md"].split()) <= MOST_WORDS
