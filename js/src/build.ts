@@ -26,10 +26,15 @@ export interface BuildProgress {
   done: number;
 }
 
-/** What is built, and how. */
+/** A family that build knows. Filters of fuse and ribbon are smaller; keys can be added later to the others. */
+export type BuildSpec = 'standard' | 'blocked' | 'fuse' | 'ribbon';
+
+/** What is built, and how. Either spec or family is required. */
 export interface BuildOptions {
-  /** The family of the filter. Filters of fuse and ribbon are smaller; keys can be added later to the others. */
-  family: 'standard' | 'blocked' | 'fuse' | 'ribbon';
+  /** The family of the filter, without parameters. */
+  spec?: BuildSpec;
+  /** Another name of spec. */
+  family?: BuildSpec;
   /** The highest false-positive rate, above 0 and below 1. Default: 0.01. The file stores it. */
   fpr?: number;
   /** The seed of the hash function: an integer of 0 to 2^64-1. Default: 0. */
@@ -44,11 +49,15 @@ export interface BuildOptions {
   signal?: AbortSignal;
 }
 
-const makers: Record<BuildOptions['family'], Maker> = { standard, blocked, fuse, ribbon };
+const makers: Record<BuildSpec, Maker> = { standard, blocked, fuse, ribbon };
 
 const isSeed = (v: any) => (typeof v === 'bigint' ? v >= 0n && !(v >> 64n) : Number.isSafeInteger(v) && v >= 0);
+const isSpec: Rule = [
+  `one of ${Object.keys(makers).join(', ')}`, (v) => typeof v === 'string' && Object.hasOwn(makers, v),
+];
 const rules: Record<string, Rule> = {
-  family: [`one of ${Object.keys(makers).join(', ')}`, (v) => typeof v === 'string' && Object.hasOwn(makers, v)],
+  spec: isSpec,
+  family: isSpec,
   fpr: ['a rate above 0 and below 1, such as 0.01', (v) => typeof v === 'number' && v > 0 && v < 1],
   seed: ['an integer of 0 to 2^64-1; above 2^53 a BigInt', isSeed],
   wasm: flag,
@@ -60,8 +69,8 @@ const rules: Record<string, Rule> = {
 const many = 1 << 14;
 
 /**
- * Builds a filter of keys, and returns the bytes of its file. They are those that `bloomery build` writes with the same
- * family, rate, and seed or secret, and do not depend on the order of the keys. A key that comes twice counts once in
+ * Builds a filter of keys, and returns the bytes of its file. The command `bloomery build` writes the same
+ * bytes with the same spec, rate, and seed or secret. The order of the keys does not matter. A key that comes twice counts once in
  * fuse and ribbon, and twice in the size of the others.
  *
  * Keys are an array or another iterable, also an asynchronous one, of texts, bytes, BigInts, pairs of 32-bit halves,
@@ -78,9 +87,10 @@ const many = 1 << 14;
 export async function build(
   keys: Iterable<Key | number> | AsyncIterable<Key | number>, options: BuildOptions,
 ): Promise<Uint8Array> {
-  const own = check(options, rules), maker = makers[own.family];
-  const { family, fpr = 0.01, seed = 0n, secret, wasm, progress, signal } = own;
-  want('family', family, maker, rules.family[0]);
+  const own = check(options, rules);
+  const { family, spec = family, fpr = 0.01, seed = 0n, secret, wasm, progress, signal } = own;
+  want('spec', spec, spec, isSpec[0]);
+  want('family', family, (family ?? spec) === spec, 'the spec');
   want('seed', seed, secret === undefined || own.seed === undefined, 'none with a secret');
   const sum = secret === undefined ? xxh3(BigInt(seed)) : sip(secretBytes(secret));
   const hashes = new Hashes(sum), turns = new Turns(signal);
@@ -93,9 +103,9 @@ export async function build(
   if (soon) await begin();
   await take(keys, hashes, turns, progress, wasm === undefined && !soon && begin);
   const all = { parts: hashes.parts(), length: hashes.length };
-  const built = await turns.run(maker.make(all, fpr, start), (done) => progress?.({ keys: all.length, done }));
+  const built = await turns.run(makers[spec].make(all, fpr, start), (done) => progress?.({ keys: all.length, done }));
   const keyed = secret === undefined ? { hash: 1, seed: BigInt(seed) } : { hash: 2, seed: keyCheck(sum) };
-  const file = write(built, { family: maker.id, ...keyed, rate: fpr });
+  const file = write(built, { family: makers[spec].id, ...keyed, rate: fpr });
   progress?.({ keys: all.length, done: 1 });
   return file;
 }

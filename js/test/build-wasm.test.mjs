@@ -23,7 +23,7 @@ async function both(keys, options, what) {
 test('keys of all lengths, and where batches end', async () => {
   const letters = 'abcdefghijklmnopqrstuvwxyz'.repeat(30);
   const key = (n, i) => `${i}`.slice(0, n).padEnd(n, letters.slice(i));
-  const options = { family: 'standard', fpr: 1e-6 };
+  const options = { spec: 'standard', fpr: 1e-6 };
   const lists = {
     'all lengths': Array.from({ length: 600 }, (_, n) => key(n, n % 26)),
     'all lengths, from the longest on': Array.from({ length: 600 }, (_, n) => key(600 - n, n % 26)),
@@ -51,7 +51,7 @@ test('keys of all lengths, and where batches end', async () => {
 test('lone surrogates are not text, wherever batches put them', async () => {
   for (const keys of [['\ud800'], ['a\ud83d', '\ude00b'], [...Array(511).fill('x'), '\udfff'], ['x', 'ä\ud800']]) {
     for (const wasm of [true, false]) {
-      await assert.rejects(build(keys, { family: 'blocked', wasm }), TypeError, JSON.stringify(keys.at(-1)));
+      await assert.rejects(build(keys, { spec: 'blocked', wasm }), TypeError, JSON.stringify(keys.at(-1)));
     }
   }
 });

@@ -82,7 +82,7 @@ test('keys that are longer than all before', async () => {
   for (let n = 1000; n < 40_000; n = Math.ceil(1.3 * n)) {
     for (const long of ['a'.repeat(n), 'ä' + 'a'.repeat(n), new Uint8Array(4 * n).fill(n)]) {
       for (const wasm of [true, false]) {
-        const keys = ['short', long, 'again'], options = { family: 'standard', fpr: 1e-9, wasm };
+        const keys = ['short', long, 'again'], options = { spec: 'standard', fpr: 1e-9, wasm };
         const found = (await open(await build(keys, options))).hasMany(keys);
         assert.deepEqual(found, [true, true, true], `${typeof long} of ${long.length}`);
       }
@@ -99,16 +99,16 @@ test('an abort while keys come', async () => {
       return: async () => (returned = true),
     }),
   };
-  await assert.rejects(build(endless, { family: 'fuse', signal }), { name: 'AbortError' });
+  await assert.rejects(build(endless, { spec: 'fuse', signal }), { name: 'AbortError' });
   assert.ok(returned, 'the source is still open');
-  await assert.rejects(build([], { family: 'fuse', signal }), { name: 'AbortError' });
+  await assert.rejects(build([], { spec: 'fuse', signal }), { name: 'AbortError' });
   let many = 0;
   const numbers = function* () {
     for (;; many++) yield many;
   };
   const other = new AbortController();
   setTimeout(() => other.abort(), 5);
-  await assert.rejects(build(numbers(), { family: 'fuse', signal: other.signal }), { name: 'AbortError' });
+  await assert.rejects(build(numbers(), { spec: 'fuse', signal: other.signal }), { name: 'AbortError' });
 });
 
 test('an error of the keys', async () => {
@@ -116,31 +116,33 @@ test('an error of the keys', async () => {
     yield 'a';
     throw new RangeError('broken');
   };
-  await assert.rejects(build(broken(), { family: 'ribbon' }), /broken/);
+  await assert.rejects(build(broken(), { spec: 'ribbon' }), /broken/);
   for (const wasm of [true, false]) {
     for (const key of [1.5, NaN, 2 ** 60, null, {}, '\ud800', undefined]) {
-      await assert.rejects(build(['a', key], { family: 'fuse', wasm }), TypeError, String(key));
+      await assert.rejects(build(['a', key], { spec: 'fuse', wasm }), TypeError, String(key));
     }
-    await assert.rejects(build([2n ** 64n], { family: 'fuse', wasm }), RangeError);
+    await assert.rejects(build([2n ** 64n], { spec: 'fuse', wasm }), RangeError);
   }
 });
 
 test('options', async () => {
   const wrong = [
-    ['keys', 'text', {}], ['keys', 5, {}], ['keys', null, {}], ['family', [], { family: 'bloom' }],
-    ['family', [], { family: 'toString' }], ['family', [], { family: undefined }], ['fpr', [], { fpr: 0 }],
-    ['fpr', [], { fpr: 1 }], ['fpr', [], { fpr: '1%' }], ['seed', [], { seed: -1 }], ['seed', [], { seed: 2 ** 60 }],
+    ['keys', 'text', {}], ['keys', 5, {}], ['keys', null, {}], ['spec', [], { spec: 'bloom' }],
+    ['spec', [], { spec: 'toString' }], ['spec', [], { spec: undefined }], ['family', [], { family: 'bloom' }],
+    ['family', [], { family: 'ribbon' }], ['fpr', [], { fpr: 0 }], ['fpr', [], { fpr: 1 }], ['fpr', [], { fpr: '1%' }],
+    ['seed', [], { seed: -1 }], ['seed', [], { seed: 2 ** 60 }],
     ['seed', [], { seed: 2n ** 64n }], ['seed', [], { seed: 1, secret: '00'.repeat(16) }],
     ['secret', [], { secret: 'x' }], ['wasm', [], { wasm: 1 }], ['progress', [], { progress: 1 }],
     ['signal', [], { signal: true }],
   ];
   for (const [name, keys, options] of wrong) {
-    await assert.rejects(build(keys, { family: 'fuse', ...options }), (e) => {
+    await assert.rejects(build(keys, { spec: 'fuse', ...options }), (e) => {
       assert.ok(e instanceof TypeError && e.message.startsWith(`${name}: want `), e.stack);
       return true;
     });
   }
   await assert.rejects(build([], undefined), TypeError);
+  assert.deepEqual(await build(['a'], { family: 'ribbon' }), await build(['a'], { spec: 'ribbon' }));
   for (const family of ['fuse', 'ribbon', 'blocked']) {
     const keys = Array.from({ length: 1000 }, (_, j) => j);
     await assert.rejects(build(keys, { family, fpr: 1e-30 }), RangeError, family);
@@ -150,7 +152,7 @@ test('options', async () => {
 test('a filter without room', async () => {
   const keys = Array.from({ length: 100_000 }, (_, j) => j);
   for (const wasm of [true, false]) {
-    const building = build(keys, { family: 'standard', fpr: 1e-300, wasm });
+    const building = build(keys, { spec: 'standard', fpr: 1e-300, wasm });
     await assert.rejects(building, /^RangeError: fpr=1e-300: no memory for \d+ bytes$/);
   }
 });

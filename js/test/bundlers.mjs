@@ -21,7 +21,7 @@ import { open } from 'bloomery';
 import { build } from 'bloomery/build';
 import { open as openSome } from 'bloomery/core';
 import { fuse } from 'bloomery/family/fuse';
-const file = await build(['alder', 'birch'], { family: 'fuse', fpr: 1e-6 }), filter = await open(file);
+const file = await build(['alder', 'birch'], { spec: 'fuse', fpr: 1e-6 }), filter = await open(file);
 console.log(filter.has('birch'), filter.has('cedar'), filter.info().wasm);
 console.log((await openSome(file, { families: [fuse] })).has('alder'), await open(new Blob([])).catch((e) => e.name));
 `;
@@ -40,7 +40,7 @@ test.each(${JSON.stringify(entries)})('%s', (entry) => expect(Object.keys(requir
 test('bloomery', async () => {
   const filter = await open(readFileSync('disposable.bloom'));
   expect([filter.has('yopmail.com'), filter.has('gmail.com')]).toEqual([true, false]);
-  expect((await open(await build(['alder'], { family: 'ribbon' }))).has('alder')).toBe(true);
+  expect((await open(await build(['alder'], { spec: 'ribbon' }))).has('alder')).toBe(true);
   await expect(open(Buffer.alloc(64))).rejects.toThrow(MagicError);
 });
 `;
@@ -49,7 +49,7 @@ test('bloomery', async () => {
 const server = `
 const { build } = require('bloomery/build');
 const { open } = require('bloomery');
-build(['alder'], { family: 'fuse' }).then(open).then((filter) => console.log(filter.has('alder')));
+build(['alder'], { spec: 'fuse' }).then(open).then((filter) => console.log(filter.has('alder')));
 `;
 const trace = `
 import { cp } from 'node:fs/promises';

@@ -99,17 +99,17 @@ test('options that a prototype has are ignored', async () => {
     await refused(() => call(base, Object.assign(inherited, { keys: [key] })), 'open', 'undefined');
     await refused(() => call(base, Object.assign(Object.create({ insecure: true }), { open })), 'keys', 'Array');
   }
-  await refused(() => build([], Object.create({ family: 'fuse' })), 'family', 'undefined');
-  const plainBuild = await build(['a'], { family: 'fuse' });
+  await refused(() => build([], Object.create({ spec: 'fuse' })), 'spec', 'undefined');
+  const plainBuild = await build(['a'], { spec: 'fuse' });
   const inherited = Object.create({ fpr: 1e-6, seed: 7, secret: '00'.repeat(16), signal: 5, progress: 5 });
-  assert.deepEqual(await build(['a'], Object.assign(inherited, { family: 'fuse' })), plainBuild);
+  assert.deepEqual(await build(['a'], Object.assign(inherited, { spec: 'fuse' })), plainBuild);
 });
 
 test('a polluted Object.prototype', async () => {
   const polluted = { verify: false, secret: '00'.repeat(16), fpr: 1e-6, seed: 7, hashes: [], families: 5, wasm: false };
   const damaged = Buffer.from(file), set = new URL('../../shard/testdata/sets/blocked/', import.meta.url);
   damaged[damaged.length - 1] ^= 1;
-  const read = async (name) => readFileSync(new URL(name, set)), built = await build(['a'], { family: 'fuse' });
+  const read = async (name) => readFileSync(new URL(name, set)), built = await build(['a'], { spec: 'fuse' });
   const bad = async (name) => Buffer.from(await read(name)).fill(1, 200);
   Object.assign(Object.prototype, polluted);
   try {
@@ -120,7 +120,7 @@ test('a polluted Object.prototype', async () => {
       await assert.rejects(sharded.lookup('a'), ShardError);
     }
     assert.equal((await index.open(file)).info().wasm, true);
-    assert.deepEqual(await build(['a'], { family: 'fuse' }), built);
+    assert.deepEqual(await build(['a'], { spec: 'fuse' }), built);
   } finally {
     for (const name of Object.keys(polluted)) delete Object.prototype[name];
   }

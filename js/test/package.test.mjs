@@ -122,7 +122,7 @@ const { fuse } = require('bloomery/family/fuse');
 (async () => {
   const filter = await open(readFileSync('disposable.bloom'));
   console.log(filter.has('yopmail.com'), filter.has('gmail.com'), filter.info().wasm, fuse.name);
-  console.log((await build(['a'], { family: 'blocked' })).length);
+  console.log((await build(['a'], { spec: 'blocked' })).length);
   console.log(await open(new Uint8Array(64)).catch((e) => e instanceof MagicError && e.constructor.name));
   console.log(require.resolve('bloomery').includes('cjs'), await import('bloomery') === require('bloomery'));
 })();
@@ -232,10 +232,10 @@ export async function use(file: Uint8Array): Promise<boolean[]> {
   // @ts-expect-error follow needs open
   follow('/list/', { insecure: true });
   const progress = ({ keys, done }: BuildProgress): number => keys + done;
-  const how: BuildOptions = { family: 'fuse', fpr: 0.01, seed: 7n, progress };
+  const how: BuildOptions = { spec: 'fuse', fpr: 0.01, seed: 7n, progress };
   const built: Uint8Array = await build(new Set<string | number>(['a', 5]), how);
   // @ts-expect-error guava is not built
-  build([built], { family: 'guava' });
+  build([built], { spec: 'guava' });
   const patched: Uint8Array = await patch(file, list.bytes, { maxBytes: 9 });
   if (list.error instanceof ReleaseError && list.error.reason === 'expired' && listed) return [!patched];
   if (some && found && counted && unsure && several && absent && other && another) throw error;

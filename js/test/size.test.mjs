@@ -47,7 +47,7 @@ const missed = {
   'all of bloomery': 27_492,
   'all of bloomery/plain': 21_343,
   'all of bloomery/core, fuse': 12_515,
-  'build of bloomery/build': 20_827, // 4.4 kB of it are the module of WebAssembly
+  'build of bloomery/build': 20_852, // 4.4 kB of it are the module of WebAssembly
 };
 
 /** What WebAssembly of queries must not exceed instead of its goal. */
@@ -119,7 +119,7 @@ budget('openExact and followExact', exactSets + followSets, oneFamily + added.fo
  */
 const missedMore = {
   'patch of bloomery': 2880, 'patch of bloomery/plain': 2587, 'follow of bloomery': 9165,
-  'follow of bloomery/plain': 8712, 'build of bloomery': 15_690, 'build of bloomery/plain': 15_889,
+  'follow of bloomery/plain': 8712, 'build of bloomery': 15_706, 'build of bloomery/plain': 15_918,
 };
 
 for (const entry of ['bloomery', 'bloomery/plain']) {
