@@ -49,7 +49,7 @@ function buildFilter(name, spec, size, n) {
   if (existsSync(path)) return path;
   if (!existsSync(command)) run('go', ['build', '-o', command, './cmd/bloomery'], at('../..'));
   if (!existsSync(text)) writeFileSync(text, Array.from({ length: n }, (_, i) => `${keyOf(i)}\n`).join(''));
-  run(command, ['build', '-o', path, '--family', spec, ...size, text]);
+  run(command, ['build', '-o', path, '--spec', spec, ...size, text]);
   return path;
 }
 

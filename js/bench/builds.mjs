@@ -55,7 +55,7 @@ function table() {
       for (const family of families.filter((name) => name.startsWith(flags.only))) {
         const go = () => {
           const start = performance.now();
-          run(command, ['build', '--quiet', '-o', file, '--family', family, '--fpr', flags.fpr, list]);
+          run(command, ['build', '--quiet', '-o', file, '--spec', family, '--fpr', flags.fpr, list]);
           return performance.now() - start;
         };
         const js = (wasm) =>

@@ -93,7 +93,7 @@ function table() {
       writeFileSync(text, Array.from({ length: keys }, (_, i) => `${keyOf(i)}\n`).join(''));
       for (const spec of specs.filter((spec) => spec.startsWith(flags.only))) {
         const file = join(dir, 'filter.bloom');
-        run(join(dir, 'bloomery'), ['build', '-o', file, '--family', spec, '--fpr', '1%', text]);
+        run(join(dir, 'bloomery'), ['build', '-o', file, '--spec', spec, '--fpr', '1%', text]);
         const task = JSON.stringify({ file, kind, keys, turns, dist: resolve(flags.dist) });
         const r = JSON.parse(run(process.execPath, [at('peer.mjs'), task]));
         console.log(`| ${[

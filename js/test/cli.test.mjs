@@ -83,7 +83,7 @@ describe('installed', { skip }, () => {
 
   /** Starts a build that reads its keys from a pipe, and ends it when it has begun to read. */
   const ends = async (end) => {
-    const args = [launcher(), 'build', '-o', 'never.bloom', '--family', 'blocked', '--fpr', '1%', '-'];
+    const args = [launcher(), 'build', '-o', 'never.bloom', '--spec', 'blocked', '--fpr', '1%', '-'];
     const child = spawn(process.execPath, args, { cwd: folder, stdio: ['pipe', 'ignore', 'pipe'], detached: true });
     child.stdin.on('error', () => {});
     const exit = new Promise((resolve) => child.on('exit', (code, signal) => resolve(signal ?? code)));

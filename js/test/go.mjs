@@ -18,7 +18,7 @@ try {
     for (const one of builds(family)) {
       const { fpr, seed } = one, keys = one.list(), list = join(folder, 'keys.txt'), file = join(folder, 'out.bloom');
       writeFileSync(list, keys.map((key) => `${key}\n`).join(''));
-      const options = ['-o', file, '--family', family, '--fpr', String(fpr), '--seed', String(seed)];
+      const options = ['-o', file, '--spec', family, '--fpr', String(fpr), '--seed', String(seed)];
       execFileSync(command, ['build', '--quiet', ...options, list], { stdio: ['ignore', 'ignore', 'pipe'] });
       const go = readFileSync(file);
       lines.push(lineOf(one, go));

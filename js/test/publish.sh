@@ -21,7 +21,7 @@ publish() {
   echo blocked-in-three.example
   for i in $(seq 1999); do echo "blocked-$i.example"; done
 } >"$work/keys"
-"$work/bloomery" build -q -o "$work/list.bloom" --family rankindexed --fpr 0.4% --capacity 2200 "$work/keys"
+"$work/bloomery" build -q -o "$work/list.bloom" --spec rankindexed --fpr 0.4% --capacity 2200 "$work/keys"
 publish 1
 printf 'blocked-%s.example\n' 1 2 | "$work/bloomery" remove -q "$work/list.bloom"
 echo fresh-two.example | "$work/bloomery" add -q "$work/list.bloom"

@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--shards", default="1,10,100", help="numbers of shards; one file is measured, too")
-    parser.add_argument("--family", default="blocked")
+    parser.add_argument("--spec", default="blocked")
     flags = parser.parse_args()
     keys, rows = keys_and_rows(flags.keys, flags.rows, False)
     column, few = pa.array(rows, pa.string()), rows[::10]
@@ -40,7 +40,7 @@ def main() -> None:
         for shards in [None, *map(int, flags.shards.split(","))]:
             path = Path(folder) / str(shards)
             name = "one file" if shards is None else f"{shards} shards"
-            filters[name] = bl.build(path, built, fpr=0.01, spec=flags.family, shards=shards)
+            filters[name] = bl.build(path, built, fpr=0.01, spec=flags.spec, shards=shards)
             assert all(filters[name].contains(keys)), "a key is lost"  # loads all shards, too
         forms: dict[str, Callable[[bl.Filter], Any]] = {
             "Arrow": lambda f: f.contains(column),
@@ -55,7 +55,7 @@ def main() -> None:
                 start = time.process_time()
                 forms[form](filters[name])
                 own.append((time.process_time() - start) / sizes[form] * 1e9)
-    print(f"{flags.keys:,} keys, {flags.family}; ns a row: {', '.join(forms)}")
+    print(f"{flags.keys:,} keys, {flags.spec}; ns a row: {', '.join(forms)}")
     for name in filters:
         print(f"{name:12}", *(f"{statistics.median(times[name, form]):8.1f}" for form in forms))
 

@@ -48,7 +48,7 @@ def by_hand(command: str, path: Path, keys: list[Any], *arguments: str) -> bytes
 def test_same_bytes_as_the_command(command: str, tmp_path: Path, spec: str) -> None:
     f = bl.build(tmp_path / "f.bloom", KEYS, spec=spec, fpr=0.001)
     assert all(f.contains(KEYS))
-    want = by_hand(command, tmp_path / "want", KEYS, "--fpr=0.001", f"--family={spec}")
+    want = by_hand(command, tmp_path / "want", KEYS, "--fpr=0.001", f"--spec={spec}")
     assert (tmp_path / "f.bloom").read_bytes() == want
     bl.build(tmp_path / "short.bloom", KEYS, family=spec, fpr=0.001)
     assert (tmp_path / "short.bloom").read_bytes() == want

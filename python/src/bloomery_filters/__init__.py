@@ -2,12 +2,13 @@
 
     import bloomery_filters as bl
 
+    f = bl.build("blocklist.bloom", ["ads.example", "spy.example"], fpr=0.001)
     f = bl.open("blocklist.bloom")
-    "example.com" in f           # False: it is not in the set. True: it is, or, rarely, it is a false positive
+    "ads.example" in f           # False: the key is not in the set. True: it is, or it is a false positive
     f.contains(frame["domain"])  # a column of bool, of the same kind as the column of keys
 
-A key is a str (its UTF-8), bytes, or an int from -2**63 to 2**64-1 (its eight bytes, little endian; a negative one in
-two's complement). These are the keys of Bloomery in Go, C and JavaScript, so that all of them share files.
+A key is a str (its UTF-8), bytes, or an int from -2**63 to 2**64-1 (its eight bytes, little endian, in two's
+complement). Go, C and JavaScript have the same keys and read the same files.
 """
 
 from ._build import build

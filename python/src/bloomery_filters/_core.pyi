@@ -27,7 +27,7 @@ class Opened:
     def ask(self, keys: Keys, answers: Buffer, /) -> None:
         """Writes a byte, 0 or 1, for each key."""
     def info(self) -> dict[str, Any]:
-        """Returns the fields of the header. Only those of an exact set have "records"."""
+        """Returns the fields of the header. Only exact sets have the field "records"."""
 
 class Router:
     """A sharded set: finds the shard of each key, and keeps the shards that were put into it."""

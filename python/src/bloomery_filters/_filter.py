@@ -24,9 +24,9 @@ def load(path: str, secret: bytes | None) -> _core.Opened:
 
 
 class Filter(_core.Handle):
-    """An open filter. bloomery_filters.open makes it.
+    """An open filter. open returns it.
 
-    Any number of threads may use it at once. It never says that a key of the set is absent.
+    It is safe for concurrent use. Every key of the set gets the answer True.
     """
 
     _path: str | None = None
@@ -53,15 +53,18 @@ class Filter(_core.Handle):
         | another column with the Arrow | an object with __arrow_c_array__                              |
         | PyCapsule interface           |                                                               |
 
-        Arrays are answered without the GIL, all of them by the file that is open when the call begins. Raises TypeError
-        for what has no keys, such as floats, NumPy's S, extension types of Arrow and Object of polars, and
-        OverflowError for integers of more than 64 bits.
+        Arrays are answered without the GIL, by the file that is open when the call begins. Raises TypeError for types
+        that are no keys, such as floats, NumPy's S, Arrow's extension types and polars' Object, and OverflowError for
+        integers of more than 64 bits.
         """
         return answer(self, keys)
 
     def count(self, key: object) -> int:
-        """Returns how often the key was added, or more; 0 if it is absent. A counting filter returns 15 if it no longer
-        knows the number. Raises TypeError if the filter does not count."""
+        """Returns how often the key was added, or more; 0 if it is absent.
+
+        A counting filter returns at most 15, which also stands for larger counts. Raises TypeError if the filter does
+        not count.
+        """
         opened = self._get()
         if not opened.info()["counts"]:
             raise TypeError(f"no counts in {self!r}")
@@ -69,8 +72,10 @@ class Filter(_core.Handle):
         return result
 
     def get(self, key: object) -> int | None:
-        """Returns the value of the key, 0 if it was added without one, or None if it is absent. An absent key has, at
-        the false-positive rate, some value. Raises TypeError if the filter has no values."""
+        """Returns the value of the key, 0 if it was added without one, or None if it is absent.
+
+        At the false-positive rate, an absent key gets an arbitrary value. Raises TypeError if the filter has no values.
+        """
         opened = self._get()
         if opened.info()["value_bits"] == 0:
             raise TypeError(f"no values in {self!r}")
@@ -79,7 +84,7 @@ class Filter(_core.Handle):
 
     @property
     def info(self) -> Info:
-        """What the file says about itself."""
+        """What the file states about the filter."""
         return filter_info(self._get().info())
 
     @property
@@ -88,10 +93,10 @@ class Filter(_core.Handle):
         return self._path
 
     def reload(self) -> bool:
-        """Opens the file again if it was replaced. Returns whether it was. After an error the old one stays in use.
+        """Opens the file again if it was replaced. Returns whether it was. After an error the old file stays in use.
 
-        Queries that run at the same time end with the old file. Raises ValueError if it was opened from bytes, or was
-        closed, also meanwhile.
+        Queries that are running keep the old file. Raises ValueError if the filter was opened from bytes, or is closed
+        before reload returns.
         """
         with self._reloading:  # one at a time: the file that is loaded last is the newest one
             old = self._get()
@@ -109,12 +114,12 @@ class Filter(_core.Handle):
             return True
 
     def close(self) -> None:
-        """Releases the file. Later queries raise ValueError; those that are running end as usual."""
+        """Releases the file. Later queries raise ValueError; running queries end as usual."""
         self._set(None)
         self._data = None
 
     def __len__(self) -> int:
-        """The number of keys that the file states. Of an exact set: its members."""
+        """The number of keys that the file states; the members of an exact set."""
         return min(self.info.keys, (1 << 63) - 1)
 
     def __bool__(self) -> bool:
@@ -140,11 +145,13 @@ class Filter(_core.Handle):
 
 
 class ExactSet(Filter):
-    """An open exact set: for keys of its universe the answers have no error."""
+    """An open exact set. For the keys of its universe, every answer is right."""
 
     def contains_in(self, partition: object, key: object) -> bool:
-        """Returns whether the key is in the set, in the partition of that name. A set without partitions ignores the
-        name."""
+        """Returns whether the key is in the set, in the partition with this name.
+
+        A set without partitions ignores the name.
+        """
         has: bool = self._get().has_in(partition, key)
         return has
 
@@ -158,7 +165,7 @@ class ExactSet(Filter):
 
     @property
     def info(self) -> Info:
-        """What the file says about itself: an ExactInfo."""
+        """What the file states about the set: an ExactInfo."""
         return exact_info(self._get().info())
 
 

@@ -1,4 +1,4 @@
-"""What files say about themselves."""
+"""What files state about their filters."""
 
 from __future__ import annotations
 
@@ -38,63 +38,63 @@ HASHES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Info:
-    """What a filter file says about itself."""
+    """What a filter file states about the filter."""
 
     family: str
     """The family, such as "ribbon"; "exact" for an exact set."""
     spec: str
     """The family with its parameters, such as "blocked(blocks=20,k=7,layout=line)"."""
     keys: int
-    """The number of keys, as the writer of the file counted them; of an exact set, its members."""
+    """The number of keys, as the writer of the file counted them; the members of an exact set."""
     bytes: int
     """The length of the file, or of all files of a sharded set."""
     hash: str
     """The name of the hash function, such as "xxh3-128"."""
     seed: int
-    """The seed of xxh3-128, else 0."""
+    """The seed of xxh3-128; 0 for other hash functions."""
     key_check: int | None
-    """Of a keyed hash: a number that recognises its secret and does not reveal it."""
+    """A number that recognizes the secret of a keyed hash and does not reveal it; None without a secret."""
     fpr_chosen: float | None = None
     """The false-positive rate that was chosen for the filter, if it was stored."""
     value_bits: int = 0
-    """The bits of the value of a key; 0: the filter has no values, and get raises TypeError."""
+    """Bits per value; 0 if the filter has no values, and get raises TypeError."""
     counts: bool = False
-    """Whether the filter counts keys; otherwise count raises TypeError."""
+    """Whether the filter counts keys. If not, count raises TypeError."""
     trimmed: bool = False
     """Whether the file is a trimmed filter, which takes more memory than its file."""
     allowed: int = 0
     """The number of keys for which the filter was made exact: none of them is a false positive."""
     exceptions: int = 0
-    """How many of these would be false positives without."""
+    """How many of the allowed keys the filter alone would report as present."""
 
     @property
     def bits_per_key(self) -> float:
-        """The bits of the file for each key; inf without keys."""
+        """Bits of the file per key; inf without keys."""
         return 8 * self.bytes / self.keys if self.keys > 0 else float("inf")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShardedInfo(Info):
-    """What the manifest of a sharded set says."""
+    """What the manifest of a sharded set states."""
 
     fpr_prior: float
-    """The false-positive rate that was predicted: the mean over the shards."""
+    """The predicted false-positive rate: the mean of the shards."""
     fpr_posterior: float
-    """The false-positive rate that was computed from the bits: the mean over the shards."""
+    """The false-positive rate computed from the set bits: the mean of the shards."""
     shards: int
     """The number of shards."""
     loaded: int
-    """How many of them are loaded."""
+    """The number of loaded shards."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExactInfo(Info):
-    """What the file of an exact set says."""
+    """What the file of an exact set states."""
 
     universe: int
-    """The number of keys for which answers have no error."""
+    """The number of keys for which every answer is right."""
     partitions: int
-    """The number of partitions; 0: the set is not partitioned."""
+    """The number of partitions; 0 if the set is not partitioned."""
     updates: int
     """The number of updates in the file, 0 to 255."""
 

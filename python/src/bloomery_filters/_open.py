@@ -15,12 +15,12 @@ def open(source: str | os.PathLike[str] | Any, secret: bytes | str | None = None
     """Opens a filter file, an exact set, a sharded set, or the bytes of one of the first two.
 
     source is a path (str or os.PathLike) of a file, of the folder of a sharded set or of its manifest.json, or the
-    bytes of a file (bytes, bytearray, memoryview, mmap). bytes are held, others are copied. secret is that of a keyed
-    hash: 16 bytes, or 32 hexadecimal digits. It is ignored by filters without one.
+    bytes of a file (bytes, bytearray, memoryview, mmap). The filter refers to bytes, and copies the other kinds.
+    secret is the secret of a keyed hash: 16 bytes, or 32 hexadecimal digits. Filters without one ignore it.
 
-    Returns a Filter, an ExactSet or a ShardedFilter. Everything is checked: header, sizes, checksums and content, so
-    that no query needs a check. Files of 1 MiB and more are mapped, and stay open until close. A sharded set loads each
-    shard at its first query.
+    Returns a Filter, an ExactSet or a ShardedFilter. open checks header, sizes, checksums and content, so that queries
+    need no checks. Files of 1 MiB and more are mapped, and stay open until close. A sharded set loads each shard at its
+    first query.
 
     Raises FormatError if the file is damaged or unknown, SecretError if the secret is wrong or missing, OSError if the
     file cannot be read, and MemoryError.
@@ -42,7 +42,7 @@ def open(source: str | os.PathLike[str] | Any, secret: bytes | str | None = None
 def _reduce(f: _filter.Filter) -> tuple[Any, ...]:
     """Pickles the path, or the bytes of a filter that was opened from bytes."""
     source = f._path if f._path is not None else f._data
-    if f.info.key_check is not None:  # after the source was taken: close, meanwhile, drops the bytes
+    if f.info.key_check is not None:  # read after source, which another thread's close may set to None
         raise TypeError("a filter with a secret is not pickled, since the pickle would hold the secret")
     return open, (source,)
 
