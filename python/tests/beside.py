@@ -37,9 +37,9 @@ class Environment:
         argv = [str(self.programs / str(command[0])), *map(str, command[1:])]
         return subprocess.run(argv, capture_output=True, text=True, check=True, env=variables, cwd=self.folder).stdout
 
-    def install(self, project: str) -> None:
+    def install(self, project: str, *options: str) -> None:
         wanted = self.wheels if project == OURS else ["bloomery==0.7.0"]
-        self.run("python", "-m", "pip", "install", "-q", *wanted)
+        self.run("python", "-m", "pip", "install", "-q", "--no-compile", *options, *wanted)
 
     def uninstall(self, project: str) -> None:
         names = [OURS, "bloomery-filters-bin"] if project == OURS else [project]
@@ -76,7 +76,7 @@ def environment(command: str, tmp_path_factory: pytest.TempPathFactory) -> Envir
     wheels.wheel(folder, wheels.native(), Path(command).read_bytes())
     environment = Environment(folder / "venv", base, sorted(folder.glob("*.whl")))
     try:
-        environment.install(THEIRS)  # with its dependencies, which stay
+        environment.install(THEIRS)  # its dependencies stay installed
     except subprocess.CalledProcessError as e:
         pytest.skip(f"NOT RUN: PyPI's bloomery cannot be installed: {e.stderr}")
     environment.uninstall(THEIRS)
@@ -88,7 +88,7 @@ def environment(command: str, tmp_path_factory: pytest.TempPathFactory) -> Envir
 def test_beside(environment: Environment, first: str, removed: str) -> None:
     second, kept = (THEIRS if name == OURS else OURS for name in (first, removed))
     for project in first, second:
-        environment.install(project)
+        environment.install(project, "--no-deps")
     for project in first, second:
         environment.check(project)
 
