@@ -16,7 +16,7 @@ import (
 // codec reads and writes one format: a header, then 64-bit words.
 type codec struct {
 	format Format
-	bigEnd bool // words are big endian, else little endian
+	bigEnd bool // the words are big endian, else little endian
 	// head reads and checks the header. The result is meaningless after an error of the reader.
 	head func(*reader) header
 	// marshal returns the header of a filter of the family. It does not read the words.
@@ -27,8 +27,9 @@ type codec struct {
 	hash filter.HashID
 }
 
-// spec returns the family of the filters that the format can hold, with the parameters that the format requires.
-func (c *codec) spec() filter.Spec {
+// requiredSpec returns the family of the filters that the format can hold, with the parameters that the format
+// requires.
+func (c *codec) requiredSpec() filter.Spec {
 	s := families.UserOf(c.hash)
 	if c.width != 0 {
 		s = s.With("width", c.width)
@@ -39,27 +40,27 @@ func (c *codec) spec() filter.Spec {
 // header is the decoded part of a file before its words.
 type header struct {
 	spec   filter.Spec
-	before [][]uint64 // the sections before the words
-	words  uint64     // number of 64-bit words, below 2^57
-	slots  *slots     // if not nil, the words are slots, which may end within a word
-	keys   func(words []uint64) uint64
-	form   *form // if not nil, the filter cannot be read
+	before [][]uint64                  // the sections before the words
+	words  uint64                      // number of 64-bit words, below 2^57
+	slots  *slots                      // if not nil, the words are slots, which may end within a word
+	keys   func(words []uint64) uint64 // the number of keys, stored or estimated
+	form   *form                       // if not nil, the variant of the format that cannot be read
 }
 
 // form is a variant of a format that cannot be read.
 type form struct {
-	what        string // why
-	least, most uint64 // length of a file in bytes
+	what        string // the reason
+	least, most uint64 // bounds of the length of a file in bytes
 }
 
 func codecs() []codec {
 	return append([]codec{parquet, guavaFile, bitsAndBlooms, redisBloom, sparkFile}, fuseFiles...)
 }
 
-// size returns the number of bytes after the header.
-func (h header) size() uint64 {
+// bodyBytes returns the number of bytes after the header.
+func (h header) bodyBytes() uint64 {
 	if h.slots != nil {
-		return h.slots.bytes()
+		return h.slots.slotBytes()
 	}
 	return 8 * h.words
 }
@@ -78,7 +79,7 @@ func (h header) size() uint64 {
 var guavaFile = codec{
 	format: Guava, bigEnd: true, hash: filter.Murmur3,
 	head: func(r *reader) header {
-		b := r.bytes(6)
+		b := r.readBytes(6)
 		words := uint64(binary.BigEndian.Uint32(b[2:]))
 		k, strategy, reached := int(b[1]), 32, min(64*words, 1<<31)
 		switch {
@@ -117,7 +118,7 @@ var guavaFile = codec{
 var sparkFile = codec{
 	format: Spark, bigEnd: true, hash: filter.Murmur3x86,
 	head: func(r *reader) header {
-		b := r.bytes(12)
+		b := r.readBytes(12)
 		version, k, words := binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
 		switch {
 		case version != 1 && version != 2:
@@ -130,7 +131,7 @@ var sparkFile = codec{
 			if seed := words; seed != 0 {
 				cannot = append(cannot, fmt.Sprintf("seed %d, want 0, the default of Spark", int32(seed)))
 			}
-			words = binary.BigEndian.Uint32(r.bytes(4))
+			words = binary.BigEndian.Uint32(r.readBytes(4))
 		}
 		if k > java.MaxK {
 			cannot = append(cannot, fmt.Sprintf("%d probes, want 1 to %d", k, java.MaxK))
@@ -174,7 +175,7 @@ var sparkFile = codec{
 var bitsAndBlooms = codec{
 	format: BitsAndBlooms, bigEnd: true, hash: filter.Murmur3Twice,
 	head: func(r *reader) header {
-		b := r.bytes(24)
+		b := r.readBytes(24)
 		m, k, length := binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:])
 		switch {
 		case k == 0 || k > maxProbes:
@@ -199,5 +200,5 @@ var bitsAndBlooms = codec{
 	},
 }
 
-// maxProbes is the largest number of probes per key that the family takes. The library has no limit.
+// maxProbes is the largest number of probes per key that the family accepts. The library has no limit.
 const maxProbes = 255

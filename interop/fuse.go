@@ -37,17 +37,17 @@ var fuseFiles = []codec{
 // slots are the geometry of a filter. All numbers are below 2^33.
 type slots struct {
 	seed, segment, segments, width uint64
-	keys                           uint64 // 0 if the file does not contain it
+	keys                           uint64 // number of keys, or 0 if the file does not contain it
 }
 
-// count returns the number of slots.
-func (s *slots) count() uint64 { return (s.segments + 2) * s.segment }
+// number returns the number of slots.
+func (s *slots) number() uint64 { return (s.segments + 2) * s.segment }
 
-// bytes returns the number of bytes of all slots.
-func (s *slots) bytes() uint64 { return s.count() * s.width / 8 }
+// slotBytes returns the number of bytes of all slots.
+func (s *slots) slotBytes() uint64 { return s.number() * s.width / 8 }
 
-// valid reports whether a filter may have these numbers.
-func (s *slots) valid() bool {
+// isValid reports whether a filter may have these numbers.
+func (s *slots) isValid() bool {
 	return s.segment > 0 && s.segment <= 1<<18 && s.segment&(s.segment-1) == 0 && s.segments > 0
 }
 
@@ -56,7 +56,7 @@ func slotsOf(e family.Encoded) *slots {
 	r := family.Reader(e.Spec)
 	s := &slots{seed: r.Uint("seed"), segment: r.Uint("segment"), segments: r.Uint("segments"), width: r.Uint("width")}
 	s.keys = e.Keys
-	if s.segments == 0 { // no keys: the libraries write 12 slots of zeros, which are the fingerprints of some keys
+	if s.segments == 0 { // no keys: the libraries write 12 slots of zeros, which match a few absent keys
 		s.segment, s.segments = 4, 1
 	}
 	return s
@@ -70,20 +70,20 @@ type layout struct {
 	other func(r *reader, b []byte, s *slots) *form
 }
 
-// headSize is the number of bytes of each layout.
+// headSize is the number of bytes of a header in each layout.
 const headSize = 8 + 5*4
 
 var goHead = layout{
 	read: func(v [5]uint64) slots { return slots{segment: v[0], segments: v[2]} },
 	write: func(s *slots) [5]uint64 {
-		return [5]uint64{s.segment, s.segment - 1, s.segments, s.segments * s.segment, s.count()}
+		return [5]uint64{s.segment, s.segment - 1, s.segments, s.segments * s.segment, s.number()}
 	},
 }
 
 var cHead = layout{
 	read: func(v [5]uint64) slots { return slots{keys: v[0], segment: v[1], segments: v[2]} },
 	write: func(s *slots) [5]uint64 {
-		return [5]uint64{s.keys, s.segment, s.segments, s.segments * s.segment, s.count()}
+		return [5]uint64{s.keys, s.segment, s.segments, s.segments * s.segment, s.number()}
 	},
 }
 
@@ -91,7 +91,7 @@ var cHead = layout{
 var rustHead = layout{
 	read: func(v [5]uint64) slots { return slots{segment: v[0], segments: v[2] / max(v[0], 1)} },
 	write: func(s *slots) [5]uint64 {
-		return [5]uint64{s.segment, s.segment - 1, s.segments * s.segment, s.count() & math.MaxUint32, s.count() >> 32}
+		return [5]uint64{s.segment, s.segment - 1, s.segments * s.segment, s.number() & math.MaxUint32, s.number() >> 32}
 	},
 	other: func(r *reader, b []byte, s *slots) *form {
 		const fixed = "write it with bincode, with integers of fixed size"
@@ -99,12 +99,12 @@ var rustHead = layout{
 			r.fail(ErrForm, "a filter of xorf in JSON: "+fixed)
 			return nil
 		}
-		if s.valid() && u32(b[12:]) == s.segment-1 && u32(b[16:]) == s.segments*s.segment {
+		if s.isValid() && littleUint32(b[12:]) == s.segment-1 && littleUint32(b[16:]) == s.segments*s.segment {
 			what := "no number of slots, as in a filter of xorf by DmaSerializable: " + fixed
-			return &form{what: what, least: 20 + s.bytes(), most: 20 + s.bytes()}
+			return &form{what: what, least: 20 + s.slotBytes(), most: 20 + s.slotBytes()}
 		}
 		if b[0] == 253 && b[9] == 252 { // a header of 29 bytes with varints
-			b = append(b, r.bytes(2)...)
+			b = append(b, r.readBytes(2)...)
 		}
 		return varints(b, s.width)
 	},
@@ -123,6 +123,7 @@ func varints(b []byte, width uint64) *form {
 		if first > 250 {
 			n = 1 << (first - 250)
 		}
+		// At least one byte of each later number must remain, because rest[0] is read next.
 		if n > 8 || len(rest) < n+2 {
 			return nil
 		}
@@ -130,7 +131,7 @@ func varints(b []byte, width uint64) *form {
 		if n > 0 {
 			var number [8]byte
 			copy(number[:n], rest[1:])
-			v[i] = u64(number[:])
+			v[i] = littleUint64(number[:])
 		}
 		rest = rest[1+n:]
 	}
@@ -139,7 +140,7 @@ func varints(b []byte, width uint64) *form {
 	if s.segment > 0 {
 		s.segments = v[3] / s.segment
 	}
-	if !s.valid() || v[2] != s.segment-1 || v[3] != s.segments*s.segment || v[4] != s.count() {
+	if !s.isValid() || v[2] != s.segment-1 || v[3] != s.segments*s.segment || v[4] != s.number() {
 		return nil
 	}
 
@@ -148,25 +149,25 @@ func varints(b []byte, width uint64) *form {
 	if longest > 1 {
 		longest++ // a slot may need the byte before it
 	}
-	return &form{what: what, least: head + s.count(), most: head + longest*s.count()}
+	return &form{what: what, least: head + s.number(), most: head + longest*s.number()}
 }
 
-func u32(b []byte) uint64 { return uint64(binary.LittleEndian.Uint32(b)) }
-func u64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
+func littleUint32(b []byte) uint64 { return uint64(binary.LittleEndian.Uint32(b)) }
+func littleUint64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
 // fuseFile returns the codec of a format.
 func fuseFile(f Format, width uint64, l layout) codec {
 	return codec{
 		format: f, hash: filter.Uint64, width: width,
 		head: func(r *reader) header {
-			b := r.bytes(headSize)
+			b := r.readBytes(headSize)
 			var v [5]uint64
 			for i := range v {
-				v[i] = u32(b[8+4*i:])
+				v[i] = littleUint32(b[8+4*i:])
 			}
 			s := l.read(v)
-			s.seed, s.width = u64(b), width
-			if l.write(&s) != v || s.keys > s.count() {
+			s.seed, s.width = littleUint64(b), width
+			if l.write(&s) != v || s.keys > s.number() {
 				if l.other != nil && r.err == nil {
 					if f := l.other(r, b, &s); f != nil && r.err == nil {
 						return header{form: f}
@@ -174,17 +175,17 @@ func fuseFile(f Format, width uint64, l layout) codec {
 				}
 				r.fail(ErrFormat, "numbers of slots that contradict each other")
 			}
-			if !s.valid() {
+			if !s.isValid() {
 				r.fail(ErrFormat, "%d segments of %d slots", s.segments, s.segment)
 			}
 			spec := families.UserOf(filter.Uint64).With("seed", s.seed).With("segment", s.segment).
 				With("segments", s.segments).With("width", s.width)
-			return header{spec: spec, words: s.bytes() / 8, slots: &s, keys: s.estimate}
+			return header{spec: spec, words: s.slotBytes() / 8, slots: &s, keys: s.estimate}
 		},
 		marshal: func(e family.Encoded) ([]byte, error) {
 			s := slotsOf(e)
-			if s.count() > math.MaxUint32 {
-				return nil, fmt.Errorf("%d slots, the limit of the header is %d", s.count(), uint32(math.MaxUint32))
+			if s.number() > math.MaxUint32 {
+				return nil, fmt.Errorf("%d slots, the limit of the header is %d", s.number(), uint32(math.MaxUint32))
 			}
 			b := binary.LittleEndian.AppendUint64(nil, s.seed)
 			for _, v := range l.write(s) {
@@ -204,36 +205,40 @@ func (s *slots) estimate(words []uint64) uint64 {
 	}
 
 	set, low := 0, uint64(1)<<s.width-1
-	for i := range s.count() {
+	for i := range s.number() {
 		if words[i*s.width/64]>>(i*s.width%64)&low != 0 {
 			set++
 		}
 	}
 
-	all := float64(s.count())
+	all := float64(s.number())
 	n := float64(set) / (1 - math.Ldexp(1, -int(s.width)))
-	if n > 0.92*all { // the libraries use at least 1.125 slots per key
+	// The libraries use at least 1.125 slots per key, so more set slots mean random filling: solve their formula for
+	// the number of slots instead (Graf and Lemire, section 4). Twenty steps of the fixed point are more than enough.
+	if n > 0.92*all {
 		n = all
-		for range 20 { // Graf and Lemire, section 4
+		for range 20 {
 			n = all / max(1.125, 0.875+0.25*math.Log(1e6)/math.Log(max(n, 2)))
 		}
 	}
 	return uint64(math.Round(n))
 }
 
-// rest reads the last bytes after the words, fewer than 8, and appends them and a word of zeros to a copy of the words.
-func (r *reader) rest(words []uint64, bytes uint64) []uint64 {
+// appendTail reads the last bytes after the words, fewer than 8, and appends them and a word of zeros to a copy of the
+// words.
+func (r *reader) appendTail(words []uint64, bytes uint64) []uint64 {
 	tail := make([]byte, 8)
-	r.full(tail[:bytes])
+	r.fill(tail[:bytes])
 	if r.err != nil {
 		return nil
 	}
 
+	// Two words more: the tail, and a word of zeros for reads that cross the last slot.
 	all, err := bitvec.Alloc(uint64(len(words)) + 2)
 	if err != nil {
 		r.fail(err, "%d words", len(words))
 		return nil
 	}
-	all[copy(all, words)] = u64(tail)
+	all[copy(all, words)] = littleUint64(tail)
 	return all
 }

@@ -96,30 +96,31 @@ func codecOf(f Format) (codec, error) {
 // FormatOf returns the format in which a Set can be written, or false if there is none.
 func FormatOf(s *bloomery.Set) (Format, bool) {
 	for _, c := range codecs() {
-		if c.is(s) {
+		if c.canWrite(s) {
 			return c.format, true
 		}
 	}
 	return "", false
 }
 
-// is reports whether a Set can be written in the format. Family blocked takes hash XXH64 in the split layout only.
-func (c *codec) is(s *bloomery.Set) bool {
-	spec := s.Spec() // zero if the Set has no filter
-	return s.Manifest() == nil && s.Hasher().ID() == c.hash && spec.Family() == c.spec().Family() &&
+// canWrite reports whether a Set can be written in the format. Family blocked uses hash XXH64 only in the split layout,
+// so the hash alone tells the layout of Parquet from ours.
+func (c *codec) canWrite(s *bloomery.Set) bool {
+	spec := s.Spec() // the zero Spec if the Set has no filter
+	return s.Manifest() == nil && s.Hasher().ID() == c.hash && spec.Family() == c.requiredSpec().Family() &&
 		(c.width == 0 || c.width == family.Reader(spec).Uint("width"))
 }
 
-// check returns an error wrapping ErrFormat if a Set cannot be written in the format.
-func (c *codec) check(s *bloomery.Set) error {
-	if c.is(s) {
+// checkSet returns an error wrapping ErrFormat if a Set cannot be written in the format.
+func (c *codec) checkSet(s *bloomery.Set) error {
+	if c.canWrite(s) {
 		return nil
 	}
 	have := "a Set without a filter"
 	if s.Spec() != (filter.Spec{}) {
 		have = fmt.Sprintf("%s with hash %s", s.Spec(), s.Hasher().ID())
 	}
-	return fmt.Errorf("%s: %w: %s is for %s with hash %s", have, ErrFormat, c.format, c.spec(), c.hash)
+	return fmt.Errorf("%s: %w: %s is for %s with hash %s", have, ErrFormat, c.format, c.requiredSpec(), c.hash)
 }
 
 // Read reads one filter of at most maxBytes, header included, from r. It stops at the end of the filter, and does not
@@ -136,23 +137,25 @@ func Read(r io.Reader, f Format, maxBytes uint64, o ...bloomery.Option) (*bloome
 
 	in := &reader{r: r, max: maxBytes}
 	h := c.head(in)
+	// A known variant, or a file of another kind, gets an error with advice instead of the offset of the first wrong
+	// byte.
 	if h.form != nil {
 		in.fail(ErrForm, "%s", h.form.what)
 	} else if in.err != nil && !errors.Is(in.err, ErrForm) {
-		if known := other(in.first, 0); known != nil {
+		if known := otherKind(in.first, 0); known != nil {
 			return nil, known
 		}
 	}
 
-	words := in.words(h.words, c.bigEnd)
+	words := in.readWords(h.words, c.bigEnd)
 	if h.slots != nil {
-		words = in.rest(words, h.slots.bytes()%8)
+		words = in.appendTail(words, h.slots.slotBytes()%8)
 	}
 	if in.err != nil {
 		return nil, in.err
 	}
 
-	kind, err := families.ByName(c.spec().Family())
+	kind, err := families.ByName(c.requiredSpec().Family())
 	if err != nil {
 		return nil, err
 	}
@@ -169,10 +172,11 @@ func Read(r io.Reader, f Format, maxBytes uint64, o ...bloomery.Option) (*bloome
 	}
 
 	file := container.New(kind.ID, e, hasher)
-	if r, ok := decoded.(interface{ FPR() float64 }); ok && r.FPR() < 1 { // the format has the chosen rate
+	if r, ok := decoded.(interface{ FPR() float64 }); ok && r.FPR() < 1 { // the format stores the chosen rate
 		file.FPRChosen = r.FPR()
 	}
 
+	// FromBytes checks what any other file is checked for, and applies the options of the caller.
 	b, err := container.Marshal(file)
 	if err != nil {
 		return nil, err
@@ -201,7 +205,7 @@ func Write(w io.Writer, s *bloomery.Set, f Format) error {
 	if err != nil {
 		return err
 	}
-	if err := c.check(s); err != nil {
+	if err := c.checkSet(s); err != nil {
 		return err
 	}
 
@@ -223,7 +227,7 @@ func Write(w io.Writer, s *bloomery.Set, f Format) error {
 	if c.width == 0 {
 		return writeWords(w, words, c.bigEnd)
 	}
-	return writeSlots(w, words, slotsOf(e).bytes())
+	return writeSlots(w, words, slotsOf(e).slotBytes())
 }
 
 // shortest is the size in bytes of the smallest file of all formats: a Guava filter of one word.
@@ -246,7 +250,7 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 	for _, c := range codecs() {
 		in := &reader{r: io.NewSectionReader(r, 0, size), max: uint64(size)}
 		h := c.head(in)
-		whole, what := in.at+h.size(), "%s filter of %d bytes"
+		whole, what := in.at+h.bodyBytes(), "%s filter of %d bytes"
 		switch {
 		case h.form != nil:
 			whole = h.form.least
@@ -274,8 +278,9 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 	}
 
 	start := make([]byte, min(otherHead, size))
+	// A short read leaves fewer bytes to recognise; the errors of r were returned above.
 	n, _ := r.ReadAt(start, 0)
-	known := other(start[:n], uint64(size))
+	known := otherKind(start[:n], uint64(size))
 	if known != nil && known.sure {
 		return "", known
 	}
@@ -300,7 +305,7 @@ func MaxSize(head []byte) (most uint64) {
 		case in.err == nil && h.form != nil:
 			most = max(most, h.form.most)
 		case in.err == nil && h.words <= math.MaxInt64/16:
-			most = max(most, in.at+h.size())
+			most = max(most, in.at+h.bodyBytes())
 		case errors.Is(in.err, io.ErrUnexpectedEOF):
 			most = math.MaxInt64
 		}

@@ -30,8 +30,8 @@ const (
 	rebuild    = "build a filter here from the keys, such as rankindexed, from which keys can be removed, too"
 )
 
-// others are kinds of files that users mistake for filters of a known format. They are recognised by their first bytes
-// and their size, which is 0 if it is not known. Package keyio has a similar table for lists of keys.
+// others are kinds of files that users mistake for filters of a known format. Each is recognised by its first bytes and
+// its size; a size of 0 means that the size is not known. Package keyio has a similar table for lists of keys.
 var others = []struct {
 	what, advice string
 	is           func(head []byte, size uint64) bool
@@ -56,8 +56,8 @@ var others = []struct {
 // otherHead is the number of bytes of a file that the table others needs.
 const otherHead = 64
 
-// other returns the error for a file that begins with head, or nil if its kind is not recognised.
-func other(head []byte, size uint64) *otherError {
+// otherKind returns the error for a file that begins with head, or nil if its kind is not recognised.
+func otherKind(head []byte, size uint64) *otherError {
 	for _, o := range others {
 		if o.is(head, size) {
 			return &otherError{o.what, o.advice, o.what != bitSet}
@@ -104,7 +104,7 @@ func isLittleEndianBits(head []byte, size uint64) bool {
 	if len(head) < 24 {
 		return false
 	}
-	m, k, length := binary.BigEndian.Uint64(head), binary.BigEndian.Uint64(head[8:]), u64(head[16:])
+	m, k, length := binary.BigEndian.Uint64(head), binary.BigEndian.Uint64(head[8:]), littleUint64(head[16:])
 	return m == length && m > 0 && m < 1<<62 && k > 0 && k < 1<<16 && (size == 0 || size == 24+(m+63)/64*8)
 }
 
@@ -113,7 +113,7 @@ func isBitSet(head []byte, size uint64) bool {
 	if len(head) < 16 {
 		return false
 	}
-	for _, length := range []uint64{binary.BigEndian.Uint64(head), u64(head)} {
+	for _, length := range []uint64{binary.BigEndian.Uint64(head), littleUint64(head)} {
 		if length > 0 && length < 1<<62 && size == 8+(length+63)/64*8 {
 			return true
 		}
@@ -130,7 +130,7 @@ func isCuckoo(head []byte, size uint64) bool {
 		return false
 	}
 
-	buckets, filters := u64(head[8:]), u64(head[24:])
+	buckets, filters := littleUint64(head[8:]), littleUint64(head[24:])
 	slots, expansion := uint64(binary.LittleEndian.Uint16(head[32:])), uint64(binary.LittleEndian.Uint16(head[36:]))
 	if buckets == 0 || bits.OnesCount64(buckets) != 1 || buckets > 1<<48 || slots == 0 || filters == 0 || filters > 64 {
 		return false

@@ -30,7 +30,7 @@ import (
 var parquet = codec{
 	format: Parquet, hash: filter.XXH64,
 	head: func(r *reader) header {
-		if b := r.bytes(1); b[0] != 0x15 {
+		if b := r.readBytes(1); b[0] != 0x15 {
 			r.fail(ErrFormat, "a header that begins with byte %#x, want 0x15", b[0])
 		}
 		var varint []byte
@@ -38,14 +38,14 @@ var parquet = codec{
 			if len(varint) == 5 {
 				r.fail(filter.ErrCorrupt, "numBytes of more than 5 bytes")
 			}
-			last = r.bytes(1)[0]
+			last = r.readBytes(1)[0]
 			varint = append(varint, last)
 		}
 		size, _ := binary.Varint(varint)
 		if len(varint) > 1 && varint[len(varint)-1] == 0 || size <= 0 || size > math.MaxInt32 || size%32 != 0 {
 			r.fail(filter.ErrCorrupt, "numBytes %d, want a multiple of 32 in the fewest bytes", size)
 		}
-		rest := r.bytes(len(parquetTail))
+		rest := r.readBytes(len(parquetTail))
 		if rest[0] != parquetTail[0] {
 			r.fail(ErrFormat, "field %#x after numBytes", rest[0])
 		}
@@ -103,6 +103,7 @@ func Columns(r io.ReaderAt, size int64) ([]Column, error) {
 	columns := make([]Column, len(chunks))
 	for i, c := range chunks {
 		columns[i] = Column{strings.Join(c.Path, "."), c.RowGroup, c.Type, c.Offset, c.Length}
+		// Writers before Parquet format 2.10 store no length, so the header of the filter is read for it.
 		if c.Length == 0 {
 			in := &reader{r: io.NewSectionReader(r, c.Offset, size-c.Offset), max: math.MaxInt64}
 			h := parquet.head(in)

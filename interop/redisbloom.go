@@ -34,13 +34,13 @@ var redisBloom = codec{
 			}
 			r.fail(as, "%v", err)
 		}
-		start := r.more(nil, redisbloom.ChainHeader)
+		start := r.appendBytes(nil, redisbloom.ChainHeader)
 		links, err := redisbloom.HeaderLinks(start)
 		check(err, ErrFormat)
 		if r.err == nil {
 			r.end = redisbloom.ChainHeader + links*redisbloom.LinkHeader
 		}
-		whole := r.more(start, links*redisbloom.LinkHeader)
+		whole := r.appendBytes(start, links*redisbloom.LinkHeader)
 		spec, section, words, err := redisbloom.EncodedHeader(whole)
 		check(err, filter.ErrCorrupt)
 		stored := func([]uint64) uint64 { return section[0] }
@@ -72,7 +72,7 @@ const maxChunk = 16 << 20
 // Set may change during the iteration. The error wraps ErrFormat if the Set is not of family redisbloom, and otherwise
 // comes from Set.MarshalBinary. See LoadRedis.
 func Chunks(s *bloomery.Set) (iter.Seq2[int64, []byte], error) {
-	if err := redisBloom.check(s); err != nil {
+	if err := redisBloom.checkSet(s); err != nil {
 		return nil, err
 	}
 
@@ -177,7 +177,8 @@ func LoadRedis(s *bloomery.Set, fresh, key string, do func(args ...any) error) e
 		}
 	}
 	if err != nil && created {
-		_ = do("DEL", fresh) // return the first error, not the error of DEL
+		// The first error says why the load failed; an error of DEL would only hide it.
+		_ = do("DEL", fresh)
 	}
 	return err
 }

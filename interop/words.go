@@ -18,10 +18,10 @@ type reader struct {
 	r   io.Reader
 	at  uint64 // bytes that were read
 	max uint64 // bytes that a whole filter may have
-	end uint64 // end of the header if its beginning determines it; else 0
-	err error  // from r, or a *container.FormatError
+	end uint64 // end of the header, if its first bytes determine it; else 0
+	err error  // the error of r, or a *container.FormatError
 
-	first []byte // at most otherHead bytes
+	first []byte // the first bytes that were read, at most otherHead
 }
 
 // fail sets the error, which wraps err and gives the offset of the next byte, unless an error is already set.
@@ -31,8 +31,8 @@ func (r *reader) fail(err error, format string, args ...any) {
 	}
 }
 
-// full fills b. If the input ends too early, the error wraps io.ErrUnexpectedEOF.
-func (r *reader) full(b []byte) {
+// fill fills b. If the input ends too early, the error wraps io.ErrUnexpectedEOF.
+func (r *reader) fill(b []byte) {
 	if r.err != nil {
 		return
 	}
@@ -46,23 +46,23 @@ func (r *reader) full(b []byte) {
 	}
 }
 
-// bytes returns the next n bytes.
-func (r *reader) bytes(n int) []byte {
+// readBytes returns the next n bytes.
+func (r *reader) readBytes(n int) []byte {
 	b := make([]byte, n)
-	r.full(b)
+	r.fill(b)
 	return b
 }
 
-// more appends the next n bytes to b. It allocates as bytes arrive: each time at most as many bytes as it already has,
-// or 512.
-func (r *reader) more(b []byte, n uint64) []byte {
+// appendBytes appends the next n bytes to b. It allocates as bytes arrive: each time at most as many bytes as it
+// already has, or 512.
+func (r *reader) appendBytes(b []byte, n uint64) []byte {
 	if n > r.max || r.at > r.max-n {
 		r.fail(filter.ErrTooLarge, "a header with %d more bytes, over the limit of %d in total", n, r.max)
 	}
 	for n > 0 && r.err == nil {
 		part := min(n, max(uint64(len(b)), 512))
 		b = slices.Grow(b, int(part))[:uint64(len(b))+part]
-		r.full(b[uint64(len(b))-part:])
+		r.fill(b[uint64(len(b))-part:])
 		n -= part
 	}
 	return b
@@ -71,28 +71,31 @@ func (r *reader) more(b []byte, n uint64) []byte {
 // firstWords is the number of words to allocate before any has arrived: 8 MiB.
 const firstWords = 1 << 20
 
-// words reads n words. It allocates as words arrive: each time at most twice as many as it already has, or firstWords.
-func (r *reader) words(n uint64, bigEnd bool) (words []uint64) {
+// readWords reads n words. It allocates as words arrive: each time at most twice as many as it already has, or
+// firstWords.
+func (r *reader) readWords(n uint64, bigEnd bool) (words []uint64) {
 	if n > r.max/8 || r.at > r.max-8*n {
 		r.fail(filter.ErrTooLarge, "%d words of 8 bytes, over the limit of %d bytes in total", n, r.max)
 	}
 
 	for have := uint64(0); r.err == nil && (have < n || words == nil); have = uint64(len(words)) {
+		// A hostile header may announce any number of words, so memory grows only with the words that arrive.
 		grown, err := bitvec.Alloc(min(n, max(2*have, firstWords)))
 		if err != nil {
 			r.fail(err, "%d words", n)
 			break
 		}
 		copy(grown, words)
-		r.full(bitvec.Bytes(grown[have:]))
-		order(grown[have:], bigEnd)
+		r.fill(bitvec.Bytes(grown[have:]))
+		fixOrder(grown[have:], bigEnd)
 		words = grown
 	}
 	return words
 }
 
-// order converts words between the byte orders of a file and of this machine, in place. It is its own inverse.
-func order(words []uint64, bigEnd bool) {
+// fixOrder converts words between the byte orders of a file and of this machine, in place. It is its own inverse.
+func fixOrder(words []uint64, bigEnd bool) {
+	// Words of the same order as this machine need no change.
 	if bigEnd != bitvec.LittleEndian {
 		return
 	}
@@ -106,7 +109,7 @@ func writeWords(w io.Writer, words []uint64, bigEnd bool) error {
 	var copied []uint64
 	for part := range slices.Chunk(words, 1<<16) {
 		copied = append(copied[:0], part...)
-		order(copied, bigEnd)
+		fixOrder(copied, bigEnd)
 		if _, err := w.Write(bitvec.Bytes(copied)); err != nil {
 			return err
 		}
@@ -116,7 +119,8 @@ func writeWords(w io.Writer, words []uint64, bigEnd bool) error {
 
 // writeSlots writes the first bytes of words in little-endian order.
 func writeSlots(w io.Writer, words []uint64, bytes uint64) error {
-	if bytes/8 >= uint64(len(words)) { // a filter without keys has fewer slots than the libraries require
+	// The libraries require 12 slots even for a filter without keys, more than ours stores.
+	if bytes/8 >= uint64(len(words)) {
 		words = make([]uint64, bytes/8+1)
 	}
 	if err := writeWords(w, words[:bytes/8], false); err != nil {

@@ -58,7 +58,7 @@ type List interface {
 	// loss returns the mean number of keys that become absent for each absent key in the list. keep, in [0, 1], is the
 	// share of the filter's keys that are not in the list. If ok is false, each removal loses at most one key, and the
 	// mean is keep times the posterior rate.
-	loss(keep float64) (loss float64, ok bool)
+	meanLoss(keep float64) (loss float64, ok bool)
 	// Each calls f with all hashes, and reports progress from done to done + 0.5.
 	Each(ctx context.Context, done float64, f func(hs []filter.Hash) error) error
 	Close() error
@@ -87,7 +87,7 @@ type listOfOne struct {
 	added  uint64
 }
 
-func (l *listOfOne) loss(keep float64) (float64, bool) { return lossOf(l.set, keep) }
+func (l *listOfOne) meanLoss(keep float64) (float64, bool) { return lossOf(l.set, keep) }
 
 // lossOf is List.loss for one filter. In family counting, the removal of one absent key can make several keys absent.
 func lossOf(e engine.Engine, keep float64) (loss float64, ok bool) {
@@ -104,7 +104,7 @@ func (l *listOfOne) Finish(ctx context.Context) (err error) {
 	return err
 }
 
-// partKeys is about how many keys Each gives f at once.
+// partKeys is the approximate number of keys that Each passes to f at once.
 const partKeys = 4096
 
 func (l *listOfOne) Each(ctx context.Context, done float64, f func(hs []filter.Hash) error) error {
@@ -129,8 +129,8 @@ func (l *listByShard) AddMany(hs []filter.Hash) error { return l.Add(hs) }
 
 func (l *listByShard) Finish(context.Context) error { return nil }
 
-// loss is the mean over the shards that the hashes belong to.
-func (l *listByShard) loss(keep float64) (loss float64, ok bool) {
+// meanLoss is the mean over the shards that the hashes belong to.
+func (l *listByShard) meanLoss(keep float64) (loss float64, ok bool) {
 	n := 0
 	err := l.EachShard(func(i int, _ float64) error {
 		part, err := l.parts.Shard(i)

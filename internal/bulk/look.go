@@ -21,7 +21,7 @@ const MaxStrangers = 0.5
 // about u·p/(1-p) others are strangers that look present.
 type Look struct {
 	Removed
-	// Distinct keys of the list, and how many of them the set does not hold at all.
+	// Numbers of distinct keys of the list, and of those among them that are not in the set.
 	distinct, absent uint64
 }
 
@@ -46,7 +46,7 @@ func LookAt(ctx context.Context, list List, now func() engine.Engine) (l Look, e
 		hits = append(hits[:0], make([]bool, len(hs))...)
 		return now().Guarded(func() error {
 			now().HasMany(hits, hs)
-			l.count(hs, hits, now())
+			l.countKeys(hs, hits, now())
 			return nil
 		})
 	})
@@ -57,8 +57,8 @@ func LookAt(ctx context.Context, list List, now func() engine.Engine) (l Look, e
 	return l, now().Err()
 }
 
-// count counts sorted keys as found or not. hits are the answers of the filter.
-func (l *Look) count(hs []filter.Hash, hits []bool, e engine.Engine) {
+// countKeys counts sorted keys as found or not. hits are the answers of the filter.
+func (l *Look) countKeys(hs []filter.Hash, hits []bool, e engine.Engine) {
 	for from, to := 0, 0; from < len(hs); from = to {
 		for to = from + 1; to < len(hs) && hs[to] == hs[from]; {
 			to++
@@ -66,6 +66,7 @@ func (l *Look) count(hs []filter.Hash, hits []bool, e engine.Engine) {
 		n, found := uint64(to-from), uint64(0)
 		if hits[from] {
 			found = 1
+			// A single copy of a found key can always be removed, so the count is read only for repeated keys.
 			if n > 1 {
 				found = min(n, mostCopies(e, hs[from]))
 			}
@@ -99,6 +100,7 @@ func (l *Look) estimate(list List, info filter.Info) {
 		return
 	}
 
+	// A full filter has rate 1, and the next line divides by 1-p.
 	p := min(info.FPRPosterior, 1-1e-9)
 	all := float64(l.Unknown) / (1 - p)
 	l.Strangers = all * p
@@ -108,7 +110,7 @@ func (l *Look) estimate(list List, info filter.Info) {
 		return
 	}
 
-	loss, ok := list.loss(kept / keys)
+	loss, ok := list.meanLoss(kept / keys)
 	if !ok {
 		loss = p * kept / keys
 	}
@@ -122,7 +124,7 @@ func (l *Look) Refusal() error {
 	case l.Strangers >= MaxStrangers:
 		return fmt.Errorf("%w: %d are not in the filter, or fewer times than in the list; about %s others look "+
 			"present, and removing them would lose about %s members",
-			filter.ErrStrangers, l.Unknown, about(l.Strangers), about(l.Lost))
+			filter.ErrStrangers, l.Unknown, formatEstimate(l.Strangers), formatEstimate(l.Lost))
 	case l.Removed.Removed > 0 && l.absent > l.distinct/2:
 		return fmt.Errorf("%w: %d of its %d keys are not in the filter, more than half; the other %d may only look "+
 			"present, and removing them would lose members",
@@ -131,8 +133,8 @@ func (l *Look) Refusal() error {
 	return nil
 }
 
-// about writes an estimate: below 10 with two decimals, from 1000 on rounded to three digits.
-func about(v float64) string {
+// formatEstimate formats an estimate: with two decimals below 10, rounded to three digits from 1000 on.
+func formatEstimate(v float64) string {
 	if v < 10 {
 		return strconv.FormatFloat(v, 'f', 2, 64)
 	}

@@ -44,6 +44,8 @@ func NewLosses(old engine.Engine, option float64) (*Losses, error) {
 	l := &Losses{old: old, allowed: allowed}
 	l.limit.Store(math.MaxUint64)
 	if n := old.Len(); n > sampleSize {
+		// The quotient comes first, because the product would overflow. n is larger than sampleSize, so the result
+		// fits.
 		l.limit.Store(math.MaxUint64 / n * sampleSize)
 	}
 
@@ -63,7 +65,7 @@ func (l *Losses) Add(hs []filter.Hash) error {
 		if h.Hi < l.limit.Load() {
 			l.mu.Lock()
 			l.sample[h] = struct{}{}
-			if len(l.sample) > 2*sampleSize { // the new list is far longer
+			if len(l.sample) > 2*sampleSize { // the new list is far longer than the old set: halve the sample
 				l.limit.Store(l.limit.Load() / 2)
 				maps.DeleteFunc(l.sample, func(h filter.Hash, _ struct{}) bool { return h.Hi >= l.limit.Load() })
 			}
@@ -106,7 +108,7 @@ func copies(e engine.Engine, h filter.Hash) (uint64, error) {
 	return n, err
 }
 
-// DistinctLen returns Len, or about the number of distinct keys if keys that came several times make it clearly less.
+// DistinctLen returns Len, or the approximate number of distinct keys if repeated keys make it clearly smaller.
 func DistinctLen(e engine.Engine) uint64 {
 	n := e.Len()
 	if e.Parts() != nil {
@@ -132,7 +134,7 @@ func (l *Losses) AddShard(one *Losses, set engine.Engine) {
 	l.lost.after += one.lost.after
 }
 
-// Check returns a *drift.ShrinkError if a Set of that many keys has lost too much.
+// Check returns a *drift.ShrinkError if the new Set, with that number of keys, has lost too much.
 func (l *Losses) Check(keys uint64) error {
 	if l == nil {
 		return nil
@@ -150,6 +152,7 @@ func (l *Losses) Check(keys uint64) error {
 	if x.before <= 1 {
 		return nil
 	}
+	// Three times the expected number of accidental matches: a filter without real repetitions is not refused.
 	if alike := 1 + 3*l.old.Info().FPRPosterior*float64(x.sampled); float64(x.before) > alike {
 		return drift.CheckShrink("repetitions of keys, which the filter counts", x.before, x.after, l.allowed)
 	}

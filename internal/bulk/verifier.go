@@ -27,18 +27,18 @@ type Verifier struct {
 	sieve  sieve
 	absent atomic.Bool // AddAbsent was called
 	asked  atomic.Bool // AskMembers was called
-	ended  atomic.Bool // by Commit or Close
+	ended  atomic.Bool // Commit or Close was called
 
 	members, missing     atomic.Uint64
 	wrong                atomic.Uint64
 	random, randomErrors atomic.Uint64
 }
 
-// Verification has the counts of a Verifier.
+// Verification is the counts of a Verifier.
 type Verification struct {
 	Members, FalseNegatives uint64 // keys of AskMembers, and how many of them the Set does not contain
 	WrongValues             uint64 // keys of AskValues for which the Set has another value
-	Rate                    Rate   // of the distinct keys that are no members
+	Rate                    Rate   // the rate of the distinct keys that are not members
 }
 
 // verifierHash hashes keys independently of filters, so that a false positive is not taken for a member and left out.
@@ -65,6 +65,7 @@ var (
 func NewVerifier(h filter.Hasher, now func() engine.Engine, o Options, absent uint64) *Verifier {
 	v := &Verifier{hasher: h, now: now, sieve: newSieve(absent, o.Memory)}
 	if o.Memory > 0 {
+		// A limit of 0 would mean the default, so at least one byte remains.
 		o.Memory = max(o.Memory-int64(len(v.sieve.words))*8, 1)
 	}
 	v.keys = hashes.NewSorted(hashes.Config{Memory: o.Memory, Dir: o.TempDir, Expect: absent})
@@ -75,11 +76,12 @@ func NewVerifier(h filter.Hasher, now func() engine.Engine, o Options, absent ui
 // after AskMembers.
 func (v *Verifier) AddAbsent(keys [][]byte) error {
 	v.absent.Store(true)
+	// Members are looked up in the sieve of the absent keys, so the sieve must be complete before the first of them.
 	if v.asked.Load() && !v.ended.Load() {
 		return errVerifierOrder
 	}
-	return v.ask(keys, func(h filter.Hash, hit bool) (filter.Hash, bool) {
-		v.sieve.add(h)
+	return v.queryKeys(keys, func(h filter.Hash, hit bool) (filter.Hash, bool) {
+		v.sieve.addHash(h)
 		if h.Lo = h.Lo&^keptBits | keptAbsent; hit {
 			h.Lo = h.Lo&^keptBits | keptFalsePositive
 		}
@@ -93,11 +95,11 @@ func (v *Verifier) AskMembers(keys [][]byte) error {
 	v.asked.Store(true)
 	v.members.Add(uint64(len(keys)))
 	var missing uint64
-	err := v.ask(keys, func(h filter.Hash, hit bool) (filter.Hash, bool) {
+	err := v.queryKeys(keys, func(h filter.Hash, hit bool) (filter.Hash, bool) {
 		if !hit {
 			missing++
 		}
-		kept := v.sieve.has(h)
+		kept := v.sieve.mayContain(h)
 		h.Lo &^= keptBits
 		return h, kept
 	}, v.absent.Load())
@@ -126,8 +128,9 @@ func (v *Verifier) AskValues(keys [][]byte, values []uint64) error {
 	return v.AskMembers(keys)
 }
 
-// ask queries the Set for keys, and gathers the hashes that keep selects. Without hashed, keep gets no hashes.
-func (v *Verifier) ask(keys [][]byte, keep func(h filter.Hash, hit bool) (filter.Hash, bool), hashed bool) error {
+// queryKeys queries the Set for keys, and gathers the hashes that keep selects. If hashed is false, keep gets zero
+// hashes and its result is ignored.
+func (v *Verifier) queryKeys(keys [][]byte, keep func(h filter.Hash, hit bool) (filter.Hash, bool), hashed bool) error {
 	if v.ended.Load() {
 		return errVerifierEnded
 	}
@@ -220,11 +223,11 @@ func (v *Verifier) countAbsent(ctx context.Context, r *Rate) error {
 		return err
 	}
 
-	// A part has about 4096 keys, with all hashes of a key in one part. Parts that cross a chunk are copied.
+	// A part has about 4096 keys, and all entries of a key are in one part: they have the same Hi.
 	shift := 64 - max(bits.Len64(n)-12, 0)
 	return v.keys.Each(ctx, func(h filter.Hash) uint64 { return h.Hi >> shift }, func(_ uint64, hs []filter.Hash) error {
 		var member filter.Hash
-		found := false // whether there was a member
+		found := false // a member was seen, and it is in member
 		for _, h := range hs {
 			kind := h.Lo & keptBits
 			h.Lo &^= keptBits
@@ -269,16 +272,17 @@ func newSieve(keys uint64, memory int64) sieve {
 	return sieve{make([]uint64, 1<<(size-6)), 64 - size}
 }
 
-// add may be called from several goroutines at once.
-func (s sieve) add(h filter.Hash) {
+// addHash may be called from several goroutines at once.
+func (s sieve) addHash(h filter.Hash) {
 	at := h.Hi >> s.shift
+	// Most bits are set early. A plain load first keeps the cache line shared between cores.
 	if word, bit := &s.words[at>>6], uint64(1)<<(at&63); atomic.LoadUint64(word)&bit == 0 {
 		atomic.OrUint64(word, bit)
 	}
 }
 
-// has reports whether h may have been added.
-func (s sieve) has(h filter.Hash) bool {
+// mayContain reports whether h may have been added.
+func (s sieve) mayContain(h filter.Hash) bool {
 	at := h.Hi >> s.shift
 	return s.words[at>>6]>>(at&63)&1 != 0
 }
@@ -289,8 +293,8 @@ type Rate struct {
 	Observed, Low, High    float64
 }
 
-// Interval returns the observed rate of that many false positives among trials absent keys, 0 without trials, and the
-// exact 95% interval (Clopper and Pearson) of the true rate.
+// Interval returns the observed rate of false positives among trials absent keys, 0 without trials, and the exact 95%
+// interval (Clopper and Pearson) of the true rate.
 func Interval(falsePositives, trials uint64) (observed, low, high float64) {
 	if trials > 0 {
 		observed = float64(falsePositives) / float64(trials)
@@ -316,8 +320,8 @@ func HoldsChosen(falsePositives, trials uint64, i filter.Info) bool {
 	return i.FPRChosen == 0 || Holds(falsePositives, trials, allowed)
 }
 
-// RandomKeys returns an endless sequence of random names of 24 letters and digits. A name has 120 random bits, so that
-// no list of keys has it. The memory of a name is reused for the next one.
+// RandomKeys returns an endless sequence of random names of 24 letters and digits. A name has 120 random bits, so it is
+// in no list of keys. The memory of a name is reused for the next one.
 func RandomKeys(seed uint64) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		next := randomKeys(seed)

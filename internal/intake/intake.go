@@ -33,8 +33,8 @@ type Intake struct {
 	hasher  filter.Hasher
 	sink    Sink
 	texts   *Texts          // the Sink, if it takes the keys themselves
-	counted *hashes.ByShard // has all keys until they are counted
-	members *hashes.ByShard // has all keys until Close, for Members
+	counted *hashes.ByShard // all keys, until they are counted
+	members *hashes.ByShard // all keys, until Close, for Members
 	added   atomic.Uint64
 	valued  atomic.Uint64  // keys that came with values
 	closers []func() error // nil after Close
@@ -46,6 +46,7 @@ type Intake struct {
 func New(h filter.Hasher, s Sink) *Intake {
 	in := &Intake{hasher: h, sink: s, closers: []func() error{s.Close}}
 	if in.texts, _ = s.(*Texts); in.texts != nil {
+		// The stripes hold hashes, which this Sink refuses: they return its error.
 		in.refuse(s.AddMany(nil))
 	}
 	return in
@@ -69,7 +70,7 @@ func (in *Intake) Start(ctx context.Context, s Sink) error {
 	in.sink, in.counted = s, nil
 	in.OnClose(s.Close)
 	err := counted.Each(ctx, 0, s.AddMany)
-	if in.members == counted { // Members needs them again
+	if in.members == counted { // Members still needs the hashes
 		return err
 	}
 	return errors.Join(err, counted.Close())
@@ -120,7 +121,7 @@ func (in *Intake) Check(announced uint64, values bool) error {
 // Add adds a key.
 func (in *Intake) Add(key []byte) error {
 	if in.texts != nil {
-		return in.addText(bytes.Clone(key)) // a copy, so that key does not escape
+		return in.addText(bytes.Clone(key)) // a copy, so that key does not escape to the heap in the usual case
 	}
 	return in.AddHash(in.hasher.Sum(key))
 }
@@ -175,7 +176,7 @@ func (in *Intake) AddHashes(hs []filter.Hash) error {
 // AddValueHashes is AddManyValues for hashed keys. It does not keep the slices.
 func (in *Intake) AddValueHashes(hs []filter.Hash, values []uint64) error {
 	CheckPairs(hs, values)
-	if err := in.fits(values...); err != nil || len(hs) == 0 {
+	if err := in.checkValues(values...); err != nil || len(hs) == 0 {
 		return err
 	}
 	return in.giveValues(hs, values)
@@ -187,8 +188,8 @@ func (in *Intake) giveValues(hs []filter.Hash, values []uint64) error {
 	return in.sink.AddValues(hs, values)
 }
 
-// fits returns an error unless the Sink takes keys with these values.
-func (in *Intake) fits(values ...uint64) error {
+// checkValues returns an error unless the Sink takes keys with these values.
+func (in *Intake) checkValues(values ...uint64) error {
 	bits, err := in.sink.ValueBits()
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ const hashed = 512
 // Feed adds the keys of a sequence. It keeps no slice that keys yields.
 func Feed[K filter.Key](ctx context.Context, in *Intake, keys iter.Seq[K]) error {
 	if in.texts != nil {
-		return each(ctx, keys, func(k K) error {
+		return eachKey(ctx, keys, func(k K) error {
 			if h, ok := any(k).(filter.Hash); ok {
 				return in.AddHash(h)
 			}
@@ -53,7 +53,7 @@ func Hashes[K filter.Key](
 	}
 
 	n := 0
-	for k := range keys { // its bytes may change afterwards
+	for k := range keys { // the bytes of k may change after this iteration, so they are hashed at once
 		hs[n] = h.Sum(bitvec.As[[]byte](k))
 		if n++; n < hashed {
 			continue
@@ -124,8 +124,8 @@ func NameConflict[K filter.Key](err error, h filter.Hasher, keys iter.Seq2[K, ui
 
 // Copies calls give with copies of the keys of a sequence, in batches. give may keep them until it returns.
 func Copies(ctx context.Context, keys iter.Seq[[]byte], give func(keys [][]byte) error) error {
-	var text []byte // of all keys of a batch
-	ends := make([]int, 0, batch)
+	var text []byte               // the keys of a batch, one after the other
+	ends := make([]int, 0, batch) // the end of each key in text
 	flush := func() error {
 		part := make([][]byte, len(ends))
 		at := 0
@@ -136,7 +136,7 @@ func Copies(ctx context.Context, keys iter.Seq[[]byte], give func(keys [][]byte)
 		return give(part)
 	}
 
-	err := each(ctx, keys, func(key []byte) error {
+	err := eachKey(ctx, keys, func(key []byte) error {
 		text = append(text, key...)
 		if ends = append(ends, len(text)); len(ends) < batch {
 			return nil
@@ -149,8 +149,8 @@ func Copies(ctx context.Context, keys iter.Seq[[]byte], give func(keys [][]byte)
 	return flush()
 }
 
-// each calls f for every key, until it fails or ctx ends.
-func each[K filter.Key](ctx context.Context, keys iter.Seq[K], f func(K) error) (err error) {
+// eachKey calls f for every key, until it fails or ctx ends.
+func eachKey[K filter.Key](ctx context.Context, keys iter.Seq[K], f func(K) error) (err error) {
 	n := 0
 	for k := range keys {
 		if n%batch == 0 && ctx.Err() != nil {

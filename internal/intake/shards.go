@@ -17,7 +17,7 @@ import (
 // Shards is a Sink that keeps the hashes by shard; see hashes.ByShard. Either all keys have values or none have.
 type Shards struct {
 	*hashes.ByShard
-	bits     int  // of the values
+	bits     int  // bits of a value
 	static   bool // the family tells keys apart by 96 bits, so that a value fits into a hash; see hashes.WithValue
 	noValues error
 	valued   atomic.Bool
@@ -42,6 +42,7 @@ func (t *Shards) ValueBits() (int, error) { return t.bits, t.noValues }
 
 // AddValues implements Sink.
 func (t *Shards) AddValues(hs []filter.Hash, values []uint64) error {
+	// Loading first keeps the cache line shared: goroutines add batches at the same time.
 	if !t.valued.Load() {
 		t.valued.Store(true)
 	}
@@ -66,7 +67,7 @@ func (t *Shards) Pass(ctx context.Context, s int, to *Intake) error {
 	case t.valued.Load() && t.static:
 		add = func(hs []filter.Hash) error { return to.AddValueHashes(hs, hashes.ValuesOf(hs)) }
 	case t.valued.Load():
-		add = (&pairs{to: to}).add
+		add = (&pairs{to: to}).addPairs
 	}
 	return t.Each(ctx, s, add)
 }
@@ -74,13 +75,13 @@ func (t *Shards) Pass(ctx context.Context, s int, to *Intake) error {
 // pairs passes on the entries of hashes.ByShard.AddPairs: keys with values of a filter that needs all bits of a hash.
 type pairs struct {
 	to     *Intake
-	first  filter.Hash // of a pair whose second entry is still to come
-	open   bool
+	first  filter.Hash // the hash of the open pair
+	open   bool        // the second entry of a pair, its value, has not come yet
 	hs     []filter.Hash
 	values []uint64
 }
 
-func (p *pairs) add(hs []filter.Hash) error {
+func (p *pairs) addPairs(hs []filter.Hash) error {
 	p.hs, p.values = p.hs[:0], p.values[:0]
 	for _, h := range hs {
 		if p.open {
@@ -118,7 +119,7 @@ type List struct {
 	hasher filter.Hasher
 
 	mu   sync.Mutex
-	both map[filter.Hash]string // keys that are members, with a text
+	both map[filter.Hash]string // the keys that are also members, with a text for each
 }
 
 // NewList returns the list of keys. It ranges over them. Close it also on error.
@@ -141,7 +142,7 @@ func (l *List) Err(ctx context.Context) error {
 		return nil
 	}
 
-	err := each(ctx, l.keys, func(key []byte) error {
+	err := eachKey(ctx, l.keys, func(key []byte) error {
 		h := l.hasher.Sum(key)
 		if _, ok := l.both[h]; ok {
 			l.both[h] = string(key)

@@ -88,7 +88,7 @@ type Target interface {
 // ofFamily is a Target with the builder of a family.
 type ofFamily struct {
 	family.Builder     // nil after Build
-	bits           int // of the values
+	bits           int // bits of a value
 	noValues       error
 }
 
@@ -118,7 +118,8 @@ func (t *ofFamily) ValueBits() (int, error) { return t.bits, t.noValues }
 
 func (t *ofFamily) Build(ctx context.Context) (family.Filter, error) {
 	b := t.Builder
-	t.Builder = nil // Build closes it
+	// Build closes the builder, and Close must not close it again.
+	t.Builder = nil
 	return b.Build(ctx)
 }
 
@@ -131,13 +132,13 @@ func (t *ofFamily) Close() error {
 
 // Texts is the Target of a family that takes raw keys. It spools the keys if their number is needed but unknown.
 type Texts struct {
-	Sink  // takes no hashes
+	Sink  // it refuses hashes
 	make  func(keys uint64) (family.Filter, error)
-	known uint64
+	known uint64 // the number of keys, or 0 if it is unknown
 
 	mu     sync.Mutex
 	filter family.RawKeyFilter // nil until the number of keys is known
-	spool  *hashes.Raw         // until then, else nil
+	spool  *hashes.Raw         // the keys until then, else nil
 	closed bool
 }
 
@@ -146,8 +147,9 @@ type Texts struct {
 func NewTexts(make func(keys uint64) (family.Filter, error), s filter.Spec, keys uint64, o family.BuildOptions) *Texts {
 	t := &Texts{make: make, known: keys}
 	noHashes := families.Lacks(s, family.CanAdd)
-	t.Sink = To(func([]filter.Hash) error { return noHashes }, t.end, NoValues(s))
+	t.Sink = To(func([]filter.Hash) error { return noHashes }, t.closeSpool, NoValues(s))
 	if family.Given(s, "m") && family.Given(s, "k") {
+		// m and k fix the geometry, so any number of keys makes the same filter.
 		t.known = max(keys, 1)
 	}
 	if t.known == 0 {
@@ -164,25 +166,25 @@ func (t *Texts) AddKeys(keys ...[]byte) error {
 		return ErrSpent
 	}
 	for _, k := range keys {
-		if err := t.put(k); err != nil {
+		if err := t.addKey(k); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// put spools a key, or adds it to the filter, which it makes before the first key.
-func (t *Texts) put(key []byte) error {
+// addKey spools a key, or adds it to the filter, which it makes before the first key.
+func (t *Texts) addKey(key []byte) error {
 	if t.spool != nil {
 		return t.spool.Add(key)
 	}
-	if err := t.start(t.known); err != nil {
+	if err := t.makeFilter(t.known); err != nil {
 		return err
 	}
 	return t.filter.AddKey(key)
 }
 
-func (t *Texts) start(keys uint64) error {
+func (t *Texts) makeFilter(keys uint64) error {
 	if t.filter != nil {
 		return nil
 	}
@@ -199,7 +201,7 @@ func (t *Texts) Build(ctx context.Context) (family.Filter, error) {
 	if t.spool != nil {
 		keys = t.spool.Len()
 	}
-	if err := t.start(keys); err != nil {
+	if err := t.makeFilter(keys); err != nil {
 		return nil, err
 	}
 	if t.spool != nil {
@@ -210,8 +212,8 @@ func (t *Texts) Build(ctx context.Context) (family.Filter, error) {
 	return t.filter, ctx.Err()
 }
 
-// end drops the keys and removes their temporary file.
-func (t *Texts) end() error {
+// closeSpool drops the keys and removes their temporary file.
+func (t *Texts) closeSpool() error {
 	t.filter, t.closed = nil, true
 	if t.spool == nil {
 		return nil

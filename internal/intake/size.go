@@ -81,7 +81,7 @@ func filling(f families.Family, s filter.Spec) (uint64, error) {
 
 	bits, _, err := f.Forecast(free, many)
 	if err != nil {
-		return 0, nil // a built spec, with all parameters of its geometry
+		return 0, nil // a Spec with all parameters of its geometry has no free size, so nothing needs to be filled
 	}
 	return uint64(max(1, many*float64(size)/float64(bits))), nil
 }
@@ -92,8 +92,8 @@ func NoKeys() error {
 		"capacity= or bytes=, or take one that grows, such as rankindexed(capacity=1000,growth=10)")
 }
 
-// PerShard returns the capacity of each shard for a set of that many keys: the mean plus six standard deviations. One
-// shard in 10^9 gets more keys.
+// PerShard returns the capacity of each shard of a set of keys keys: the mean plus six standard deviations. One shard
+// in 10^9 gets more keys.
 func PerShard(keys uint64, shards int) uint64 {
 	if keys == 0 || shards == 1 {
 		return keys
@@ -115,8 +115,8 @@ func BuildMemory(memory int64, needs uint64) int64 {
 	return cmp.Or(max(memory, 0), int64(min(needs, 1<<60)), smallBuild)
 }
 
-// CheckShards returns an error unless a set, in the form for many writers if concurrent is true, can have that many
-// shards.
+// CheckShards returns an error unless a set can have this number of shards. A set in the form for many writers cannot
+// have shards.
 func CheckShards(shards int, concurrent bool) error {
 	switch {
 	case shards < 1 || shards > shard.Max:
@@ -127,7 +127,7 @@ func CheckShards(shards int, concurrent bool) error {
 	return nil
 }
 
-// CheckSize returns an error if the filter of that Spec and number of keys has more than most bytes; 0: no limit.
+// CheckSize returns an error if a filter of Spec s and keys keys has more than most bytes. 0: no limit.
 func CheckSize(f families.Family, s filter.Spec, keys, most uint64) error {
 	if most == 0 {
 		return nil
@@ -162,7 +162,7 @@ func CheckBuilt(f family.Filter, most uint64) error {
 	return CheckBytes(s, bytes, most)
 }
 
-// CheckBytes returns an error if a filter of that Spec has more than most bytes.
+// CheckBytes returns an error if the size of a filter of Spec s, in bytes, exceeds most.
 func CheckBytes(s filter.Spec, bytes, most uint64) error {
 	if bytes > most {
 		return fmt.Errorf("%s takes %d bytes, more than the limit of %d: %w", s, bytes, most, filter.ErrTooLarge)
@@ -170,7 +170,7 @@ func CheckBytes(s filter.Spec, bytes, most uint64) error {
 	return nil
 }
 
-// CheckSetSize returns an error if the shards of a set of that number of keys have more than most bytes together.
+// CheckSetSize returns an error if the shards of a set of keys keys have more than most bytes together.
 func CheckSetSize(f families.Family, s filter.Spec, shards int, keys, most uint64) error {
 	n := uint64(shards)
 	bits, _, err := f.Forecast(s, max(keys/n, 1))

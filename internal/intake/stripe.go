@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	stripes   = 16   // also the number of goroutines that can add single keys without waiting for each other
+	stripes   = 16   // so many goroutines can add single keys at the same time without waiting for each other
 	stripeLen = 4096 // hashes of a full stripe: 64 KiB
 )
 
@@ -16,9 +16,9 @@ const (
 type stripe struct {
 	mu     sync.Mutex
 	hs     []filter.Hash
-	valued []filter.Hash // of keys with values
-	values []uint64      // and these
-	err    error         // the reason that it takes no keys, or nil
+	valued []filter.Hash // hashes of keys with values
+	values []uint64      // the values of valued
+	err    error         // the reason why the stripe accepts no keys, or nil
 	_      [32]byte      // so that two locks do not share a cache line
 }
 
@@ -26,6 +26,7 @@ type stripe struct {
 func (in *Intake) AddHash(h filter.Hash) error {
 	s := &in.stripes[rand.Uint32()%stripes]
 	s.mu.Lock()
+	// In the usual case the stripe does not become full, and there is no deferred call.
 	if len(s.hs)+1 < cap(s.hs) {
 		s.hs = append(s.hs, h)
 		s.mu.Unlock()
@@ -35,7 +36,7 @@ func (in *Intake) AddHash(h filter.Hash) error {
 	return in.addLast(s, h)
 }
 
-// addLast adds a hashed key to a stripe that becomes full, is new, or takes no keys.
+// addLast adds a hashed key to a stripe that becomes full, is new, or accepts no keys.
 func (in *Intake) addLast(s *stripe, h filter.Hash) error {
 	if s.err != nil {
 		return s.err
@@ -47,6 +48,7 @@ func (in *Intake) addLast(s *stripe, h filter.Hash) error {
 		return nil
 	}
 
+	// The Sink does not keep hs, and the caller holds the lock, so the stripe can reuse the memory.
 	hs := s.hs
 	s.hs = s.hs[:0]
 	return in.AddHashes(hs)
@@ -54,7 +56,7 @@ func (in *Intake) addLast(s *stripe, h filter.Hash) error {
 
 // AddValueHash adds a hashed key with its value. If the Sink does not take the value, the key is not added.
 func (in *Intake) AddValueHash(h filter.Hash, value uint64) error {
-	if err := in.fits(value); err != nil {
+	if err := in.checkValues(value); err != nil {
 		return err
 	}
 

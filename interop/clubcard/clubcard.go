@@ -88,14 +88,14 @@ func (s Status) String() string {
 // MarshalText returns String.
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Certificate has the fields of a certificate that a query needs. CertificateOf makes one.
+// Certificate is the fields of a certificate that a query needs. CertificateOf makes one.
 type Certificate struct {
 	Issuer [HashSize]byte // SHA-256 of the DER encoding of the issuer's SubjectPublicKeyInfo
 	Serial []byte         // value bytes of the DER encoding of the serial number; keep a leading 0 byte
 	SCTs   []SCT          // its signed certificate timestamps; one covered timestamp is enough
 }
 
-// SCT has the fields of a signed certificate timestamp that determine coverage.
+// SCT is the fields of a signed certificate timestamp that determine coverage.
 type SCT struct {
 	Log       [HashSize]byte // id of the log: SHA-256 of its public key
 	Timestamp uint64         // in milliseconds since 1970
@@ -110,11 +110,11 @@ type Coverage struct {
 
 // Filter is a Clubcard. Its methods are safe for concurrent use.
 type Filter struct {
-	size    int
-	logs    []Coverage // by log
-	blocks  []block    // by issuer
-	columns []column
-	exact   column
+	size    int        // length of the file in bytes
+	logs    []Coverage // sorted by log
+	blocks  []block    // sorted by issuer
+	columns []column   // of the approximate matrix
+	exact   column     // of the exact matrix
 }
 
 // block is the set of an issuer.
@@ -122,19 +122,19 @@ type block struct {
 	issuer     [HashSize]byte
 	approx     band
 	exact      band
-	rank       uint8
-	inverted   bool
-	exceptions []byte // each with its length and its bytes; checked
+	rank       uint8  // number of columns of the approximate matrix that a key must pass
+	inverted   bool   // the set holds the certificates that are not revoked
+	exceptions []byte // for each exception its length, 1 byte, and its serial number; Read has checked the lengths
 }
 
 // band is the rows of a matrix that belong to a block.
 type band struct{ m, offset uint32 }
 
-// column is the words of a column as they are in the file.
+// column is the words of a column in the byte order of the file.
 type column []byte
 
-// word returns word i, or 0 after the last word.
-func (c column) word(i uint64) uint64 {
+// wordAt returns word i, or 0 after the last word.
+func (c column) wordAt(i uint64) uint64 {
 	if i >= uint64(len(c)/8) {
 		return 0
 	}
@@ -145,17 +145,19 @@ func (c column) word(i uint64) uint64 {
 func (c column) passes(row uint64, a *[4]uint64) bool {
 	i, shift := row/64, row%64
 	var sum uint64
-	low := c.word(i)
+	low := c.wordAt(i)
 	for k := range a {
-		high := c.word(i + uint64(k) + 1)
+		high := c.wordAt(i + uint64(k) + 1)
+		// For shift 0 Go shifts high by 64 bits, which gives 0, as needed.
 		sum ^= a[k] & (low>>shift | high<<(64-shift))
 		low = high
 	}
 	return bits.OnesCount64(sum)%2 == 0
 }
 
-// row returns the row of a digest in a band. A band without rows counts as a band with one row, as in Mozilla's reader.
-func (b band) row(a *[4]uint64) uint64 { return uint64(b.offset) + a[3]%uint64(max(b.m, 1)) }
+// rowOf returns the row of a digest in a band. A band without rows counts as a band with one row, as in Mozilla's
+// reader.
+func (b band) rowOf(a *[4]uint64) uint64 { return uint64(b.offset) + a[3]%uint64(max(b.m, 1)) }
 
 // covers reports whether the file covers one of the timestamps.
 func (f *Filter) covers(scts ...SCT) bool {
@@ -180,14 +182,14 @@ func (f *Filter) Check(c Certificate) Status {
 	switch {
 	case !ok:
 		return NotEnrolled
-	case f.has(&f.blocks[i], c) != f.blocks[i].inverted:
+	case f.inStoredSet(&f.blocks[i], c) != f.blocks[i].inverted:
 		return Revoked
 	}
 	return NotRevoked
 }
 
-// has reports whether the stored set of a block contains a certificate. It ignores inverted.
-func (f *Filter) has(b *block, c Certificate) bool {
+// inStoredSet reports whether the stored set of a block contains a certificate. It ignores inverted.
+func (f *Filter) inStoredSet(b *block, c Certificate) bool {
 	if b.approx.m == 0 {
 		return false
 	}
@@ -198,14 +200,15 @@ func (f *Filter) has(b *block, c Certificate) bool {
 		a[i] = binary.LittleEndian.Uint64(key[8*i:])
 	}
 
+	// A vector of zeros would pass every column; the format sets this bit so that no key has one.
 	a[0] |= 1
-	row := b.approx.row(&a)
+	row := b.approx.rowOf(&a)
 	for _, col := range f.columns[:b.rank] {
 		if !col.passes(row, &a) {
 			return false
 		}
 	}
-	if !f.exact.passes(b.exact.row(&a), &a) {
+	if !f.exact.passes(b.exact.rowOf(&a), &a) {
 		return false
 	}
 	return !b.excepts(c.Serial)

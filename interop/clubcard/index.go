@@ -49,15 +49,15 @@ func readIndex(data []byte) (*index, error) {
 	}
 
 	names, logs := in.uint("number of names", 2), in.uint("number of logs", 4)
-	x := &index{names: make([]string, in.fits("names", names, indexNameSize))}
+	x := &index{names: make([]string, in.checkCount("names", names, indexNameSize))}
 	for i := range x.names {
-		x.names[i] = in.name()
+		x.names[i] = in.fileName()
 	}
 
-	x.logs = make([]indexLog, in.fits("logs", logs, indexLogSize))
+	x.logs = make([]indexLog, in.checkCount("logs", logs, indexLogSize))
 	tables := in.pos + len(x.logs)*indexLogSize // end of the tables
 	for i := range x.logs {
-		x.logs[i] = in.log(uint64(tables))
+		x.logs[i] = in.readLog(uint64(tables))
 	}
 	if in.err == nil {
 		x.checkLogs(in)
@@ -85,7 +85,7 @@ func (x *index) checkLogs(in *input) {
 	for _, l := range byStart {
 		if l.start < end {
 			in.corrupt("logs", "entries of two logs overlap")
-			return // otherwise entries could be checked many times
+			return // overlapping entries would be checked once per log, in quadratic time
 		}
 		end = l.start + uint64(len(l.entries))
 		for b := range slices.Chunk(l.entries, entrySize) {
@@ -96,8 +96,8 @@ func (x *index) checkLogs(in *input) {
 	}
 }
 
-// name returns the name of a file: 1 to 32 letters, digits, hyphens, periods and underscores, but not "." or "..".
-func (in *input) name() string {
+// fileName returns the name of a file: 1 to 32 letters, digits, hyphens, periods and underscores, but not "." or "..".
+func (in *input) fileName() string {
 	b := in.bytes("name", indexNameSize)
 	if in.err != nil {
 		return ""
@@ -116,8 +116,8 @@ func (in *input) name() string {
 	return string(name)
 }
 
-// log returns the next log, whose entries lie after the tables.
-func (in *input) log(tables uint64) indexLog {
+// readLog returns the next log, whose entries lie after the tables.
+func (in *input) readLog(tables uint64) indexLog {
 	l := indexLog{log: in.hash("log"), start: in.uint("offset", 8)}
 	n := in.uint("number of entries", 2)
 	size := uint64(len(in.data))
@@ -169,6 +169,7 @@ func (x *index) covering(scts ...SCT) (names []string) {
 // file, ctx.Err() if ctx ends first, or an error wrapping ErrNoneCovers if the files contradict the index.
 func CheckDir(ctx context.Context, folder fs.FS, c Certificate) (s Status, err error) {
 	for range 3 {
+		// Each attempt reads the index again, so the next one finds the index that the updater has written.
 		if s, err = checkDir(ctx, folder, c); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
@@ -194,6 +195,7 @@ func checkDir(ctx context.Context, folder fs.FS, c Certificate) (Status, error) 
 		}
 		// The specification does not define the result if one file answers NotCovered and another NotEnrolled: we
 		// return NotEnrolled.
+		// Revoked is the highest answer, so the other files cannot change it.
 		if answer = max(answer, f.Check(c)); answer == Revoked {
 			break
 		}
@@ -239,7 +241,7 @@ func readFile[T any](
 		if _, err := read(head); errors.Is(err, ErrFormat) || errors.Is(err, ErrIndex) {
 			return err
 		}
-		return nil // perhaps cut
+		return nil // the head may only be too short, and the whole file is checked below
 	}}
 	data, err := untrusted.Read(ctx, f, limit)
 	if err == nil {

@@ -32,16 +32,17 @@ func Read(data []byte) (*Filter, error) {
 
 	f.readCoverage(in)
 	f.readIssuers(in)
-	f.columns = make([]column, in.count("columns", 1, columnMinSize))
+	f.columns = make([]column, in.readCount("columns", 1, columnMinSize))
 	for i := range f.columns {
-		f.columns[i] = in.column("column")
+		f.columns[i] = in.readColumn("column")
 	}
 
-	f.exact = in.column("exact matrix")
+	f.exact = in.readColumn("exact matrix")
 	if in.pos < len(data) {
 		in.corrupt("end", "%d more bytes", len(data)-in.pos)
 	}
 
+	// The columns follow the issuers in the file, so the ranks can be checked only now.
 	for _, b := range f.blocks {
 		if int(b.rank) > len(f.columns) {
 			in.corrupt("issuers", "issuer %x needs %d columns of %d", b.issuer, b.rank, len(f.columns))
@@ -55,7 +56,7 @@ func Read(data []byte) (*Filter, error) {
 
 // readCoverage reads the logs and sorts them.
 func (f *Filter) readCoverage(in *input) {
-	n := in.count("coverage", 2, coverageSize)
+	n := in.readCount("coverage", 2, coverageSize)
 	start := in.pos
 	f.logs = make([]Coverage, n)
 	for i := range f.logs {
@@ -73,7 +74,7 @@ func (f *Filter) readCoverage(in *input) {
 // readIssuers reads the blocks and sorts them by issuer. The specification requires ascending order; Mozilla's reader
 // does not.
 func (f *Filter) readIssuers(in *input) {
-	n := in.count("issuers", 4, blockSize)
+	n := in.readCount("issuers", 4, blockSize)
 	start := in.pos
 	f.blocks = make([]block, 0, n)
 	for range n {
@@ -83,7 +84,7 @@ func (f *Filter) readIssuers(in *input) {
 		b.approx.offset = uint32(in.uint("approx_offset", 4))
 		b.exact = band{uint32(in.uint("exact_m", 4)), uint32(in.uint("exact_offset", 4))}
 		b.inverted = in.uint("inverted", 1) != 0
-		b.exceptions = in.exceptions()
+		b.exceptions = in.readExceptions()
 		if in.err != nil {
 			return
 		}
@@ -146,14 +147,14 @@ func (in *input) hash(what string) (h [HashSize]byte) {
 	return h
 }
 
-// count reads a count of n bytes. It fails if that many elements of at least size bytes do not fit into the remaining
+// readCount reads a count of n bytes. It fails if so many elements of at least size bytes do not fit into the remaining
 // bytes.
-func (in *input) count(what string, n, size uint64) uint64 {
-	return in.fits(what, in.uint(what, n), size)
+func (in *input) readCount(what string, n, size uint64) uint64 {
+	return in.checkCount(what, in.uint(what, n), size)
 }
 
-// fits returns n. It fails if n elements of at least size bytes each do not fit into the remaining bytes.
-func (in *input) fits(what string, n, size uint64) uint64 {
+// checkCount returns n. It fails if n elements of at least size bytes each do not fit into the remaining bytes.
+func (in *input) checkCount(what string, n, size uint64) uint64 {
 	if left := uint64(len(in.data) - in.pos); n > left/size {
 		in.fail(what, fmt.Errorf("%w: %d elements do not fit into %d bytes", io.ErrUnexpectedEOF, n, left))
 	}
@@ -163,13 +164,13 @@ func (in *input) fits(what string, n, size uint64) uint64 {
 	return n
 }
 
-func (in *input) column(what string) column {
+func (in *input) readColumn(what string) column {
 	return in.bytes(what, 8*in.uint(what, 4))
 }
 
-// exceptions returns the exceptions of an issuer, without their count.
-func (in *input) exceptions() []byte {
-	n := in.count("exceptions", 2, 2)
+// readExceptions returns the exceptions of an issuer, without their count.
+func (in *input) readExceptions() []byte {
+	n := in.readCount("exceptions", 2, 2)
 	start := in.pos
 	for range n {
 		size := in.uint("exception", 1)

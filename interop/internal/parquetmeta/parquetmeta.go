@@ -72,6 +72,7 @@ func Read(r io.ReaderAt, size int64) ([]Chunk, error) {
 	}
 
 	switch {
+	// A file with an encrypted footer ends with this magic instead of PAR1.
 	case string(end[4:]) == "PARE":
 		return nil, container.Broken(uint64(size)-4, "Parquet footer", ErrEncrypted)
 	case string(end[4:]) != Magic:
@@ -88,7 +89,7 @@ func Read(r io.ReaderAt, size int64) ([]Chunk, error) {
 
 	in := &input{r: bufio.NewReader(io.NewSectionReader(r, first, length)), left: length, at: first}
 	f := footer{end: first}
-	in.structure(f.field)
+	in.structure(f.readField)
 	if in.err != nil {
 		return nil, in.err
 	}
@@ -101,23 +102,23 @@ func Read(r io.ReaderAt, size int64) ([]Chunk, error) {
 // footer is the part of the footer read so far.
 type footer struct {
 	end       int64 // end of the data; the filters are before it
-	groups    int
+	groups    int   // number of row groups so far
 	chunks    []Chunk
 	elsewhere bool // a column chunk is in another file
 }
 
-// field reads a field of FileMetaData.
-func (f *footer) field(in *input, id int, kind byte) bool {
-	return id == 4 && in.list(kind, kindStruct, func() {
+// readField reads a field of FileMetaData.
+func (f *footer) readField(in *input, id int, kind byte) bool {
+	return id == 4 && in.readList(kind, kindStruct, func() {
 		in.structure(func(in *input, id int, kind byte) bool {
-			return id == 1 && in.list(kind, kindStruct, func() { f.chunk(in) })
+			return id == 1 && in.readList(kind, kindStruct, func() { f.readChunk(in) })
 		})
 		f.groups++
 	})
 }
 
-// chunk reads a ColumnChunk.
-func (f *footer) chunk(in *input) {
+// readChunk reads a ColumnChunk.
+func (f *footer) readChunk(in *input) {
 	c := Chunk{RowGroup: f.groups}
 	var has, away bool
 	in.structure(func(in *input, id int, kind byte) bool {
@@ -125,7 +126,7 @@ func (f *footer) chunk(in *input) {
 		case id == 1 && kind == kindBinary:
 			away = len(in.binary()) > 0
 		case id == 3 && kind == kindStruct:
-			in.structure(func(in *input, id int, kind byte) bool { return c.field(in, id, kind, &has) })
+			in.structure(func(in *input, id int, kind byte) bool { return c.readField(in, id, kind, &has) })
 		default:
 			return false
 		}
@@ -142,23 +143,23 @@ func (f *footer) chunk(in *input) {
 	}
 }
 
-// field reads a field of ColumnMetaData. has is set if there is a filter.
-func (c *Chunk) field(in *input, id int, kind byte, has *bool) bool {
+// readField reads a field of ColumnMetaData. has is set if there is a filter.
+func (c *Chunk) readField(in *input, id int, kind byte, has *bool) bool {
 	switch {
 	case id == 1 && kind == kindI32:
-		c.Type = typeName(in.int())
+		c.Type = typeName(in.readInt())
 	case id == 3:
 		c.Path = nil
-		return in.list(kind, kindBinary, func() {
+		return in.readList(kind, kindBinary, func() {
 			if len(c.Path) == maxPath {
 				in.fail(fmt.Sprintf("a column below %d names", maxPath), filter.ErrCorrupt)
 			}
 			c.Path = append(c.Path, string(bytes.ToValidUTF8(in.binary(), []byte("?"))))
 		})
 	case id == 14 && kind == kindI64:
-		c.Offset, *has = in.int(), true
+		c.Offset, *has = in.readInt(), true
 	case id == 15 && kind == kindI32:
-		c.Length = in.int()
+		c.Length = in.readInt()
 	default:
 		return false
 	}

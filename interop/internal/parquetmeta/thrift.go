@@ -34,7 +34,7 @@ const maxDepth = 32
 // input reads values of the compact protocol. After an error all values are zero.
 type input struct {
 	r     *bufio.Reader
-	left  int64 // bytes
+	left  int64 // remaining bytes of the footer
 	at    int64 // offset in the file
 	depth int
 	err   error
@@ -47,8 +47,8 @@ func (in *input) fail(text string, err error) {
 	}
 }
 
-// take consumes n bytes and reports whether that many were left.
-func (in *input) take(n int64) bool {
+// consume counts the next n bytes as read, and reports whether so many were left.
+func (in *input) consume(n int64) bool {
 	if n < 0 || n > in.left {
 		in.fail(fmt.Sprintf("%d bytes in a footer that has %d more", n, in.left), filter.ErrCorrupt)
 	}
@@ -70,8 +70,8 @@ func (in *input) broken(err error) {
 	}
 }
 
-func (in *input) byte() byte {
-	if !in.take(1) {
+func (in *input) readByte() byte {
+	if !in.consume(1) {
 		return 0
 	}
 	b, err := in.r.ReadByte()
@@ -79,19 +79,20 @@ func (in *input) byte() byte {
 	return b
 }
 
-// skip skips n bytes.
-func (in *input) skip(n int64) {
-	for n > 0 && in.take(min(n, 1<<20)) {
+// skipBytes skips n bytes.
+func (in *input) skipBytes(n int64) {
+	for n > 0 && in.consume(min(n, 1<<20)) {
 		_, err := in.r.Discard(int(min(n, 1<<20)))
 		in.broken(err)
+		// Discard takes an int, so a long value is skipped in steps of 1 MiB.
 		n -= 1 << 20
 	}
 }
 
-// uint reads a varint of at most 10 bytes.
-func (in *input) uint() (v uint64) {
+// readUint reads a varint of at most 10 bytes.
+func (in *input) readUint() (v uint64) {
 	for shift := uint(0); in.err == nil; shift += 7 {
-		b := in.byte()
+		b := in.readByte()
 		if shift == 63 && b > 1 {
 			in.fail("a number of more than 64 bits", filter.ErrCorrupt)
 			return 0
@@ -103,15 +104,15 @@ func (in *input) uint() (v uint64) {
 	return 0
 }
 
-// int reads a zigzag varint.
-func (in *input) int() int64 {
-	v := in.uint()
+// readInt reads a zigzag varint.
+func (in *input) readInt() int64 {
+	v := in.readUint()
 	return int64(v>>1) ^ -int64(v&1)
 }
 
 // length reads a length in bytes or elements. An element has at least one byte.
 func (in *input) length() int64 {
-	n := in.uint()
+	n := in.readUint()
 	if n > uint64(in.left) {
 		in.fail(fmt.Sprintf("a length of %d in a footer that has %d more bytes", n, in.left), filter.ErrCorrupt)
 		return 0
@@ -128,7 +129,7 @@ func (in *input) binary() []byte {
 	if n > maxName {
 		in.fail(fmt.Sprintf("a name of %d bytes, want at most %d", n, maxName), filter.ErrCorrupt)
 	}
-	if !in.take(n) {
+	if !in.consume(n) {
 		return nil
 	}
 	b := make([]byte, n)
@@ -144,7 +145,7 @@ func (in *input) structure(known func(in *input, id int, kind byte) bool) {
 	}
 
 	for id := 0; in.err == nil; {
-		head := in.byte()
+		head := in.readByte()
 		kind := head & 15
 		if kind == kindStop {
 			break
@@ -152,7 +153,8 @@ func (in *input) structure(known func(in *input, id int, kind byte) bool) {
 		if delta := int(head >> 4); delta > 0 {
 			id += delta
 		} else {
-			id = int(int16(in.int()))
+			// A difference of 0 stands for an absolute field number, which has 16 bits.
+			id = int(int16(in.readInt()))
 		}
 		if in.err == nil && !known(in, id, kind) && kind != kindTrue && kind != kindFalse {
 			in.skipValue(kind)
@@ -163,16 +165,16 @@ func (in *input) structure(known func(in *input, id int, kind byte) bool) {
 
 // listHead reads the number and the type of the elements of a list.
 func (in *input) listHead() (n int64, kind byte) {
-	head := in.byte()
+	head := in.readByte()
 	if n, kind = int64(head>>4), head&15; n == 15 {
 		n = in.length()
 	}
 	return n, kind
 }
 
-// list reads a list of elements of that type with read, and returns true. If kind is not a list it returns false and
-// reads nothing. It skips a list with elements of another type.
-func (in *input) list(kind, element byte, read func()) bool {
+// readList reads a list of elements with read, and returns true. It skips a list with elements of another type. If kind
+// is not a list, it reads nothing and returns false.
+func (in *input) readList(kind, element byte, read func()) bool {
 	if kind != kindList {
 		return false
 	}
@@ -206,21 +208,21 @@ func (in *input) skipValue(kind byte) {
 
 	switch kind {
 	case kindByte:
-		in.byte()
+		in.readByte()
 	case kindI16, kindI32, kindI64:
-		in.uint()
+		in.readUint()
 	case kindDouble:
-		in.skip(8)
+		in.skipBytes(8)
 	case kindUUID:
-		in.skip(16)
+		in.skipBytes(16)
 	case kindBinary:
-		in.skip(in.length())
+		in.skipBytes(in.length())
 	case kindList, kindSet:
 		n, element := in.listHead()
 		in.repeat(n, func() { in.skipElement(element) })
 	case kindMap:
 		if n := in.length(); n > 0 { // an empty map has no types
-			kinds := in.byte()
+			kinds := in.readByte()
 			in.repeat(n, func() {
 				in.skipElement(kinds >> 4)
 				in.skipElement(kinds & 15)
