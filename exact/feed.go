@@ -20,12 +20,12 @@ type Keys interface {
 // NewBuilder, Builder.Build and the lists. The same keys give the same bytes, in any order. For many goroutines use a
 // Builder.
 func Build[M, U Keys](ctx context.Context, members M, universe U, c Config) (s *Set, err error) {
-	is, inPartitions := sourceOf(members)
+	is, parted := sourceOf(members)
 	all, both := sourceOf(universe)
-	if both != inPartitions {
-		return nil, errPartitioned(inPartitions)
+	if both != parted {
+		return nil, errPartitioned(parted)
 	}
-	if c.Partitioned = inPartitions; c.Base != nil && c.Base.partitioned() != inPartitions {
+	if c.Partitioned = parted; c.Base != nil && c.Base.partitioned() != parted {
 		return nil, errPartitioned(c.Base.partitioned())
 	}
 
@@ -34,12 +34,10 @@ func Build[M, U Keys](ctx context.Context, members M, universe U, c Config) (s *
 		return nil, err
 	}
 	defer b.Close()
-	err = feedKeys(ctx, is, inPartitions, func(p, k [][]byte) error { return b.addKeys(p, k, memberBit) })
-	if err != nil {
+	if err := feedKeys(ctx, is, parted, func(p, k [][]byte) error { return b.addKeys(p, k, memberBit) }); err != nil {
 		return nil, err
 	}
-	err = feedKeys(ctx, all, inPartitions, func(p, k [][]byte) error { return b.addKeys(p, k, 0) })
-	if err != nil {
+	if err := feedKeys(ctx, all, parted, func(p, k [][]byte) error { return b.addKeys(p, k, 0) }); err != nil {
 		return nil, err
 	}
 
@@ -47,7 +45,7 @@ func Build[M, U Keys](ctx context.Context, members M, universe U, c Config) (s *
 	var outside *OutsideError
 	if errors.As(err, &outside) {
 		// The second reading only names the keys of an error that is returned anyway, so its own error is dropped.
-		_ = feedKeys(ctx, is, inPartitions, func(p, k [][]byte) error {
+		_ = feedKeys(ctx, is, parted, func(p, k [][]byte) error {
 			outside.addNames(p, k)
 			return nil
 		})

@@ -25,10 +25,8 @@ func allKinds() (all []kind) {
 	return all
 }
 
-// keepsUnwantedValues reports whether the kind keeps values and the needs have none.
-func (k kind) keepsUnwantedValues(n *Needs) bool {
-	return k.Can.Has(family.CanValues) && n.ValueBits == 0
-}
+// unwanted reports whether the kind keeps values and the needs have none.
+func (k kind) unwanted(n *Needs) bool { return k.Can.Has(family.CanValues) && n.ValueBits == 0 }
 
 // reasonAgainst returns the reason why the kind does not meet a need, or "".
 func (k kind) reasonAgainst(n *Needs) string {

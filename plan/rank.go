@@ -91,7 +91,7 @@ func choose(ctx context.Context, n Needs) (Plan, error) {
 		why    string
 	}, len(kinds))
 	parallel.Each(parallel.Workers(0), len(kinds), func(_, i int) {
-		if k := kinds[i]; !k.keepsUnwantedValues(&n) && ctx.Err() == nil {
+		if k := kinds[i]; !k.unwanted(&n) && ctx.Err() == nil {
 			tried[i].choice, tried[i].why = tryKind(k, &n)
 		}
 	})
@@ -102,7 +102,7 @@ func choose(ctx context.Context, n Needs) (Plan, error) {
 	var p Plan
 	for _, t := range tried {
 		switch {
-		case t.choice.Keys == 0: // keepsUnwantedValues: not a candidate, so not refused either
+		case t.choice.Keys == 0: // unwanted: not a candidate, so not refused either
 		case t.why != "":
 			p.Refused = append(p.Refused, Refused{t.choice.Spec, t.why})
 		default:
@@ -285,7 +285,7 @@ func outside(rate, best float64) int {
 func firstPreferred(n *Needs) (best Choice, ok bool) {
 	refused, others := false, []Choice(nil)
 	for _, k := range preferred() {
-		if k.keepsUnwantedValues(n) || k.reasonAgainst(n) != "" {
+		if k.unwanted(n) || k.reasonAgainst(n) != "" {
 			continue
 		}
 		static := !k.Can.Has(family.CanAdd)

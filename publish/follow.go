@@ -229,7 +229,7 @@ func (f *Follower) updater(ctx context.Context, polled bool, reported error) upd
 		defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
 		defer cancel(nil)
 		report(reported)
-		_ = f.runPolls(inner, polled, func(e Event, err error) {
+		_ = f.run(inner, polled, func(e Event, err error) {
 			if e.Kind == Updated {
 				err = errors.Join(err, reload(inner))
 			}

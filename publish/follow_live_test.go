@@ -185,13 +185,13 @@ func TestResume(t *testing.T) {
 		if _, err := f.Poll(t.Context()); err == nil {
 			t.Fatal("a cut body")
 		}
-		part, err := os.ReadFile(f.partPath(s.publishing(t).SHA256))
+		part, err := os.ReadFile(f.partOf(s.publishing(t).SHA256))
 		if err != nil || len(part) == 0 {
 			t.Fatalf("%s: %d bytes are kept: %v", name, len(part), err)
 		}
 		if c.damage {
 			part[0]++
-			write(t, f.partPath(s.publishing(t).SHA256), part, 0o600)
+			write(t, f.partOf(s.publishing(t).SHA256), part, 0o600)
 		}
 		web.hook(func(w http.ResponseWriter, r *http.Request) bool {
 			if r.Header.Get("Range") != "" {

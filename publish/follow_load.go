@@ -19,9 +19,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-func (f *Follower) partPath(h shard.Sum) string {
-	return f.target + partSuffix + h.String()[:partDigits]
-}
+func (f *Follower) partOf(h shard.Sum) string { return f.target + partSuffix + h.String()[:partDigits] }
 
 // isPart reports whether a name belongs to a part file, or to the folder in which a new set is opened for a trial.
 func (f *Follower) isPart(name string) bool {
@@ -59,7 +57,7 @@ func (p *poll) download(ctx context.Context, o object) (path string, err error) 
 		return "", err
 	}
 
-	path = p.partPath(o.SHA256)
+	path = p.partOf(o.SHA256)
 	p.last = path
 	// Parts of other releases are removed first, so that failed downloads of many releases do not fill the disk.
 	p.removeParts(path, true)

@@ -24,7 +24,7 @@ func TestForeignParts(t *testing.T) {
 		write(t, path, []byte("precious"), 0o600)
 	}
 	must(t, os.Mkdir(gone, 0o700))
-	if err := os.Symlink(victim, f.partPath(r.SHA256)); err != nil {
+	if err := os.Symlink(victim, f.partOf(r.SHA256)); err != nil {
 		t.Logf("no symbolic links here: %v", err)
 	}
 	mustPoll(t, f)
@@ -81,7 +81,7 @@ func TestFewParts(t *testing.T) {
 			parts = append(parts, name)
 		}
 	}
-	if len(parts) != 2 || !slices.Contains(parts, filepath.Base(f.partPath(last))) {
+	if len(parts) != 2 || !slices.Contains(parts, filepath.Base(f.partOf(last))) {
 		t.Errorf("parts: %q", parts)
 	}
 	web.around.Store(nil)

@@ -77,17 +77,15 @@ func (e Event) updated() string {
 // interval, and later ones after 90% to 100% of it, so that followers that start together do not poll together. After
 // errors the time doubles, up to 10 times the interval, and is then reduced by a random share of up to half. See
 // OnEvent.
-func (f *Follower) Run(ctx context.Context) error {
-	return f.runPolls(ctx, false, func(Event, error) {})
-}
+func (f *Follower) Run(ctx context.Context) error { return f.run(ctx, false, func(Event, error) {}) }
 
 // lookEvery is the interval at which the clock is checked. If the computer sleeps or its clock is set, the expiry may
 // come before a timer fires. The first check is late enough for a poll that is replacing an expired release.
 const lookEvery = time.Second
 
-// runPolls is Run with a function after, which gets the result of each poll before OnEvent does, and Expired events. If
+// run is Run with a function after, which gets the result of each poll before OnEvent does, and Expired events. If
 // polled is true, it skips the first poll.
-func (f *Follower) runPolls(ctx context.Context, polled bool, after func(Event, error)) error {
+func (f *Follower) run(ctx context.Context, polled bool, after func(Event, error)) error {
 	r := runner{Follower: f, after: after, first: !polled}
 	if r.newest.Load() == nil {
 		if target, err := f.options.guard.follows(f.file); err == nil {

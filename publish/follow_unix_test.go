@@ -49,7 +49,7 @@ func TestPipes(t *testing.T) {
 		t.Errorf("FollowExact: %v", err)
 	}
 	f = s.follower(s.dir)
-	pipe(f.partPath(r.SHA256))
+	pipe(f.partOf(r.SHA256))
 	mustPoll(t, f)
 	holds(t, f, content)
 
@@ -96,7 +96,7 @@ func TestTidy(t *testing.T) {
 	mustPoll(t, f)
 	want := around(t, f)
 	for _, name := range []string{
-		filepath.Base(f.partPath(r.SHA256)), ".f.bloom.tmp-0123456789abcdef", ".f.bloom.follow.tmp-0123456789abcdef",
+		filepath.Base(f.partOf(r.SHA256)), ".f.bloom.tmp-0123456789abcdef", ".f.bloom.follow.tmp-0123456789abcdef",
 	} {
 		path := filepath.Join(filepath.Dir(f.file), name)
 		for _, address := range []string{web.URL, s.dir} { // a folder has no validators

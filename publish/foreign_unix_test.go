@@ -76,19 +76,19 @@ func TestForeignFiles(t *testing.T) {
 			return linked(t, f.file+lockSuffix)
 		}, false, false},
 		{"part", func(t *testing.T, f *Follower) string {
-			path := write(t, f.partPath(r.SHA256), evil, 0o600)
+			path := write(t, f.partOf(r.SHA256), evil, 0o600)
 			give(t, f, path)
 			return path
 		}, true, true},
 		{"part that others may write", func(t *testing.T, f *Follower) string {
-			return mode(t, write(t, f.partPath(r.SHA256), evil, 0o600), 0o622)
+			return mode(t, write(t, f.partOf(r.SHA256), evil, 0o600), 0o622)
 		}, true, true},
 		{"link for a part", func(t *testing.T, f *Follower) string {
-			write(t, f.partPath(r.SHA256), evil, 0o600)
-			return linked(t, f.partPath(r.SHA256))
+			write(t, f.partOf(r.SHA256), evil, 0o600)
+			return linked(t, f.partOf(r.SHA256))
 		}, true, true},
 		{"part with two names", func(t *testing.T, f *Follower) string {
-			path := write(t, f.partPath(r.SHA256), evil, 0o600)
+			path := write(t, f.partOf(r.SHA256), evil, 0o600)
 			if err := os.Link(path, filepath.Join(t.TempDir(), "other")); err != nil {
 				t.Skip("no hard links here: ", err)
 			}
@@ -240,7 +240,7 @@ func TestPartChanges(t *testing.T) {
 	third := filterOf(t, 1000, 2)
 	r = s.publish(third)
 	s.spoil(r.SHA256, 999)
-	part := write(t, f.partPath(r.SHA256), third[:100], 0o600)
+	part := write(t, f.partOf(r.SHA256), third[:100], 0o600)
 	out, err := os.OpenFile(part, os.O_RDONLY, 0) // read-only, like a failing file system
 	must(t, err)
 	defer out.Close()
@@ -267,7 +267,7 @@ func TestStuckParts(t *testing.T) {
 	content := filterOf(t, 1000, 0)
 	r := s.publish(content)
 	f := s.follower(s.dir)
-	write(t, f.partPath(r.SHA256), bytes.Repeat([]byte{1}, 100), 0o600)
+	write(t, f.partOf(r.SHA256), bytes.Repeat([]byte{1}, 100), 0o600)
 	write(t, f.file+lockSuffix, nil, 0o600)
 	s.spoil(r.SHA256, 99)
 	dir := filepath.Dir(f.file)
@@ -278,7 +278,7 @@ func TestStuckParts(t *testing.T) {
 	if _, err := f.Poll(ctx); !errors.Is(err, ErrObject) || ctx.Err() != nil {
 		t.Errorf("damaged: %v", err)
 	}
-	give(t, f, f.partPath(r.SHA256))
+	give(t, f, f.partOf(r.SHA256))
 	if _, err := f.Poll(ctx); !errors.Is(err, ErrForeign) || ctx.Err() != nil {
 		t.Errorf("of another user: %v", err)
 	}

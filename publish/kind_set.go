@@ -215,7 +215,7 @@ func (p *poll) loadShard(ctx context.Context, to *shardset.Folder, e shard.Entry
 // opensSet returns an error if this program cannot open a set whose shards are in the folder. It opens it in a folder
 // of links to them.
 func (p *poll) opensSet(m *shard.Manifest, text []byte) error {
-	trial := p.partPath(p.release.SHA256) + trialSuffix
+	trial := p.partOf(p.release.SHA256) + trialSuffix
 	if err := errors.Join(p.options.guard.remove(trial), os.Mkdir(trial, 0o700)); err != nil {
 		return err
 	}

@@ -40,6 +40,8 @@ func Main(run func(ctx context.Context, args []string, stdin io.Reader, stdout, 
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		s := <-signals
+
+		// The default action is back: a second signal ends the process at once.
 		signal.Stop(signals)
 		cancel(Signalled{s})
 	}()
@@ -101,10 +103,10 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	case errors.Is(err, ErrNo):
 		return ExitNo
 	case errors.As(context.Cause(ctx), &end):
-		p.fail(c, err)
+		p.printError(c, err)
 		return end.exitCode()
 	}
-	p.fail(c, err)
+	p.printError(c, err)
 	return ExitError
 }
 
@@ -116,8 +118,8 @@ func wantsJSON(args []string) bool {
 	return slices.Contains(args, "--json")
 }
 
-// fail prints an error and its hint: as text, or with --json as one line of JSON.
-func (p Program) fail(c *cobra.Command, err error) {
+// printError prints an error and its hint: as text, or with --json as one line of JSON.
+func (p Program) printError(c *cobra.Command, err error) {
 	hint := ""
 	var own interface{ Hint() string }
 	switch {
@@ -198,7 +200,7 @@ func Short(v float64) string {
 		size float64
 		name string
 	}{{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		if v >= 0.9995*u.size { // not 1e+03k
+		if v >= 0.9995*u.size { // from here on, %.3g of the smaller unit would be 1e+03
 			return fmt.Sprintf("%.3g%s", v/u.size, u.name)
 		}
 	}

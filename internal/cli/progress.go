@@ -16,8 +16,8 @@ import (
 // Progress is a bar on a terminal while a pass runs: share of the input, keys per second, time left. It shows nothing
 // in the first half second.
 type Progress struct {
-	Read  atomic.Int64 // bytes taken in
-	Keys  atomic.Int64
+	Read  atomic.Int64  // bytes that were read
+	Keys  atomic.Int64  // keys that were read
 	Rate  atomic.Uint64 // math.Float64bits of the false-positive rate so far, 0 if there is none
 	start time.Time     // start of the work that the bar shows
 	stop  chan struct{}
@@ -53,14 +53,14 @@ func ShowProgress(w io.Writer, what string, size int64, start time.Time) *Progre
 
 	go func() {
 		defer close(p.done)
-		p.draw(w, what, size)
+		p.drawUntilEnd(w, what, size)
 	}()
 	return p
 }
 
-// draw draws the progress on one line, five times per second, and clears the line at the end. It follows changes of the
-// width of the terminal.
-func (p *Progress) draw(w io.Writer, what string, size int64) {
+// drawUntilEnd draws the progress on one line, five times per second, and clears the line at the end. It follows
+// changes of the width of the terminal.
+func (p *Progress) drawUntilEnd(w io.Writer, what string, size int64) {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	drawn := 0
@@ -81,7 +81,7 @@ func (p *Progress) draw(w io.Writer, what string, size int64) {
 		if err != nil || columns <= 0 {
 			columns = 80
 		}
-		line := p.line(what, size, since, columns)
+		line := p.lineOf(what, size, since, columns)
 		n := utf8.RuneCountInString(line)
 		fmt.Fprintf(w, "\r%s%*s", line, max(0, min(drawn, columns-1)-n), "")
 		drawn = n
@@ -91,11 +91,11 @@ func (p *Progress) draw(w io.Writer, what string, size int64) {
 // The largest and smallest number of cells of the bar.
 const mostCells, fewestCells = 24, 6
 
-// line returns the text of the progress, such as "building  45% ██████░░░░░░ 12s left, 7.18M keys/s". It is shorter
+// lineOf returns the text of the progress, such as "building  45% ██████░░░░░░ 12s left, 7.18M keys/s". It is shorter
 // than the number of columns. If the text does not fit, it leaves out the false-positive rate, then the bar, the keys
 // per second and the time left.
-func (p *Progress) line(what string, size int64, since time.Duration, columns int) string {
-	room := columns - 1 // some terminals wrap after the last column
+func (p *Progress) lineOf(what string, size int64, since time.Duration, columns int) string {
+	room := columns - 1 // some terminals wrap the line when its last column is used
 	name := []rune(what)
 	head := string(name[:min(len(name), max(0, room-5))])
 	read := p.Read.Load()

@@ -23,18 +23,18 @@ func TestProgressLine(t *testing.T) {
 		80:  "searching  45% ██████████░░░░░░░░░░░░░░ 13s left, 718k keys/s, rate 0.00724",
 		200: "searching  45% ██████████░░░░░░░░░░░░░░ 13s left, 718k keys/s, rate 0.00724",
 	} {
-		if got := p.line("searching", 1000, 10*time.Second, columns); got != want {
+		if got := p.lineOf("searching", 1000, 10*time.Second, columns); got != want {
 			t.Errorf("%d columns: %q, want %q", columns, got, want)
 		}
 	}
-	if got := p.line("reading", -1, 10*time.Second, 80); got != "reading 718k keys/s, rate 0.00724" {
+	if got := p.lineOf("reading", -1, 10*time.Second, 80); got != "reading 718k keys/s, rate 0.00724" {
 		t.Errorf("unknown size: %q", got)
 	}
 	long := "12 of 34, partitioned-hashing-figure-9 with a name beyond all measure"
 	for columns := 1; columns < 130; columns++ {
 		for _, size := range []int64{-1, 1, 451, 1 << 60} {
 			for _, since := range []time.Duration{time.Millisecond, time.Hour, 1000 * time.Hour} {
-				line := p.line(long, size, since, columns)
+				line := p.lineOf(long, size, since, columns)
 				if n := utf8.RuneCountInString(line); n > max(columns-1, 5) || strings.ContainsAny(line, "\n\r") {
 					t.Fatalf("%d columns, size %d: %d runes, %q", columns, size, n, line)
 				}

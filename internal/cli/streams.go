@@ -44,20 +44,20 @@ func NotOutput(stdout, stdin any, inputs ...string) error {
 // isOutput reports whether an input is the regular file that standard output writes to.
 func isOutput(stdout any, path string, stdin any) bool {
 	var in fs.FileInfo
-	out, err := stat(stdout)
+	out, err := statOf(stdout)
 	if err != nil || !out.Mode().IsRegular() {
 		return false
 	}
 	if path == "-" {
-		in, err = stat(stdin)
+		in, err = statOf(stdin)
 	} else {
 		in, err = os.Stat(path)
 	}
 	return err == nil && os.SameFile(out, in)
 }
 
-// stat returns the FileInfo of the file behind an input or output.
-func stat(file any) (fs.FileInfo, error) {
+// statOf returns the FileInfo of the file behind an input or output.
+func statOf(file any) (fs.FileInfo, error) {
 	f := fileOf(file)
 	if f == nil {
 		return nil, fs.ErrInvalid

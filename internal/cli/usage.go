@@ -44,7 +44,7 @@ func strictUsage(root *cobra.Command) {
 				return unknownCommand(c, args[0])
 			}
 		}
-		if !c.Runnable() { // otherwise it would accept any argument
+		if !c.Runnable() { // cobra checks the arguments of runnable commands only
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 		}
 	}
@@ -168,7 +168,7 @@ func flagError(c *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	var required *pflag.ValueRequiredError
 	var syntax *pflag.InvalidSyntaxError
-	args := c.Flags().Args() // before the flag
+	args := c.Flags().Args() // the arguments before the flag
 	switch {
 	case c.HasSubCommands() && len(args) > 0: // the flag may belong to the intended subcommand
 		return unknownCommand(c, args[0])
@@ -199,7 +199,7 @@ var wanted = map[string]string{
 
 // noFlag returns the error for an unknown flag, and suggests similar flags.
 func noFlag(c *cobra.Command, name string) error {
-	flags := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra compares only the names of commands
+	flags := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra suggests only names of commands, so flags become some
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		flags.AddCommand(&cobra.Command{Use: "--" + f.Name, Hidden: f.Hidden, Run: func(*cobra.Command, []string) {}})
 	})

@@ -28,7 +28,7 @@ type reading struct{ Secret *filter.Secret }
 
 func (r reading) options(limit uint64) Options {
 	return Options{MaxBytes: limit, Check: func(f *File, words []uint64) error {
-		if err := families.Accept(f.Family, f.Spec, f.Hash, words, Options{MaxBytes: limit}.limit()-f.Bytes); err != nil {
+		if err := families.Accept(f.Family, f.Spec, f.Hash, words, Options{MaxBytes: limit}.maxBytes()-f.Bytes); err != nil {
 			return err
 		}
 		_, err := f.Hasher(r.Secret)

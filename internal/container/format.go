@@ -124,12 +124,12 @@ func (f *File) stored() [][]uint64 {
 	return append(slices.Clone(f.Sections), f.Exceptions)
 }
 
-// take adds a section that was read. last reports whether it is the last one of the file.
-func (f *File) take(words []uint64, last bool) {
+// addSection adds a section that was read. last reports whether it is the last one of the file.
+func (f *File) addSection(words []uint64, last bool) {
 	switch {
 	case !last || !f.HasExceptions():
 		f.Sections = append(f.Sections, words)
-	case len(words) > 0: // else it stays empty and not nil
+	case len(words) > 0: // no words: the exceptions stay empty, and not nil
 		f.Exceptions = words
 	}
 }
@@ -176,8 +176,8 @@ type section struct {
 	crc            uint32
 }
 
-// words returns the number of words of each section of the family.
-func (h *header) words() []uint64 {
+// sectionWords returns the number of words of each section of the family.
+func (h *header) sectionWords() []uint64 {
 	sections := h.sections
 	if h.HasExceptions() {
 		sections = sections[:len(sections)-1]
@@ -189,17 +189,17 @@ func (h *header) words() []uint64 {
 	return words
 }
 
-func align(n uint64) uint64 { return (n + alignment - 1) &^ (alignment - 1) }
+func alignUp(n uint64) uint64 { return (n + alignment - 1) &^ (alignment - 1) }
 
 // layout places sections of these numbers of words. It returns the offset of the first one and the length of the file.
 func layout(specLen int, words []uint64) (sections []section, dataAt, length uint64, err error) {
-	dataAt = align(uint64(headerSize + sectionSize*len(words) + specLen))
+	dataAt = alignUp(uint64(headerSize + sectionSize*len(words) + specLen))
 	length = dataAt
 	for _, w := range words {
 		if w > maxWords {
 			return nil, 0, 0, fmt.Errorf("%d words: %w", w, filter.ErrTooLarge)
 		}
-		at := align(length)
+		at := alignUp(length)
 		sections = append(sections, section{offset: at, length: 8 * w})
 		length = at + 8*w
 	}
@@ -272,11 +272,11 @@ func prefix(b []byte) (dataAt uint64, err error) {
 	if spec < 1 || spec > filter.MaxSpecLen {
 		return fail(56, fmt.Sprintf("spec of %d bytes", spec), filter.ErrCorrupt)
 	}
-	return align(headerSize + sectionSize*uint64(n) + uint64(spec)), nil
+	return alignUp(headerSize + sectionSize*uint64(n) + uint64(spec)), nil
 }
 
-// parse parses the bytes before the first section; prefix returned their number.
-func parse(b []byte) (*header, error) {
+// parseHeader parses the bytes before the first section; prefix returned their number.
+func parseHeader(b []byte) (*header, error) {
 	le := binary.LittleEndian
 	fail := func(at int, what string, err error) (*header, error) { return nil, Broken(uint64(at), what, err) }
 	n, flags, specLen := int(b[14]), b[15], int(le.Uint32(b[56:]))
@@ -325,7 +325,6 @@ func parse(b []byte) (*header, error) {
 	}
 
 	h.Spec = spec
-
 	words := make([]uint64, n)
 	for i := range words {
 		words[i] = le.Uint64(b[headerSize+sectionSize*i+8:]) / 8
@@ -337,7 +336,6 @@ func parse(b []byte) (*header, error) {
 	}
 
 	h.dataAt = dataAt
-
 	for i, w := range want {
 		at := headerSize + sectionSize*i
 		if le.Uint64(b[at:]) != w.offset || le.Uint64(b[at+8:]) != w.length || le.Uint32(b[at+20:]) != 0 {
@@ -367,15 +365,15 @@ func (h *header) setHash(field uint64) error {
 
 // accept calls Options.Check with the header, before memory is allocated for the sections.
 func (h *header) accept(o Options) error {
-	if h.Bytes > o.limit() {
-		what := fmt.Sprintf("a filter of %d bytes is over the limit of %d", h.Bytes, o.limit())
+	if h.Bytes > o.maxBytes() {
+		what := fmt.Sprintf("a filter of %d bytes is over the limit of %d", h.Bytes, o.maxBytes())
 		return Broken(40, what, filter.ErrTooLarge)
 	}
 	if o.Check == nil {
 		return nil
 	}
 
-	err := o.Check(&h.File, h.words())
+	err := o.Check(&h.File, h.sectionWords())
 	var format *FormatError
 	switch {
 	case err == nil || errors.As(err, &format):

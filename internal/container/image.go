@@ -29,7 +29,7 @@ func ParseImage(b []byte) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := h.ends(uint64(len(b))); err != nil {
+	if err := h.checkLength(uint64(len(b))); err != nil {
 		return nil, err
 	}
 	return &Image{Bytes: b, Spec: h.Spec.String(), Keys: h.Keys, Sections: h.places()}, nil

@@ -30,7 +30,7 @@ const lockInterval = 50 * time.Millisecond
 func Lock(ctx context.Context, path string, waiting func()) (*os.File, fs.FileInfo, error) {
 	if runtime.GOOS != "windows" {
 		open := func() (*os.File, fs.FileInfo, error) { return untrusted.OpenAny(path, os.O_RDONLY, 0) }
-		return lock(ctx, path, open, waiting)
+		return waitForLock(ctx, path, open, waiting)
 	}
 
 	path, err := filepath.EvalSymlinks(path)
@@ -43,7 +43,8 @@ func Lock(ctx context.Context, path string, waiting func()) (*os.File, fs.FileIn
 		return nil, nil, err
 	}
 
-	file, was, err := untrusted.OpenAny(path, os.O_RDONLY, 0) // os.Stat would look for the id of the file later
+	// Not os.Stat: on Windows its FileInfo looks up the id of the file later, perhaps of another file.
+	file, was, err := untrusted.OpenAny(path, os.O_RDONLY, 0)
 	if err != nil {
 		_ = Unlock(f)
 		return nil, nil, err
@@ -61,7 +62,7 @@ const LockSuffix = ".lock"
 func LockFile(
 	ctx context.Context, path string, trusts func(fs.FileInfo) error, waiting func(),
 ) (*os.File, fs.FileInfo, error) {
-	return lock(ctx, path, func() (*os.File, fs.FileInfo, error) { return openLockFile(path, trusts) }, waiting)
+	return waitForLock(ctx, path, func() (*os.File, fs.FileInfo, error) { return openLockFile(path, trusts) }, waiting)
 }
 
 func openLockFile(path string, trusts func(fs.FileInfo) error) (*os.File, fs.FileInfo, error) {
@@ -86,12 +87,12 @@ func openLockFile(path string, trusts func(fs.FileInfo) error) (*os.File, fs.Fil
 	}
 
 	// A file with several hard links may be another user's trap: a link to a file that we would change.
-	if links(st) == 1 && !stranger(st) {
+	if linkCount(st) == 1 && !stranger(st) {
 		if trusts == nil && !sticky && os.Geteuid() == 0 && st.Size() == 0 {
-			_ = giveTo(f, folder) // a lock file of root would lock out the owner of the folder
+			_ = giveTo(f, folder) // the owner of the folder could not open a lock file of root
 		}
 		if st.Mode().Perm()&^perm != 0 {
-			_ = f.Chmod(perm) // an older version let others open it
+			_ = f.Chmod(perm) // users who cannot write here must not hold the lock
 		}
 	}
 
@@ -131,15 +132,15 @@ func Resolve(path string) (string, error) {
 		err = fmt.Errorf("%s is a folder; name a file", path)
 	case !st.Mode().IsRegular():
 		err = &fs.PathError{Op: "open", Path: path, Err: untrusted.ErrNotRegular}
-	case links(st) > 1:
+	case linkCount(st) > 1:
 		err = fmt.Errorf("%s has %d names, which are hard links; remove the others, or replace it by a copy", path,
-			links(st))
+			linkCount(st))
 	}
 	return real, err
 }
 
-// lock waits for the lock of the file that open opens at a path.
-func lock(
+// waitForLock waits for the lock of the file that open opens at a path.
+func waitForLock(
 	ctx context.Context, path string, open func() (*os.File, fs.FileInfo, error), waiting func(),
 ) (*os.File, fs.FileInfo, error) {
 	for {

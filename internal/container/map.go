@@ -17,10 +17,10 @@ import (
 // Mapping is the memory of a mapped file. A nil Mapping stands for memory of the program, which cannot fault: Guard
 // calls f, Err returns nil, and Release and Close do nothing.
 type Mapping struct {
-	data []byte
-	head []byte // the first bytes when it was mapped
-	file *os.File
-	was  fs.FileInfo
+	data []byte      // the mapped memory
+	head []byte      // a copy of the first bytes, from when the file was mapped
+	file *os.File    // kept open for Err
+	was  fs.FileInfo // the file when it was mapped
 }
 
 // mappable is the smallest size in bytes of a file that is mapped. Reading smaller files is as fast, and later changes
@@ -34,7 +34,7 @@ const mappable = 1 << 20
 // The file may be replaced by rename while it is mapped. If it is overwritten or truncated in place, queries may return
 // wrong results or fault; see Mapping.Err. Map returns the same errors as ReadFile.
 func Map(path string, o Options) (*File, *Mapping, error) {
-	in, err := o.open(path)
+	in, err := o.openFile(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -63,7 +63,7 @@ func MapFile(in *os.File, o Options) (*File, *Mapping, error) {
 	}
 
 	m := &Mapping{file: in, was: st}
-	f, err := m.open(o)
+	f, err := m.mapAndCheck(o)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", in.Name(), errors.Join(err, m.unmap()))
 	}
@@ -75,7 +75,7 @@ func canMapFile(in *os.File) bool {
 	return err == nil && st.Mode().IsRegular() && CanMap(uint64(st.Size()))
 }
 
-// CanMap reports whether Map maps a regular file of that many bytes.
+// CanMap reports whether Map maps a regular file of a size in bytes.
 func CanMap(bytes uint64) bool {
 	return canMap && bitvec.LittleEndian && bytes >= mappable && bytes <= uint64(^uint(0)>>1)
 }
@@ -83,7 +83,7 @@ func CanMap(bytes uint64) bool {
 // Bytes returns the mapped file. Read it in Guard, and do not write to it.
 func (m *Mapping) Bytes() []byte { return m.data }
 
-func (m *Mapping) open(o Options) (f *File, err error) {
+func (m *Mapping) mapAndCheck(o Options) (f *File, err error) {
 	size := m.was.Size() // address space may be short for a large file: the header first
 	if _, err := checkHeader(io.NewSectionReader(m.file, 0, size), uint64(size), o); err != nil {
 		return nil, err
@@ -153,6 +153,7 @@ func (m *Mapping) Release(words []uint64) {
 	}
 	b := bitvec.Bytes(words)
 	if at, ok := bitvec.Offset(m.data, b); ok {
+		// The last page may hold words that are read next, so it stays. The first one holds words that were read before.
 		page := os.Getpagesize()
 		releasePages(m.data[at/page*page : (at+len(b))/page*page])
 	}

@@ -13,6 +13,6 @@ func keepOwner(f *os.File, _ string, old fs.FileInfo) (warning, err error) {
 
 func giveTo(*os.File, fs.FileInfo) error { return nil }
 
-func links(fs.FileInfo) int { return 1 }
+func linkCount(fs.FileInfo) int { return 1 }
 
 func stranger(fs.FileInfo) bool { return false }

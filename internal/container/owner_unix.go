@@ -101,8 +101,8 @@ func giveTo(f *os.File, folder fs.FileInfo) error {
 	return nil
 }
 
-// links returns the number of hard links of a file.
-func links(st fs.FileInfo) int {
+// linkCount returns the number of hard links of a file.
+func linkCount(st fs.FileInfo) int {
 	if s, ok := st.Sys().(*syscall.Stat_t); ok {
 		return int(s.Nlink)
 	}

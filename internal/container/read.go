@@ -38,7 +38,7 @@ type Options struct {
 	Context context.Context
 }
 
-func (o Options) open(path string) (*os.File, error) {
+func (o Options) openFile(path string) (*os.File, error) {
 	if o.Regular {
 		f, _, err := untrusted.Open(path)
 		return f, err
@@ -49,15 +49,15 @@ func (o Options) open(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// ended returns the cause of Context if that has ended.
-func (o Options) ended() error {
+// contextError returns the cause of Context if that has ended.
+func (o Options) contextError() error {
 	if o.Context != nil && o.Context.Err() != nil {
 		return context.Cause(o.Context)
 	}
 	return nil
 }
 
-func (o Options) limit() uint64 { return cmp.Or(o.MaxBytes, math.MaxInt64) }
+func (o Options) maxBytes() uint64 { return cmp.Or(o.MaxBytes, math.MaxInt64) }
 
 // Read reads one filter from r and stops at its end. It verifies the header before it allocates and all checksums
 // before it returns. Peak memory: the filter + 1 MiB if r is a regular file, a bytes.Reader, a bytes.Buffer or a
@@ -79,14 +79,14 @@ func Read(r io.Reader, o Options) (*File, error) {
 	}
 
 	zeros := func(at, n uint64) error { return readZeros(r, at, n) }
-	return h.load(zeros, func(s section) ([]uint64, uint32, error) {
+	return h.loadAll(zeros, func(s section) ([]uint64, uint32, error) {
 		return readWords(r, s.offset, s.length/8, has >= h.Bytes)
 	})
 }
 
-// load returns the File with its sections. In file order, it calls zeros for the bytes before each section and words
-// for the section, which also returns its checksum.
-func (h *header) load(zeros func(at, n uint64) error, words func(section) ([]uint64, uint32, error)) (*File, error) {
+// loadAll returns the File with its sections. In file order, it calls zeros for the bytes before each section and
+// words for the section, which also returns its checksum.
+func (h *header) loadAll(zeros func(at, n uint64) error, words func(section) ([]uint64, uint32, error)) (*File, error) {
 	at := h.dataAt
 	for i, s := range h.sections {
 		if err := zeros(at, s.offset-at); err != nil {
@@ -99,7 +99,7 @@ func (h *header) load(zeros func(at, n uint64) error, words func(section) ([]uin
 		if err != nil {
 			return nil, err
 		}
-		h.take(w, i == len(h.sections)-1)
+		h.addSection(w, i == len(h.sections)-1)
 		at = s.offset + s.length
 	}
 	return &h.File, nil
@@ -144,12 +144,12 @@ func FromBytes(b []byte, o Options) (f *File, shared bool, err error) {
 	}
 
 	zeros := func(at, n uint64) error { return readZeros(bytes.NewReader(b[at:]), at, n) }
-	f, err = h.load(zeros, func(s section) ([]uint64, uint32, error) {
+	f, err = h.loadAll(zeros, func(s section) ([]uint64, uint32, error) {
 		part := b[s.offset:][:s.length:s.length]
-		w, _ := bitvec.View(part) // aligned as b is, by multiples of 64 bytes
+		w, _ := bitvec.View(part) // b is aligned, and the offsets of sections are multiples of 64 bytes
 		sum := uint32(0)
 		for piece := range slices.Chunk(part, 8*pieceWords) {
-			if err := o.ended(); err != nil {
+			if err := o.contextError(); err != nil {
 				return nil, 0, err
 			}
 			sum = sums.UpdateCRC(sum, piece)
@@ -159,8 +159,8 @@ func FromBytes(b []byte, o Options) (f *File, shared bool, err error) {
 	return f, err == nil, err
 }
 
-// ends returns an error unless the file has the length that the header announces.
-func (h *header) ends(length uint64) error {
+// checkLength returns an error unless the file has the length that the header announces.
+func (h *header) checkLength(length uint64) error {
 	if h.Bytes > length {
 		return Broken(length, "end of the file", io.ErrUnexpectedEOF)
 	}
@@ -177,7 +177,7 @@ func behind(length uint64) error { return Broken(length, "bytes behind the filte
 func checkHeader(r io.Reader, length uint64, o Options) (*header, error) {
 	h, err := acceptHeader(r, o)
 	if err == nil {
-		err = h.ends(length)
+		err = h.checkLength(length)
 	}
 	return h, err
 }
@@ -211,7 +211,7 @@ func readHeader(r io.Reader, window bool) (*header, error) {
 	if err := readFull(r, b[headerSize:], headerSize); err != nil {
 		return nil, err
 	}
-	return parse(b)
+	return parseHeader(b)
 }
 
 // remaining returns how many bytes r has left, or 0 if that is unknown.
@@ -314,7 +314,7 @@ func ended(err error, at uint64) error {
 // ReadFile reads the filter in a file into memory. The file must hold one filter and nothing else. It may be a pipe.
 // Peak memory for a regular file: the filter + 1 MiB. Errors come from Read or the file system, and name the path.
 func ReadFile(path string, o Options) (*File, error) {
-	in, err := o.open(path)
+	in, err := o.openFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -329,7 +329,7 @@ func readFile(in *os.File, o Options) (*File, error) {
 	}
 	f, err := readWhole(in, o)
 	if err != nil {
-		err = cmp.Or(o.ended(), err)
+		err = cmp.Or(o.contextError(), err)
 		return nil, fmt.Errorf("%s: %w", in.Name(), err)
 	}
 	return f, nil

@@ -179,7 +179,7 @@ func TestSpareBits(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &plain{spec: h.Spec}
-		for i, section := range h.sections[:len(h.words())] {
+		for i, section := range h.sections[:len(h.sectionWords())] {
 			from, ok := used(p, i)
 			if !ok {
 				continue
@@ -310,7 +310,7 @@ func TestForgedHeaders(t *testing.T) {
 	// A set bit after m, with a correct checksum.
 	b := bytes.Clone(s.file)
 	b[len(b)-1] |= 0x80
-	at := align(uint64(headerSize + sectionSize + len(s.filter.Info().Spec.String())))
+	at := alignUp(uint64(headerSize + sectionSize + len(s.filter.Info().Spec.String())))
 	b = forge(b, func(b []byte) { le.PutUint32(b[80:], sums.CRC(b[at:])) })
 	if _, err := readFilter(bytes.NewReader(b), limit, reading{}); !errors.Is(err, filter.ErrCorrupt) {
 		t.Errorf("bit behind m: %v", err)

@@ -230,18 +230,18 @@ func (p forgery) bytes() []byte {
 	b := bytes.Clone(p.head)
 	b[14] = byte(len(p.sections))
 	le.PutUint32(b[56:], uint32(len(p.spec)))
-	at := align(uint64(headerSize + sectionSize*len(p.sections) + len(p.spec)))
+	at := alignUp(uint64(headerSize + sectionSize*len(p.sections) + len(p.spec)))
 	for _, s := range p.sections {
-		at = align(at)
+		at = alignUp(at)
 		b = le.AppendUint64(b, at)
 		b = le.AppendUint64(b, uint64(len(s)))
 		b = append(b, make([]byte, 8)...)
 		at += uint64(len(s))
 	}
 	b = append(b, p.spec...)
-	b = append(b, make([]byte, align(uint64(len(b)))-uint64(len(b)))...)
+	b = append(b, make([]byte, alignUp(uint64(len(b)))-uint64(len(b)))...)
 	for _, s := range p.sections {
-		b = append(b, make([]byte, align(uint64(len(b)))-uint64(len(b)))...)
+		b = append(b, make([]byte, alignUp(uint64(len(b)))-uint64(len(b)))...)
 		b = append(b, s...)
 	}
 	le.PutUint64(b[40:], uint64(len(b)))

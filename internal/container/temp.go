@@ -29,14 +29,14 @@ func createTemp(target string, mode fs.FileMode) (*os.File, error) {
 			return nil, err
 		}
 		taken, elsewhere := tryLock(f)
-		if !elsewhere && (!taken || names(name, f)) {
+		if !elsewhere && (!taken || isPathOf(name, f)) {
 			return f, nil
 		}
-		_ = f.Close() // removeAbandoned has found it before it was locked, and removes it
+		_ = f.Close() // removeAbandoned has found the file before it was locked, and removes it: take another name
 	}
 }
 
-func names(path string, f *os.File) bool {
+func isPathOf(path string, f *os.File) bool {
 	one, err := f.Stat()
 	two, err2 := os.Lstat(path)
 	return err == nil && err2 == nil && os.SameFile(one, two)
@@ -93,7 +93,8 @@ func removeUnlocked(path string) {
 	}
 	defer f.Close()
 	if taken, _ := tryLock(f); taken {
-		_ = os.Remove(path) // names are never used again: if the writer has renamed it, there is nothing to remove
+		// Names are random and never used again: if the writer has renamed the file, nothing is removed here.
+		_ = os.Remove(path)
 	}
 }
 
@@ -119,7 +120,7 @@ func MayWrite(path string) error {
 
 func discard(f *os.File) error {
 	var err error
-	if canLock { // while it is locked
+	if canLock { // before Close gives up the lock
 		err = os.Remove(f.Name())
 	}
 	err = errors.Join(err, ignore(f.Close(), os.ErrClosed))

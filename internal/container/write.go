@@ -90,7 +90,8 @@ func newHeader(f *File) (*header, error) {
 	}
 
 	for i, s := range f.stored() {
-		_ = bitvec.Pieces(s, func(b []byte) error { // never fails
+		// The function below never fails.
+		_ = bitvec.Pieces(s, func(b []byte) error {
 			h.sections[i].crc = sums.UpdateCRC(h.sections[i].crc, b)
 			return nil
 		})
@@ -140,7 +141,7 @@ func (c *Counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// writing has the options of WriteAtomic and WriteFile. Contexts carry it.
+// writing is the options of WriteAtomic and WriteFile. Contexts carry it.
 type writing struct {
 	batch, noLinks bool
 	mode           fs.FileMode // of a new file, before the umask
@@ -158,7 +159,7 @@ func writingOf(ctx context.Context) writing {
 	return w
 }
 
-func with(ctx context.Context, set func(*writing)) context.Context {
+func withOption(ctx context.Context, set func(*writing)) context.Context {
 	w := writingOf(ctx)
 	set(&w)
 	return context.WithValue(ctx, writingKey{}, w)
@@ -168,30 +169,30 @@ func with(ctx context.Context, set func(*writing)) context.Context {
 // files of killed writers: for many files of one folder that become valid with one last file, such as a manifest. The
 // caller must call SyncFolder before it writes that file, and RemoveAbandoned at any time.
 func Batch(ctx context.Context) context.Context {
-	return with(ctx, func(w *writing) { w.batch = true })
+	return withOption(ctx, func(w *writing) { w.batch = true })
 }
 
 // NoLinks returns a context in which WriteAtomic and WriteFile replace a symbolic link at their path, not its target:
 // for folders in which other users may put links.
 func NoLinks(ctx context.Context) context.Context {
-	return with(ctx, func(w *writing) { w.noLinks = true })
+	return withOption(ctx, func(w *writing) { w.noLinks = true })
 }
 
 // NewMode returns a context in which a file that WriteAtomic creates has at most these permissions, for any umask.
 func NewMode(ctx context.Context, mode fs.FileMode) context.Context {
-	return with(ctx, func(w *writing) { w.mode = mode })
+	return withOption(ctx, func(w *writing) { w.mode = mode })
 }
 
 // Like returns a context in which a file that WriteAtomic creates gets the owner, permissions and attributes of the
 // file at path, if there is one.
 func Like(ctx context.Context, path string) context.Context {
-	return with(ctx, func(w *writing) { w.like = path })
+	return withOption(ctx, func(w *writing) { w.like = path })
 }
 
 // WithWarnings returns a context in which writers of files call warn with problems that do not prevent writing, such as
 // an error wrapping filter.ErrOwner. Without it they drop these errors.
 func WithWarnings(ctx context.Context, warn func(error)) context.Context {
-	return with(ctx, func(w *writing) { w.warn = warn })
+	return withOption(ctx, func(w *writing) { w.warn = warn })
 }
 
 // statOld describes the file that a write to path replaces. The error wraps fs.ErrNotExist if there is none.

@@ -20,7 +20,7 @@ type Measured struct {
 // older filter keep its size, and searched families its search, so their rate rises until a fresh build.
 type Drift struct {
 	Chosen float64 // the promised rate; 0 if none was chosen
-	Rate   float64 // of the last release
+	Rate   float64 // the rate of the last release
 	Ratio  float64 // Rate / Chosen; 0 without a chosen rate
 	Slope  float64 // change of the rate from release to release; 0 if the releases show none
 	// Due is the number of releases after which the rate is above tolerance times Chosen if the slope stays, so that a
@@ -36,10 +36,10 @@ const (
 	// from the same factor on; see filter.Info.Exceeded.
 	tolerance = 1.1
 
-	driftWindow = 30   // releases that the slope is taken from
-	freshDrop   = 0.95 // a rate below this share of the one before means a fresh build, or a much shorter list
-	noise       = 2    // standard errors below which a slope is none
-	horizon     = 1000 // releases
+	driftWindow = 30   // number of releases for the slope
+	freshDrop   = 0.95 // a rate below this share of the previous one means a fresh build, or a much shorter list
+	noise       = 2    // a slope of at most this many standard errors counts as 0
+	horizon     = 1000 // number of releases that the forecast covers
 )
 
 // Of returns the drift of a rate. releases are in ascending order; the rate belongs to the last one. The slope comes
@@ -64,6 +64,8 @@ func Of(chosen float64, releases []Measured) Drift {
 	}
 
 	d.Ratio = d.Rate / chosen
+
+	// A slope of 0 gives an infinity or NaN, which the cases below never use.
 	left := (chosen*tolerance - d.Rate) / d.Slope
 	switch {
 	case d.Rate > chosen*tolerance:
@@ -112,6 +114,7 @@ func slopeOf(releases []Measured) float64 {
 		return 0
 	}
 
+	// Two points always lie on a line, so n-2 releases are left to measure the scatter around it.
 	slope := xy / xx
 	deviation := math.Sqrt(max(0, yy-slope*xy) / (n - 2) / xx)
 	if math.Abs(slope) <= noise*deviation {
@@ -160,11 +163,11 @@ func (d Drift) String() string {
 	return text
 }
 
-// Defaults for the largest fraction of the keys of a list that may be lost.
+// Default values of the largest fraction of the keys of a list that may be lost.
 const (
-	ShrinkOfList     = 0.5 // of a published list, or of one for a filter like an older one
-	ShrinkOfMembers  = 0.1 // of the members of an exact set
-	ShrinkOfUniverse = 0   // of the universe of an exact set
+	ShrinkOfList     = 0.5 // for a published list, or a list for a filter like an older one
+	ShrinkOfMembers  = 0.1 // for the members of an exact set
+	ShrinkOfUniverse = 0   // for the universe of an exact set
 )
 
 // AnyShrink allows every loss.

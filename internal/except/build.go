@@ -35,23 +35,23 @@ type Builder struct {
 
 	mu      sync.Mutex
 	allowed uint64
-	found   map[filter.Hash]string // keys of the list that main has, with their text
-	sizes   []Size
-	words   [][]uint64 // of the levels
-	first   *level
-	started bool
-	built   bool
-	caught  []filter.Hash // members that are in level 1
-	both    map[filter.Hash]string
-	seen    uint64 // members
-	missing uint64 // members that main does not have
+	found   map[filter.Hash]string // keys of the list for which main answers true, with their text
+	sizes   []Size                 // the sizes of the levels
+	words   [][]uint64             // the bits of the levels
+	first   *level                 // level 1, or nil without exceptions
+	started bool                   // no key of the list may follow
+	built   bool                   // no member may follow
+	caught  []filter.Hash          // members that are in level 1
+	both    map[filter.Hash]string // members that are also in the list, with their text
+	seen    uint64                 // number of members
+	missing uint64                 // number of members for which main answers false
 }
 
-// NewBuilder returns a Builder for a filter with about that many members. like, if not nil, has the level sizes of an
+// NewBuilder returns a Builder for a filter with about members members. like, if not nil, is the level sizes of an
 // earlier version of the filter: the new cascade gets the same sizes if it needs about as much room.
 func NewBuilder(main family.Filter, members uint64, like []Size) *Builder {
 	return &Builder{
-		many: many(main), members: float64(max(members, 1)), like: like,
+		many: batchOf(main), members: float64(max(members, 1)), like: like,
 		found: map[filter.Hash]string{}, both: map[filter.Hash]string{},
 	}
 }
@@ -84,7 +84,7 @@ func (b *Builder) Allow(hs []filter.Hash, text func(i int) string) error {
 
 // Members adds members by their hashes.
 func (b *Builder) Members(hs []filter.Hash) error {
-	if err := b.start(); err != nil {
+	if err := b.beginLevels(); err != nil {
 		return err
 	}
 
@@ -96,7 +96,7 @@ func (b *Builder) Members(hs []filter.Hash) error {
 		switch {
 		case !hits[i]:
 			missing++
-		case b.first != nil && b.first.has(h):
+		case b.first != nil && b.first.hasKey(h):
 			caught = append(caught, h)
 		}
 	}
@@ -134,8 +134,8 @@ func (b *Builder) Both() map[filter.Hash]string {
 	return maps.Clone(b.both)
 }
 
-// start makes level 1, unless there are no exceptions.
-func (b *Builder) start() error {
+// beginLevels makes level 1, unless there are no exceptions.
+func (b *Builder) beginLevels() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	was := b.started
@@ -144,19 +144,19 @@ func (b *Builder) start() error {
 	}
 
 	n := float64(len(b.found))
-	b.sizes = plan(n, b.members)
-	if suits(b.like, b.sizes) {
+	b.sizes = planSizes(n, b.members)
+	if fitsPlan(b.like, b.sizes) {
 		b.sizes = b.like
 	}
 
 	var err error
-	b.first, err = b.level(b.sizes[0], maps.Keys(b.found))
+	b.first, err = b.addLevel(b.sizes[0], maps.Keys(b.found))
 	return err
 }
 
-// suits reports whether levels of the sizes like can replace the sizes of a plan: if each of the larger sizes differs
-// by less than an eighth.
-func suits(like, plan []Size) bool {
+// fitsPlan reports whether levels of the sizes like can replace the sizes of a plan: if each of the larger sizes
+// differs by less than an eighth.
+func fitsPlan(like, plan []Size) bool {
 	for i, p := range plan {
 		switch {
 		case i == len(like):
@@ -171,8 +171,8 @@ func suits(like, plan []Size) bool {
 	return true
 }
 
-// level appends a level of these keys.
-func (b *Builder) level(s Size, hs iter.Seq[filter.Hash]) (*level, error) {
+// addLevel appends a level of size s with the keys hs.
+func (b *Builder) addLevel(s Size, hs iter.Seq[filter.Hash]) (*level, error) {
 	words, err := bitvec.Alloc(s.Words)
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (b *Builder) level(s Size, hs iter.Seq[filter.Hash]) (*level, error) {
 	l := &level{words, s.Probes, roundOf(len(b.words))}
 	b.words = append(b.words, words)
 	for h := range hs {
-		l.add(h)
+		l.addKey(h)
 	}
 	return l, nil
 }
@@ -188,7 +188,7 @@ func (b *Builder) level(s Size, hs iter.Seq[filter.Hash]) (*level, error) {
 // Build returns the exceptions. If members are in the list, the error is a *filter.AllowedError. It returns ctx.Err()
 // if ctx is done. Call it once, when no other method runs.
 func (b *Builder) Build(ctx context.Context) (*Cascade, error) {
-	if err := b.start(); err != nil {
+	if err := b.beginLevels(); err != nil {
 		return nil, err
 	}
 
@@ -229,10 +229,11 @@ func (b *Builder) cascade(ctx context.Context) error {
 		return nil
 	}
 
+	// Sorted, so that duplicates are neighbours; goroutines added them in any order.
 	slices.SortFunc(b.caught, func(a, b filter.Hash) int {
 		return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo))
 	})
-	in := slices.Compact(b.caught) // of the next level
+	in := slices.Compact(b.caught) // the keys of the next level
 	out := slices.Collect(maps.Keys(b.found))
 	for i := 1; len(in) > 0 || i < len(b.sizes); i++ {
 		switch {
@@ -240,14 +241,14 @@ func (b *Builder) cascade(ctx context.Context) error {
 			return ctx.Err()
 		case i == maxLevels:
 			return errLevels
-		case i >= len(b.sizes): // the numbers of keys were not the expected ones
-			b.sizes = append(b.sizes[:i:i], plan(float64(len(in)), float64(len(out)))...)
+		case i >= len(b.sizes): // more keys than expected pass the levels: plan the remaining ones anew
+			b.sizes = append(b.sizes[:i:i], planSizes(float64(len(in)), float64(len(out)))...)
 		}
-		l, err := b.level(b.sizes[i], slices.Values(in))
+		l, err := b.addLevel(b.sizes[i], slices.Values(in))
 		if err != nil {
 			return err
 		}
-		in, out = slices.DeleteFunc(out, func(h filter.Hash) bool { return !l.has(h) }), in
+		in, out = slices.DeleteFunc(out, func(h filter.Hash) bool { return !l.hasKey(h) }), in
 	}
 	return nil
 }
@@ -264,9 +265,8 @@ const (
 	steps = 16
 )
 
-// plan returns the sizes of the levels for that many exceptions and members, from expected numbers of keys. Both must
-// be above 0.
-func plan(exceptions, members float64) []Size {
+// planSizes returns the sizes of the levels for expected numbers of exceptions and members, both above 0.
+func planSizes(exceptions, members float64) []Size {
 	sizes, _ := cheapest(exceptions, members, maxLevels/2)
 	return sizes
 }
@@ -278,9 +278,9 @@ func plan(exceptions, members float64) []Size {
 // √½·in/out, at most ½ (Larisch et al., section IV.C). Small levels cost less if they end the cascade, because each
 // level takes one word for its length and is rounded up to whole words.
 func cheapest(in, out float64, left int) ([]Size, float64) {
-	last, lastBits := sized(spare*in, endOdds/max(spare*out, 1))
+	last, lastBits := sizeFor(spare*in, endOdds/max(spare*out, 1))
 	if p := min(math.Sqrt(0.5)*in/out, 0.5); left > 0 && p*out >= 1 {
-		first, bits := sized(in, p)
+		first, bits := sizeFor(in, p)
 		rest, restBits := cheapest(p*out, in, left-1)
 		if bits+restBits < lastBits {
 			return append([]Size{first}, rest...), bits + restBits
@@ -289,8 +289,9 @@ func cheapest(in, out float64, left int) ([]Size, float64) {
 	return []Size{last}, lastBits
 }
 
-// sized returns the size of a Bloom filter of n keys with rate p, rounded up, and its bits and the bits of its length.
-func sized(n, p float64) (Size, float64) {
+// sizeFor returns the size of a Bloom filter of n keys with rate p, rounded up, and its bits and the bits of its
+// length.
+func sizeFor(n, p float64) (Size, float64) {
 	probes, bits := 1., math.Inf(1)
 	for k := max(math.Floor(-math.Log2(p)), 1); k <= maxProbes; k++ {
 		// 1 - e^(-k·n/m) is the share of set bits.

@@ -49,7 +49,7 @@ const (
 	maxLevels  = 64
 	maxProbes  = 64
 	headWords  = 3  // before the lengths of the levels
-	probeShift = 56 // of the number of probes in the word of a level
+	probeShift = 56 // position of the number of probes in the word of a level
 	maxLength  = 1<<probeShift - 1
 
 	prime = 0x9E3779B185EBCA87
@@ -57,15 +57,15 @@ const (
 
 // Size is the size of a level.
 type Size struct {
-	Words  uint64 // of 64 bits
-	Probes uint64
+	Words  uint64 // number of words of 64 bits
+	Probes uint64 // probes per key
 }
 
 // level is a level that can be queried.
 type level struct {
 	bits   []uint64
 	probes uint64
-	round  uint64 // 256 times the number of the word with its length
+	round  uint64 // 256 times the index of the word with the length of the level
 }
 
 // Cascade holds the exceptions of a filter. It is safe for concurrent use.
@@ -144,13 +144,13 @@ func (c *Cascade) Clone() (*Cascade, error) {
 // Has reports whether a key that the filter takes for a member stays one: true for members, false for exceptions.
 func (c *Cascade) Has(h filter.Hash) bool {
 	i := 0
-	for i < len(c.levels) && c.levels[i].has(h) {
+	for i < len(c.levels) && c.levels[i].hasKey(h) {
 		i++
 	}
 	return i&1 == 0
 }
 
-func (l *level) has(h filter.Hash) bool {
+func (l *level) hasKey(h filter.Hash) bool {
 	for j := range l.probes {
 		at := l.position(h, j)
 		if l.bits[at/64]>>(at%64)&1 == 0 {
@@ -160,7 +160,7 @@ func (l *level) has(h filter.Hash) bool {
 	return true
 }
 
-func (l *level) add(h filter.Hash) {
+func (l *level) addKey(h filter.Hash) {
 	for j := range l.probes {
 		at := l.position(h, j)
 		l.bits[at/64] |= 1 << (at % 64)

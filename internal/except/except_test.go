@@ -89,12 +89,12 @@ func TestPlanWrong(t *testing.T) {
 		if err := b.Allow(list, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.start(); err != nil {
+		if err := b.beginLevels(); err != nil {
 			t.Fatal(err)
 		}
 		b.sizes, b.words = tiny, nil
 		var err error
-		if b.first, err = b.level(tiny[0], maps.Keys(b.found)); err != nil {
+		if b.first, err = b.addLevel(tiny[0], maps.Keys(b.found)); err != nil {
 			t.Fatal(err)
 		}
 		if err := b.Members(members); err != nil {

@@ -12,8 +12,8 @@ import (
 type Filter struct {
 	main family.Filter
 	many func(dst []bool, hs []filter.Hash) // HasMany of main
-	cold family.ColdBatcher                 // main, or nil
-	c    *Cascade
+	cold family.ColdBatcher                 // main if it is one, else nil
+	c    *Cascade                           // the exceptions
 }
 
 // Wrap returns f with the exceptions of a stored section, or f if the section is nil. It returns the errors of Decode.
@@ -30,13 +30,13 @@ func Wrap(f family.Filter, section []uint64) (family.Filter, error) {
 
 // New returns main with the exceptions of c. It keeps both.
 func New(main family.Filter, c *Cascade) *Filter {
-	f := &Filter{main: main, many: many(main), c: c}
+	f := &Filter{main: main, many: batchOf(main), c: c}
 	f.cold, _ = main.(family.ColdBatcher)
 	return f
 }
 
-// many returns HasMany of a filter, or a loop over Has if the filter is not a Batcher.
-func many(f family.Filter) func(dst []bool, hs []filter.Hash) {
+// batchOf returns HasMany of a filter, or a loop over Has if the filter is not a Batcher.
+func batchOf(f family.Filter) func(dst []bool, hs []filter.Hash) {
 	if b, ok := f.(family.Batcher); ok {
 		return b.HasMany
 	}

@@ -34,9 +34,9 @@ func (a *array) at(i int) *filter.Hash {
 	return &a.pages[i>>pageBits][i&(pageLen-1)]
 }
 
-// add appends hs. The array starts with room for reserve hashes, at most chunkLen, and grows up to chunkLen. Further
-// memory is allocated by the chunk.
-func (a *array) add(hs []filter.Hash, reserve int) {
+// addHashes appends hs. The array starts with room for reserve hashes, at most chunkLen, and grows up to chunkLen.
+// Further memory is allocated by the chunk.
+func (a *array) addHashes(hs []filter.Hash, reserve int) {
 	if len(a.pages) == 0 {
 		if a.few == nil {
 			a.few = make([]filter.Hash, 0, reserve)
@@ -103,8 +103,8 @@ func (a *array) change(lo, hi int, form func(filter.Hash) filter.Hash) {
 	}
 }
 
-// part returns hashes [lo, hi), at least one: the memory of the array if they are in one piece, else a copy.
-func (a *array) part(lo, hi int) (hs []filter.Hash, copied bool) {
+// sliceOf returns hashes [lo, hi), at least one: the memory of the array if they are in one piece, else a copy.
+func (a *array) sliceOf(lo, hi int) (hs []filter.Hash, copied bool) {
 	for piece := range a.pieces(lo, hi) {
 		if len(piece) == hi-lo {
 			return piece, false

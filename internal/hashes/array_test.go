@@ -77,8 +77,8 @@ func TestSort(t *testing.T) {
 					continue
 				}
 				var a array
-				a.add(hs, 0)
-				equal, err := a.sort(t.Context(), workers)
+				a.addHashes(hs, 0)
+				equal, err := a.sortHashes(t.Context(), workers)
 				check(t, err)
 				wantArray(t, &a, want, "%s, %d hashes, %d workers", in.name, n, workers)
 				if twice := len(ordered(hs)) < n; equal != twice {
@@ -108,12 +108,12 @@ func wantArray(t *testing.T, a *array, want []filter.Hash, format string, args .
 func TestArrayPart(t *testing.T) {
 	hs := input(2, inputs[0].make, 3*chunkLen+10)
 	var a array
-	a.add(hs[:5], 3)
-	a.add(hs[5:], 3)
+	a.addHashes(hs[:5], 3)
+	a.addHashes(hs[5:], 3)
 	cuts := []int{0, 1, chunkLen - 1, chunkLen, chunkLen + 1, 2 * chunkLen, 2*chunkLen + 1, 3 * chunkLen, len(hs)}
 	for i, lo := range cuts {
 		for _, hi := range cuts[i+1:] {
-			got, copied := a.part(lo, hi)
+			got, copied := a.sliceOf(lo, hi)
 			if !slices.Equal(got, hs[lo:hi]) || len(got) != cap(got) || copied != (&got[0] != a.at(lo)) {
 				t.Errorf("part(%d, %d): %d hashes, copied: %v", lo, hi, len(got), copied)
 			}

@@ -9,9 +9,9 @@ import (
 
 const (
 	mostLen  = 4096 / hashSize // hashes of the largest chunk
-	leastLen = 4               // and of the smallest
+	leastLen = 4               // hashes of the smallest chunk
 	none     = ^uint32(0)      // no chunk
-	mostKeys = 1 << 31         // of a buffer: chunks have numbers of 32 bits
+	mostKeys = 1 << 31         // largest number of hashes of a buffer, because chunks are numbered by 32 bits
 )
 
 // usedHashes has blocks of closed buffers, for reuse.
@@ -23,9 +23,9 @@ var usedHashes Pool[filter.Hash]
 type buffer struct {
 	lanes []lane
 	chunk int               // hashes of a chunk, a power of two
-	list  List[filter.Hash] // of all chunks
-	next  []uint32          // by chunk: the next one of the same shard
-	n     int
+	list  List[filter.Hash] // the memory of all chunks
+	next  []uint32          // next[c] is the chunk after chunk c in the list of the same shard, or none
+	n     int               // number of hashes
 }
 
 // lane is the list of the hashes of one shard. The last chunk is full if n is a multiple of the length of a chunk.
@@ -34,9 +34,10 @@ type lane struct {
 	n           int
 }
 
-// newBuffer returns an empty buffer for about that many keys.
+// newBuffer returns an empty buffer for about keys keys.
 func newBuffer(shards, keys int) *buffer {
 	b := &buffer{lanes: make([]lane, shards), chunk: leastLen, list: List[filter.Hash]{Pool: &usedHashes}}
+	// On average half a chunk per shard stays empty, so chunks are short beside the hashes of a shard.
 	for b.chunk < mostLen && b.chunk < keys/shards/8 {
 		b.chunk *= 2
 	}
@@ -52,22 +53,22 @@ func (b *buffer) reset() {
 	b.next, b.n = b.next[:0], 0
 }
 
-// count returns the number of hashes of a shard.
-func (b *buffer) count(s int) int { return b.lanes[s].n }
+// countOf returns the number of hashes of a shard.
+func (b *buffer) countOf(s int) int { return b.lanes[s].n }
 
-// add adds hashes. It does not keep hs.
-func (b *buffer) add(hs []filter.Hash) {
+// addHashes adds hashes. It does not keep hs.
+func (b *buffer) addHashes(hs []filter.Hash) {
 	b.n += len(hs)
 	if len(b.lanes) > 1 {
 		for _, h := range hs {
-			b.put(h, h)
+			b.addEntry(h, h)
 		}
 		return
 	}
 
 	l := &b.lanes[0]
 	for len(hs) > 0 {
-		n := copy(b.room(l), hs)
+		n := copy(b.freeChunk(l), hs)
 		l.n += n
 		hs = hs[n:]
 	}
@@ -76,7 +77,7 @@ func (b *buffer) add(hs []filter.Hash) {
 // addValues adds hashes with values below 2^32 in the form of WithValue.
 func (b *buffer) addValues(hs []filter.Hash, values []uint64) {
 	for i, h := range hs {
-		b.put(h, WithValue(h, values[i]))
+		b.addEntry(h, WithValue(h, values[i]))
 	}
 	b.n += len(hs)
 }
@@ -85,26 +86,26 @@ func (b *buffer) addValues(hs []filter.Hash, values []uint64) {
 // hash; addValues drops 32.
 func (b *buffer) addPairs(hs []filter.Hash, values []uint64) {
 	for i, h := range hs {
-		b.put(h, h)
-		b.put(h, filter.Hash{Hi: h.Hi, Lo: values[i]})
+		b.addEntry(h, h)
+		b.addEntry(h, filter.Hash{Hi: h.Hi, Lo: values[i]})
 	}
 	b.n += 2 * len(hs)
 }
 
-// put adds an entry to the list of the shard of h.
-func (b *buffer) put(h, entry filter.Hash) {
+// addEntry adds an entry to the list of the shard of h.
+func (b *buffer) addEntry(h, entry filter.Hash) {
 	l := &b.lanes[Route(h, len(b.lanes))]
-	b.room(l)[0] = entry
+	b.freeChunk(l)[0] = entry
 	l.n++
 }
 
-// room returns the free end of the last chunk of a list, at least one hash.
-func (b *buffer) room(l *lane) []filter.Hash {
+// freeChunk returns the free end of the last chunk of a list, at least one hash.
+func (b *buffer) freeChunk(l *lane) []filter.Hash {
 	used := l.n & (b.chunk - 1)
 	if used == 0 {
 		b.extend(l)
 	}
-	return b.at(l.last, 1)[used:]
+	return b.chunksAt(l.last, 1)[used:]
 }
 
 // extend appends a chunk to a list.
@@ -118,42 +119,41 @@ func (b *buffer) extend(l *lane) {
 	}
 
 	l.last = c
-
-	if uint64(len(b.next)*b.chunk) > b.list.Len() { // else it is a chunk from before reset
+	if uint64(len(b.next)*b.chunk) > b.list.Len() { // else reset has left the memory of this chunk
 		b.list.Next(b.chunk)
 	}
 }
 
-// at returns n chunks that lie in one block, from c on.
-func (b *buffer) at(c uint32, n int) []filter.Hash {
-	block, from := b.place(c)
+// chunksAt returns n chunks that lie in one block, from c on.
+func (b *buffer) chunksAt(c uint32, n int) []filter.Hash {
+	block, from := b.locate(c)
 	return b.list.Blocks[block][from : from+n*b.chunk]
 }
 
-// place returns the block of a chunk and the position in the block at which the chunk begins.
-func (b *buffer) place(c uint32) (block, from int) {
+// locate returns the block of a chunk and the position in the block at which the chunk begins.
+func (b *buffer) locate(c uint32) (block, from int) {
 	const blockLen = BlockSize / hashSize
 	at := uint(c) << bits.TrailingZeros(uint(b.chunk))
 	return int(at / blockLen), int(at % blockLen)
 }
 
-// each calls f with the hashes of a shard in the order of add, at most 1 MiB at a time, until f fails. f must not keep
-// or change them. Several goroutines may call each at the same time.
-func (b *buffer) each(s int, f func(hs []filter.Hash) error) error {
+// eachHash calls f with the hashes of a shard in the order of add, at most 1 MiB at a time, until f fails. f must not
+// keep or change them. Several goroutines may call each at the same time.
+func (b *buffer) eachHash(s int, f func(hs []filter.Hash) error) error {
 	c, left := b.lanes[s].first, b.lanes[s].n
 	for left > 0 {
 		// Pass consecutive chunks of a block to f together.
 		first, n := c, 1
 		c = b.next[c]
 		for n*b.chunk < left && c == first+uint32(n) {
-			if _, from := b.place(c); from == 0 {
+			if _, from := b.locate(c); from == 0 {
 				break
 			}
 			n++
 			c = b.next[c]
 		}
 
-		hs := b.at(first, n)
+		hs := b.chunksAt(first, n)
 		hs = hs[:min(left, len(hs))]
 		if err := f(hs); err != nil {
 			return err
@@ -176,16 +176,16 @@ type grouper struct {
 // Add adds hashes. It does not keep hs. After an error, such as a full disk, all later calls return that error. Add is
 // safe for concurrent use.
 func (g *grouper) Add(hs []filter.Hash) error {
-	return g.add(len(hs), 1, func(from, to int) { g.buffer.add(hs[from:to]) })
+	return g.addParts(len(hs), 1, func(from, to int) { g.buffer.addHashes(hs[from:to]) })
 }
 
 // AddValues is Add for hashes with values below 2^32, which it keeps in the form of WithValue.
 func (g *grouper) AddValues(hs []filter.Hash, values []uint64) error {
-	return g.add(len(hs), 1, func(from, to int) { g.buffer.addValues(hs[from:to], values[from:to]) })
+	return g.addParts(len(hs), 1, func(from, to int) { g.buffer.addValues(hs[from:to], values[from:to]) })
 }
 
-// add adds that many hashes, each with that many entries; put adds a part of them to the buffer.
-func (g *grouper) add(hashes, entries int, put func(from, to int)) error {
+// addParts adds a number of hashes, each with the given number of entries. put adds a part of the hashes to the buffer.
+func (g *grouper) addParts(hashes, entries int, put func(from, to int)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for at := 0; at < hashes && g.err == nil; {
@@ -193,6 +193,7 @@ func (g *grouper) add(hashes, entries int, put func(from, to int)) error {
 		put(at, at+n)
 		at += n
 
+		// A full buffer is written at once, not at the next call, so that the error belongs to the call that caused it.
 		if g.buffer.n+entries > g.limit {
 			g.err = g.flush()
 		}

@@ -26,22 +26,23 @@ func NewByShard(shards int, memory int64, dir string) *ByShard {
 		memory = DefaultMemory
 	}
 	n := int64(shards)
-	least := max(minRun, min(64*n, BlockSize/hashSize), 8*n) // keeps the parts of shards in the file long enough
+	// With fewer hashes in the buffer, the part of a shard in each group of the file would be too short to read well.
+	least := max(minRun, min(64*n, BlockSize/hashSize), 8*n)
 	limit := limitOf(memory, least, mostKeys)
 
 	s := &ByShard{temp: newTemp(dir), segments: make([][]Segment, shards)}
-	s.grouper = grouper{buffer: newBuffer(shards, min(limit, GroupKeys)), limit: limit, flush: s.spill}
+	s.grouper = grouper{buffer: newBuffer(shards, min(limit, GroupKeys)), limit: limit, flush: s.spillToFile}
 	return s
 }
 
 // AddPairs is Add for hashes with values of any size. Each then gives two entries for each hash, which count as two:
 // the hash, and one with the same Hi and the value in place of Lo.
 func (s *ByShard) AddPairs(hs []filter.Hash, values []uint64) error {
-	return s.add(len(hs), 2, func(from, to int) { s.buffer.addPairs(hs[from:to], values[from:to]) })
+	return s.addParts(len(hs), 2, func(from, to int) { s.buffer.addPairs(hs[from:to], values[from:to]) })
 }
 
-// spill moves the hashes of the buffer to the file.
-func (s *ByShard) spill() error {
+// spillToFile moves the hashes of the buffer to the file.
+func (s *ByShard) spillToFile() error {
 	at := s.size
 	counts, err := s.buffer.writeGroup(&s.temp)
 	if err != nil {
@@ -61,7 +62,7 @@ func (s *ByShard) spill() error {
 
 // Count returns the number of hashes of a shard.
 func (s *ByShard) Count(shard int) uint64 {
-	n := uint64(s.buffer.count(shard))
+	n := uint64(s.buffer.countOf(shard))
 	for _, g := range s.segments[shard] {
 		n += uint64(g.Keys)
 	}
@@ -91,13 +92,14 @@ func (s *ByShard) Each(ctx context.Context, shard int, f func(hs []filter.Hash) 
 	}
 
 	if s.buffer.chunk == mostLen {
-		return s.buffer.each(shard, visit)
+		return s.buffer.eachHash(shard, visit)
 	}
 
-	b := buffers.Get().(*readBuffer) // larger batches than a chunk are faster to add
+	// f is faster for larger batches than these short chunks, so they are collected.
+	b := buffers.Get().(*readBuffer)
 	defer buffers.Put(b)
 	batch := b.hashes[:0]
-	err := s.buffer.each(shard, func(hs []filter.Hash) error {
+	err := s.buffer.eachHash(shard, func(hs []filter.Hash) error {
 		for len(hs) > 0 {
 			if len(batch) == cap(batch) {
 				if err := visit(batch); err != nil {
@@ -146,13 +148,13 @@ const (
 
 // Route is shard.Route.
 func Route(h filter.Hash, shards int) int {
-	x := mix(mix(h.Hi^routeHi, h.Lo^routeLo)^routeHi, routeMix)
+	x := mulXor(mulXor(h.Hi^routeHi, h.Lo^routeLo)^routeHi, routeMix)
 	s, _ := bits.Mul64(x, uint64(shards))
 	return int(s)
 }
 
-// mix returns the high half of a·b XORed with its low half.
-func mix(a, b uint64) uint64 {
+// mulXor returns the high half of a·b XORed with its low half.
+func mulXor(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
 	return hi ^ lo
 }

@@ -297,9 +297,9 @@ func TestBuffer(t *testing.T) {
 		b := newBuffer(shards, 20_000)
 		for round := range uint64(2) {
 			hs := randomHashes(20_000, round)
-			b.add(hs[:1])
-			b.add(hs[1:13_000])
-			b.add(hs[13_000:])
+			b.addHashes(hs[:1])
+			b.addHashes(hs[1:13_000])
+			b.addHashes(hs[13_000:])
 			if b.n != len(hs) {
 				t.Fatalf("%d hashes", b.n)
 			}
@@ -310,8 +310,8 @@ func TestBuffer(t *testing.T) {
 			}
 			for s := range shards {
 				var got []filter.Hash
-				_ = b.each(s, func(hs []filter.Hash) error { got = append(got, hs...); return nil })
-				if !slices.Equal(got, want[s]) || b.count(s) != len(got) {
+				_ = b.eachHash(s, func(hs []filter.Hash) error { got = append(got, hs...); return nil })
+				if !slices.Equal(got, want[s]) || b.countOf(s) != len(got) {
 					t.Fatalf("%d shards: shard %d differs", shards, s)
 				}
 			}

@@ -86,8 +86,8 @@ func BenchmarkSort(b *testing.B) {
 			for _, workers := range []int{1, 2} {
 				run(in.name, hs, fmt.Sprintf("gather/workers=%d", workers), func(hs []filter.Hash) func() {
 					a.n = 0
-					a.add(hs, 0)
-					return func() { a.sort(context.Background(), workers) }
+					a.addHashes(hs, 0)
+					return func() { a.sortHashes(context.Background(), workers) }
 				})
 			}
 		}

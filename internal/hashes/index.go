@@ -32,7 +32,7 @@ type Header struct {
 	Range    uint32
 	Shards   uint32
 	KeyCheck uint64 // of the hasher, 0 without a secret
-	Values   bool   // whether hashes have values; see WithValue
+	Values   bool   // the hashes have values; see WithValue
 }
 
 func (h Header) marshal() []byte {
@@ -52,7 +52,7 @@ func (h Header) marshal() []byte {
 // Count is the number of hashes of a shard in a group, and the CRC-32C of their bytes.
 type Count struct{ Keys, CRC uint32 }
 
-// Index has the positions of the hashes of each shard in a run file.
+// Index describes where the hashes of each shard are in a run file.
 type Index struct {
 	Shards int
 	Counts []Count // group by group
@@ -126,8 +126,8 @@ func countsIn(b []byte) []Count {
 	return counts
 }
 
-// tail returns the index and the trailer of a file.
-func (x *Index) tail(h Header) []byte {
+// endBytes returns the index and the trailer of a file.
+func (x *Index) endBytes(h Header) []byte {
 	b, _ := binary.Append(nil, binary.LittleEndian, x.Counts) // never fails: a Count has a fixed size
 	b = binary.LittleEndian.AppendUint32(b, uint32(x.Groups()))
 	b = binary.LittleEndian.AppendUint32(b, sums.CRC(h.marshal(), b))
@@ -168,7 +168,9 @@ func ReadIndex(size int64, h Header, read func(offset, length int64) ([]byte, er
 	}
 
 	x := &Index{int(h.Shards), countsIn(b)}
-	if tail := x.tail(h); !bytes.Equal(tail[length:], end) {
+
+	// The checksum includes the header that the caller expects, so it also refuses a file of another plan or range.
+	if tail := x.endBytes(h); !bytes.Equal(tail[length:], end) {
 		return nil, fmt.Errorf("%w: its checksum is wrong, or it belongs to another plan, range or secret", ErrDamaged)
 	}
 	if err := x.Check(int(h.Shards)); err != nil {

@@ -15,8 +15,8 @@ const few = 16
 // List is a list of values in blocks of a Pool. The zero List with a Pool is empty.
 type List[T any] struct {
 	Pool   *Pool[T]
-	Blocks [][]T // all are full, except the last one
-	n      uint64
+	Blocks [][]T  // all blocks are full, except the last one
+	n      uint64 // number of values
 }
 
 // Len returns the number of values.

@@ -12,11 +12,11 @@ import (
 type Raw struct {
 	temp
 	limit  int64    // bytes of keys in memory, without tail
-	blocks [][]byte // of at least BlockSize bytes, the oldest keys
+	blocks [][]byte // the oldest keys
 	held   int64    // bytes of blocks
 	tail   []byte   // the newest keys
-	ends   []int64  // of the blocks in the file
-	block  int      // bytes from which tail becomes a block
+	ends   []int64  // the ends of the blocks in the file
+	block  int      // length in bytes from which tail becomes a block
 	keys   uint64
 	err    error // sticky
 }
@@ -46,6 +46,7 @@ func (r *Raw) Add(key []byte) error {
 	case len(r.tail) < r.block:
 	case r.file == nil && r.held+n <= r.limit:
 		r.blocks, r.held = append(r.blocks, r.tail), r.held+n
+		// The block keeps the memory of tail, so the next tail must not share it.
 		r.tail = nil
 	default:
 		_, r.err = r.Write(r.tail)

@@ -42,7 +42,7 @@ func (w *Writer) Close() (*Index, error) {
 		w.err = w.writeGroup()
 	}
 	if w.err == nil {
-		_, w.err = w.w.Write(w.index.tail(w.header))
+		_, w.err = w.w.Write(w.index.endBytes(w.header))
 	}
 	if w.err != nil {
 		return nil, w.err
@@ -62,7 +62,7 @@ func (b *buffer) writeGroup(w io.Writer) ([]Count, error) {
 	counts := make([]Count, len(b.lanes))
 	for s := range counts {
 		from := len(buf) // of the bytes of this shard that have no checksum yet
-		err := b.each(s, func(hs []filter.Hash) error {
+		err := b.eachHash(s, func(hs []filter.Hash) error {
 			for part := range slices.Chunk(hs, mostLen) {
 				if len(buf)+len(part)*hashSize > cap(buf) {
 					counts[s].CRC = sums.UpdateCRC(counts[s].CRC, buf[from:])
@@ -78,7 +78,7 @@ func (b *buffer) writeGroup(w io.Writer) ([]Count, error) {
 		if err != nil {
 			return nil, err
 		}
-		counts[s].Keys = uint32(b.count(s))
+		counts[s].Keys = uint32(b.countOf(s))
 		counts[s].CRC = sums.UpdateCRC(counts[s].CRC, buf[from:])
 	}
 	_, err := w.Write(buf)
@@ -120,6 +120,8 @@ func Read(r io.Reader, g Segment, f func(hs []filter.Hash) error) error {
 		for i := range hs {
 			hs[i] = hashAt(part[i*hashSize:])
 		}
+		// The checksum comes last, so f receives hashes that may turn out to be damaged: callers discard them after an
+		// error.
 		if err := f(hs); err != nil {
 			return err
 		}

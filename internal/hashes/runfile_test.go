@@ -176,7 +176,7 @@ func mended(b []byte, h Header) []byte {
 		return b
 	}
 	x := &Index{int(h.Shards), countsIn(b[len(b)-trailerSize-length : len(b)-trailerSize])}
-	return append(b[:len(b)-trailerSize-length], x.tail(h)...)
+	return append(b[:len(b)-trailerSize-length], x.endBytes(h)...)
 }
 
 // TestWriterErrors checks that NewWriter, Add or Close returns the first error of the output.

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	minBuffer = 4 << 10 // bytes, a page: smaller reads cost as much
+	minBuffer = 4 << 10 // bytes, a page: a smaller read takes as much time
 	maxBuffer = 1 << 20 // bytes; the seeks of a disk are negligible with larger reads
 
 	blockLen = 1 << 12 // hashes of a block that merge returns, 64 KiB
@@ -18,15 +18,15 @@ const (
 type runs struct {
 	temp
 	copies bool    // merge keeps duplicates
-	ends   []int64 // of the runs, in bytes
-	buf    []byte  // of the last write
+	ends   []int64 // the ends of the runs in the file, in bytes
+	buf    []byte  // the buffer of addRun
 }
 
-// any reports whether there are runs.
-func (r *runs) any() bool { return len(r.ends) > 0 }
+// notEmpty reports whether there are runs.
+func (r *runs) notEmpty() bool { return len(r.ends) > 0 }
 
-// write adds the sorted hashes of a as a run and empties a.
-func (r *runs) write(ctx context.Context, a *array) error {
+// addRun adds the sorted hashes of a as a run and empties a.
+func (r *runs) addRun(ctx context.Context, a *array) error {
 	if r.buf == nil {
 		r.buf = make([]byte, 0, min(a.n, chunkLen)*hashSize)
 	}
@@ -49,10 +49,10 @@ func (r *runs) write(ctx context.Context, a *array) error {
 	return nil
 }
 
-// merge calls f with all hashes in order, in blocks, each distinct one once unless copies is set. A block is valid
+// mergeRuns calls f with all hashes in order, in blocks, each distinct one once unless copies is set. A block is valid
 // until f returns. The buffers take the memory of limit hashes, but at least 4 KiB per run. This minimum exceeds the
 // limit only for more than limit²/256 keys: 10^12 for a limit of 256 MiB.
-func (r *runs) merge(ctx context.Context, limit int, f func(hs []filter.Hash) error) error {
+func (r *runs) mergeRuns(ctx context.Context, limit int, f func(hs []filter.Hash) error) error {
 	size := min(max(limit/len(r.ends), minBuffer/hashSize), maxBuffer/hashSize) * hashSize
 	m := make(merger, 0, len(r.ends))
 	begin := int64(0)
@@ -69,7 +69,7 @@ func (r *runs) merge(ctx context.Context, limit int, f func(hs []filter.Hash) er
 	}
 
 	for i := len(m)/2 - 1; i >= 0; i-- {
-		m.down(i)
+		m.siftDown(i)
 	}
 
 	block := make([]filter.Hash, 0, blockLen)
@@ -84,6 +84,7 @@ func (r *runs) merge(ctx context.Context, limit int, f func(hs []filter.Hash) er
 			if err != nil {
 				return err
 			}
+			// The zero hash equals the initial value of last, so the very first hash is always kept.
 			if r.copies || h != last || first && len(block) == 0 {
 				block, last = append(block, h), h
 			}
@@ -95,13 +96,13 @@ func (r *runs) merge(ctx context.Context, limit int, f func(hs []filter.Hash) er
 	return nil
 }
 
-// each is Sorted.Each. Each part is a new slice that starts with room for 1/8 more hashes than the previous part.
-func (r *runs) each(
+// eachPart is Sorted.Each. Each part is a new slice that starts with room for 1/8 more hashes than the previous part.
+func (r *runs) eachPart(
 	ctx context.Context, limit int, part func(filter.Hash) uint64, f func(uint64, []filter.Hash) error,
 ) error {
 	var keys []filter.Hash
 	var current uint64
-	err := r.merge(ctx, limit, func(hs []filter.Hash) error {
+	err := r.mergeRuns(ctx, limit, func(hs []filter.Hash) error {
 		for _, h := range hs {
 			p := part(h)
 			if p != current && len(keys) > 0 {
@@ -142,12 +143,12 @@ func (m *merger) pop() (filter.Hash, error) {
 		h[0] = h[len(h)-1]
 		*m = h[:len(h)-1]
 	}
-	m.down(0)
+	m.siftDown(0)
 	return least, nil
 }
 
-// down restores the heap below source i.
-func (m merger) down(i int) {
+// siftDown restores the heap below source i.
+func (m merger) siftDown(i int) {
 	for {
 		c := 2*i + 1
 		if c >= len(m) {

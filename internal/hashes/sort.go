@@ -15,13 +15,13 @@ const (
 	parallelSort = 1 << 15 // hashes from which starting goroutines pays off: 1 ms of work
 )
 
-// sort sorts the hashes and reports whether some are equal. If ctx ends first, it returns ctx.Err() and leaves them in
-// an arbitrary order.
+// sortHashes sorts the hashes and reports whether some are equal. If ctx ends first, it returns ctx.Err() and leaves
+// them in an arbitrary order.
 //
 // It is a radix sort from the highest bits down. A step begins at the first bit in which its hashes differ. So every
 // input takes at most 128 steps of linear time; random hashes take two or three. The steps of a slice are in place,
 // those of pages in spread.go.
-func (a *array) sort(ctx context.Context, workers int) (equal bool, err error) {
+func (a *array) sortHashes(ctx context.Context, workers int) (equal bool, err error) {
 	switch {
 	case len(a.pages) > 0:
 		return a.sortPages(ctx, workers)
@@ -30,7 +30,7 @@ func (a *array) sort(ctx context.Context, workers int) (equal bool, err error) {
 	}
 
 	hs := a.few[:a.n]
-	bounds := split(ctx, hs, new(buckets))
+	bounds := splitBuckets(ctx, hs, new(buckets))
 	var found atomic.Bool
 	parallel.Each(workers, len(bounds)-1, func(_, b int) {
 		if ctx.Err() == nil && sortSlice(ctx, hs[bounds[b]:bounds[b+1]]) {
@@ -45,7 +45,7 @@ func sortSlice(ctx context.Context, hs []filter.Hash) (equal bool) {
 	if len(hs) <= smallSort {
 		return insertionSort(hs)
 	}
-	bounds := split(ctx, hs, new(buckets))
+	bounds := splitBuckets(ctx, hs, new(buckets))
 	for b := 1; b < len(bounds); b++ {
 		equal = sortSlice(ctx, hs[bounds[b-1]:bounds[b]]) || equal
 	}
@@ -55,10 +55,10 @@ func sortSlice(ctx context.Context, hs []filter.Hash) (equal bool) {
 // buckets holds the bounds of buckets: bucket b is [bounds[b], bounds[b+1]).
 type buckets [1<<maxDigit + 1]int
 
-// split moves hashes, at least one, into buckets in ascending order and returns the bounds of the buckets. It returns
-// none if all hashes are equal or ctx is done. It works in place (McIlroy, Bostic and McIlroy, "Engineering Radix
-// Sort", Computing Systems 6, 1993, the American flag sort).
-func split(ctx context.Context, hs []filter.Hash, room *buckets) (bounds []int) {
+// splitBuckets moves hashes, at least one, into buckets in ascending order and returns the bounds of the buckets. It
+// returns none if all hashes are equal or ctx is done. It works in place (McIlroy, Bostic and McIlroy, "Engineering
+// Radix Sort", Computing Systems 6, 1993, the American flag sort).
+func splitBuckets(ctx context.Context, hs []filter.Hash, room *buckets) (bounds []int) {
 	diff := difference(filter.Hash{}, hs[0], hs, allBits)
 	d := digitOf(diff, min(max(bits.Len(uint(len(hs)))-4, 1), maxDigit)) // for buckets of about 16 hashes
 	if d.mask == 0 {
@@ -67,7 +67,7 @@ func split(ctx context.Context, hs []filter.Hash, room *buckets) (bounds []int) 
 
 	var next buckets // the sizes, then the position of the next hash of each bucket
 	for i := range hs {
-		next[uint8(d.of(&hs[i]))]++
+		next[uint8(d.valueOf(&hs[i]))]++
 	}
 
 	bounds = room[:int(d.mask)+2]
@@ -86,7 +86,7 @@ func split(ctx context.Context, hs []filter.Hash, room *buckets) (bounds []int) 
 			return nil
 		}
 		for i := next[b]; i < bounds[b+1]; i++ {
-			to := uint8(d.of(&hs[i]))
+			to := uint8(d.valueOf(&hs[i]))
 			p := &hs[next[to]]
 			hs[i], *p = *p, hs[i]
 			next[to]++
@@ -96,7 +96,7 @@ func split(ctx context.Context, hs []filter.Hash, room *buckets) (bounds []int) 
 	for b := range len(bounds) - 1 {
 		for ; next[b] < bounds[b+1]; next[b]++ {
 			h := hs[next[b]]
-			for to := uint8(d.of(&h)); int(to) != b; to = uint8(d.of(&h)) {
+			for to := uint8(d.valueOf(&h)); int(to) != b; to = uint8(d.valueOf(&h)) {
 				p := &hs[next[to]]
 				h, *p = *p, h
 				next[to]++
@@ -118,8 +118,8 @@ func length(h filter.Hash) int {
 	return bits.Len64(h.Lo)
 }
 
-// difference returns diff with the bits set in which some of hs differ from first. It may miss some once diff has most
-// bits.
+// difference returns diff, plus the bits in which some of hs differ from first. It stops early when diff has most bits,
+// since only its highest bit matters.
 func difference(diff, first filter.Hash, hs []filter.Hash, most int) filter.Hash {
 	for ; len(hs) > 0 && length(diff) < most; hs = hs[min(16, len(hs)):] {
 		for _, h := range hs[:min(16, len(hs))] {
@@ -132,9 +132,9 @@ func difference(diff, first filter.Hash, hs []filter.Hash, most int) filter.Hash
 
 // digit is some bits of a hash, all in Hi or all in Lo.
 type digit struct {
-	low   bool // in Lo
-	shift uint8
-	mask  uint64
+	low   bool   // the digit is in Lo, else in Hi
+	shift uint8  // bits below the digit in its half of the hash
+	mask  uint64 // the bits of the digit after the shift
 }
 
 // digitOf returns the digit of at most width bits that begins at the first bit of diff. Its mask is 0 if there is none.
@@ -148,16 +148,16 @@ func digitOf(diff filter.Hash, width int) digit {
 	return digit{low: low, shift: uint8(top - width), mask: 1<<width - 1}
 }
 
-// below returns the number of bits of a hash after the digit.
-func (d digit) below() int {
+// lowerBits returns the number of bits of a hash after the digit.
+func (d digit) lowerBits() int {
 	if d.low {
 		return int(d.shift)
 	}
 	return int(d.shift) + 64
 }
 
-// of returns the digit of h.
-func (d digit) of(h *filter.Hash) uint64 {
+// valueOf returns the digit of h.
+func (d digit) valueOf(h *filter.Hash) uint64 {
 	w := h.Hi
 	if d.low {
 		w = h.Lo

@@ -24,7 +24,7 @@ var (
 	errFile        = errors.New("hashes: Change of keys in a file")
 )
 
-// Config has the options of a Sorted. The zero value keeps each hash once, and all hashes in memory.
+// Config is the options of a Sorted. The zero value keeps each hash once, and all hashes in memory.
 type Config struct {
 	// Memory is the number of bytes of hashes, 16 each, to keep in memory; 0 for no limit. The smallest limit is 4 KiB.
 	// Sorting takes a sixteenth more, 1 MiB, and 1 MiB for each worker; buffers take up to 3 MiB, and the f of Each may
@@ -46,8 +46,8 @@ type Config struct {
 // called at any time when no other method runs. After an error of AddMany or Finish, every method except Close returns
 // that error.
 type Sorted struct {
-	limit   int // hashes that array takes
-	reserve int // hashes that array begins with
+	limit   int // largest number of hashes in array
+	reserve int // number of hashes that array first allocates
 	workers int
 	copies  bool
 	form    func(filter.Hash) filter.Hash // or nil
@@ -91,7 +91,7 @@ func (k *Sorted) AddMany(hs []filter.Hash) error {
 			continue
 		}
 		took := min(len(hs), k.limit-k.array.n)
-		k.array.add(hs[:took], k.reserve)
+		k.array.addHashes(hs[:took], k.reserve)
 		if k.form != nil {
 			k.array.change(k.array.n-took, k.array.n, k.form)
 		}
@@ -111,18 +111,19 @@ func (k *Sorted) Added() uint64 {
 // makeRoom empties at least half of the array.
 func (k *Sorted) makeRoom() error {
 	ctx := context.Background()
-	if err := k.sort(ctx); err != nil {
+	if err := k.sortArray(ctx); err != nil {
 		return err
 	}
+	// Mostly duplicates: writing the array now would fill the disk with them.
 	if k.array.n <= k.limit/2 {
 		return nil
 	}
-	return k.runs.write(ctx, &k.array)
+	return k.runs.addRun(ctx, &k.array)
 }
 
-// sort sorts the array and removes duplicates.
-func (k *Sorted) sort(ctx context.Context) error {
-	equal, err := k.array.sort(ctx, k.workers)
+// sortArray sorts the array and removes duplicates.
+func (k *Sorted) sortArray(ctx context.Context) error {
+	equal, err := k.array.sortHashes(ctx, k.workers)
 	if err != nil {
 		return err
 	}
@@ -150,15 +151,15 @@ func (k *Sorted) Finish(ctx context.Context) (n uint64, err error) {
 }
 
 func (k *Sorted) finish(ctx context.Context) (n uint64, err error) {
-	if err := k.sort(ctx); err != nil {
+	if err := k.sortArray(ctx); err != nil {
 		return 0, err
 	}
 
 	k.array.rooms = nil
-	if !k.runs.any() {
+	if !k.runs.notEmpty() {
 		return uint64(k.array.n), nil
 	}
-	if err := k.runs.write(ctx, &k.array); err != nil {
+	if err := k.runs.addRun(ctx, &k.array); err != nil {
 		return 0, err
 	}
 
@@ -167,7 +168,7 @@ func (k *Sorted) finish(ctx context.Context) (n uint64, err error) {
 		return k.added, nil
 	}
 
-	err = k.runs.merge(ctx, k.limit, func(hs []filter.Hash) error {
+	err = k.runs.mergeRuns(ctx, k.limit, func(hs []filter.Hash) error {
 		n += uint64(len(hs))
 		return nil
 	})
@@ -189,7 +190,7 @@ func (k *Sorted) Each(
 	ctx context.Context, part func(filter.Hash) uint64, f func(part uint64, keys []filter.Hash) error,
 ) error {
 	return k.Parts(ctx, part, func(p Part) error {
-		hs, _ := p.array.part(p.lo, p.hi)
+		hs, _ := p.array.sliceOf(p.lo, p.hi)
 		return f(p.Number, hs)
 	})
 }
@@ -205,7 +206,7 @@ func (k *Sorted) Change(ctx context.Context, form func(filter.Hash) filter.Hash)
 		return k.err
 	case !k.finished:
 		return errNotFinished
-	case k.runs.any():
+	case k.runs.notEmpty():
 		return errFile
 	}
 
@@ -213,7 +214,7 @@ func (k *Sorted) Change(ctx context.Context, form func(filter.Hash) filter.Hash)
 	parallel.Each(k.workers, (k.array.n+step-1)/step, func(_, i int) {
 		k.array.change(i*step, min((i+1)*step, k.array.n), form)
 	})
-	k.err = k.sort(ctx)
+	k.err = k.sortArray(ctx)
 	k.array.rooms = nil
 	return k.err
 }
@@ -225,8 +226,8 @@ func (k *Sorted) Blocks(ctx context.Context, f func(hs []filter.Hash) error) err
 	if err != nil {
 		return err
 	}
-	if r.any() {
-		return r.merge(ctx, k.limit, f)
+	if r.notEmpty() {
+		return r.mergeRuns(ctx, k.limit, f)
 	}
 
 	for piece := range a.pieces(0, a.n) {
@@ -271,9 +272,9 @@ func (k *Sorted) Close() error {
 	return k.runs.close()
 }
 
-// Part has the hashes of a part. It is safe for concurrent use and stays valid, also after Close.
+// Part is the hashes of a part. It is safe for concurrent use and stays valid, also after Close.
 type Part struct {
-	Number uint64 // what the function of Parts returned for the hashes
+	Number uint64 // the result of the function of Parts for these hashes
 	array  *array
 	lo, hi int
 }
@@ -297,8 +298,8 @@ func (k *Sorted) Parts(ctx context.Context, part func(filter.Hash) uint64, f fun
 		}
 		return f(p)
 	}
-	if r.any() {
-		return r.each(ctx, k.limit, part, func(part uint64, hs []filter.Hash) error {
+	if r.notEmpty() {
+		return r.eachPart(ctx, k.limit, part, func(part uint64, hs []filter.Hash) error {
 			return give(Part{part, &array{few: hs, n: len(hs)}, 0, len(hs)})
 		})
 	}
@@ -306,6 +307,8 @@ func (k *Sorted) Parts(ctx context.Context, part func(filter.Hash) uint64, f fun
 	for lo, hi := 0, 0; lo < a.n; lo = hi {
 		p := part(*a.at(lo))
 		last := lo // the last hash that is known to be of this part
+
+		// Parts have very different lengths: doubling steps find the end of a part in logarithmic time.
 		step := 1
 		for ; last+step < a.n && part(*a.at(last + step)) == p; step *= 2 {
 			last += step

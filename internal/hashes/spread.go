@@ -26,8 +26,8 @@ const (
 type spreader struct {
 	ctx   context.Context
 	equal atomic.Bool // some hashes are equal
-	// table has the pages of the sorted array. The worker of a bucket sets the pages that begin in the range of the
-	// bucket. A page with hashes of two buckets is set before any of them is sorted.
+	// table is the pages of the sorted array. The worker of a bucket sets the pages that begin in the range of the
+	// bucket. A page with hashes of two buckets is set before either bucket is sorted, so that no two workers set it.
 	table []*page
 
 	mu   sync.Mutex
@@ -37,13 +37,13 @@ type spreader struct {
 // spreadWorker is a worker and its memory.
 type spreadWorker struct {
 	*spreader
-	own    []*page // free pages
-	room   []filter.Hash
-	groups []uint32
-	piles  piles // of the first step
+	own    []*page       // free pages of this worker
+	room   []filter.Hash // memory in which a bucket is sorted
+	groups []uint32      // the ends of the groups in room
+	piles  piles         // the piles of the first step
 }
 
-// pile has n hashes in no order. All pages except the last one are full.
+// pile is n hashes in no order. All pages except the last one are full.
 type pile struct {
 	pages []*page
 	last  *page
@@ -89,6 +89,7 @@ func (a *array) sortPages(ctx context.Context, workers int) (equal bool, err err
 	}
 
 	const step = 64 // pages that a worker takes at once
+	// Each worker keeps one open page per bucket, so few hashes are spread by few workers: see the bound above.
 	spreaders := min(workers, max(a.n/(16*pageLen*count), 1))
 	parallel.Each(spreaders, (used+step-1)/step, func(worker, i int) {
 		for p := i * step; p < min((i+1)*step, used) && ctx.Err() == nil; p++ {
@@ -102,8 +103,8 @@ func (a *array) sortPages(ctx context.Context, workers int) (equal bool, err err
 		}
 	}
 
-	begins := all[0].place(0, buckets)
-	parallel.Each(workers, count, func(worker, b int) { all[worker].sort(begins[b], buckets[b], d.below()) })
+	begins := all[0].placeBuckets(0, buckets)
+	parallel.Each(workers, count, func(worker, b int) { all[worker].sortBucket(begins[b], buckets[b], d.lowerBits()) })
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
@@ -115,8 +116,8 @@ func (a *array) sortPages(ctx context.Context, workers int) (equal bool, err err
 	return s.equal.Load(), nil
 }
 
-// take returns a free page, or a new one.
-func (w *spreadWorker) take() *page {
+// takePage returns a free page, or a new one.
+func (w *spreadWorker) takePage() *page {
 	if len(w.own) == 0 {
 		w.mu.Lock()
 		took := min(len(w.free), freshLen)
@@ -136,10 +137,10 @@ func (w *spreadWorker) take() *page {
 func (w *spreadWorker) spread(d digit, to *piles, from *page, n int) {
 	for i := range from[:n] {
 		h := &from[i]
-		p := &to[uint8(d.of(h))]
+		p := &to[uint8(d.valueOf(h))]
 		at := p.n & (pageLen - 1)
 		if at == 0 {
-			p.last = w.take()
+			p.last = w.takePage()
 			p.pages = append(p.pages, p.last)
 		}
 		p.last[at] = *h
@@ -148,12 +149,12 @@ func (w *spreadWorker) spread(d digit, to *piles, from *page, n int) {
 	w.own = append(w.own, from)
 }
 
-// place returns the positions in the sorted array at which the buckets begin, the first one at at, and sets the pages
-// with hashes of two buckets.
-func (w *spreadWorker) place(at int, buckets [][]pile) (begins []int) {
+// placeBuckets returns the positions in the sorted array at which the buckets begin, the first one at at, and sets the
+// pages with hashes of two buckets.
+func (w *spreadWorker) placeBuckets(at int, buckets [][]pile) (begins []int) {
 	for _, bucket := range buckets {
 		if at%pageLen != 0 && at/pageLen < len(w.table) && w.table[at/pageLen] == nil {
-			w.table[at/pageLen] = w.take()
+			w.table[at/pageLen] = w.takePage()
 		}
 		begins = append(begins, at)
 		for _, p := range bucket {
@@ -163,8 +164,9 @@ func (w *spreadWorker) place(at int, buckets [][]pile) (begins []int) {
 	return begins
 }
 
-// sort sorts a bucket, whose hashes differ only in the lowest bits, and moves it to its place in the sorted array.
-func (w *spreadWorker) sort(at int, bucket []pile, lowest int) {
+// sortBucket sorts a bucket, whose hashes differ only in the lowest bits, and moves it to its place in the sorted
+// array.
+func (w *spreadWorker) sortBucket(at int, bucket []pile, lowest int) {
 	n := 0
 	var first, diff filter.Hash
 	for _, p := range bucket {
@@ -188,13 +190,14 @@ func (w *spreadWorker) sort(at int, bucket []pile, lowest int) {
 		w.room = make([]filter.Hash, min(n+n/16, roomLen))
 	}
 	if length(diff) == 0 {
+		// The hashes are in room by now, and the pages can become pages of the sorted array.
 		w.release(bucket)
 		room := w.room[:min(n, roomLen)]
 		for i := range room {
 			room[i] = first
 		}
 		for end := at + n; at < end; at += len(room) {
-			w.write(at, room[:min(end-at, len(room))])
+			w.copySorted(at, room[:min(end-at, len(room))])
 		}
 		if n > 1 {
 			w.equal.Store(true)
@@ -211,7 +214,7 @@ func (w *spreadWorker) sort(at int, bucket []pile, lowest int) {
 	clear(groups)
 	for hs := range hashesOf(bucket) {
 		for i := range hs {
-			groups[d.of(&hs[i])]++
+			groups[d.valueOf(&hs[i])]++
 		}
 	}
 
@@ -224,7 +227,7 @@ func (w *spreadWorker) sort(at int, bucket []pile, lowest int) {
 	room := w.room[:n]
 	for hs := range hashesOf(bucket) {
 		for i := range hs {
-			g := &groups[d.of(&hs[i])]
+			g := &groups[d.valueOf(&hs[i])]
 			room[*g] = hs[i]
 			*g++
 		}
@@ -242,7 +245,7 @@ func (w *spreadWorker) sort(at int, bucket []pile, lowest int) {
 	if equal = insertionSort(room) || equal; equal {
 		w.equal.Store(true)
 	}
-	w.write(at, room)
+	w.copySorted(at, room)
 }
 
 // divide sorts a bucket that is too large for the room.
@@ -259,8 +262,8 @@ func (w *spreadWorker) divide(at int, bucket []pile, d digit) {
 		buckets = append(buckets, to[b:b+1])
 	}
 
-	for b, begin := range w.place(at, buckets) {
-		w.sort(begin, buckets[b], d.below())
+	for b, begin := range w.placeBuckets(at, buckets) {
+		w.sortBucket(begin, buckets[b], d.lowerBits())
 	}
 }
 
@@ -271,12 +274,12 @@ func (w *spreadWorker) release(bucket []pile) {
 	}
 }
 
-// write copies hashes to their place in the sorted array.
-func (w *spreadWorker) write(at int, hs []filter.Hash) {
+// copySorted copies hashes to their place in the sorted array.
+func (w *spreadWorker) copySorted(at int, hs []filter.Hash) {
 	for len(hs) > 0 {
 		p := &w.table[at/pageLen]
 		if *p == nil {
-			*p = w.take()
+			*p = w.takePage()
 		}
 		took := copy((*p)[at%pageLen:], hs)
 		at, hs = at+took, hs[took:]

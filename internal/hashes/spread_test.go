@@ -28,10 +28,10 @@ func TestSortPages(t *testing.T) {
 					continue // to save time
 				}
 				var a array
-				a.add(hs, 0)
+				a.addHashes(hs, 0)
 				for _, all := range [][]filter.Hash{nil, more} {
-					a.add(all, 0)
-					if _, err := a.sort(t.Context(), workers); err != nil {
+					a.addHashes(all, 0)
+					if _, err := a.sortHashes(t.Context(), workers); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -54,8 +54,8 @@ func TestSortPagesAgain(t *testing.T) {
 	var a array
 	for range 5 {
 		a.n = 0
-		a.add(hs, 0)
-		if _, err := a.sort(t.Context(), 3); err != nil {
+		a.addHashes(hs, 0)
+		if _, err := a.sortHashes(t.Context(), 3); err != nil {
 			t.Fatal(err)
 		}
 	}

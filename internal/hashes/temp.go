@@ -19,7 +19,7 @@ const hashSize = 16
 
 var errClosed = fmt.Errorf("the list of keys is %w", filter.ErrClosed)
 
-// file has the methods of *os.File that a temp needs.
+// file is the methods of *os.File that a temp needs.
 type file interface {
 	io.ReaderAt
 	io.WriterAt
@@ -51,7 +51,9 @@ func (t *temp) Write(b []byte) (int, error) {
 				"choose another directory or a higher limit: %w", t.dir, err)
 		}
 		t.file = f
-		t.removed = os.Remove(f.Name()) == nil // Windows may refuse to remove an open file: close removes it then
+		// Removed now, the file cannot outlive a killed process. Windows may refuse to remove an open file: then close
+		// removes it.
+		t.removed = os.Remove(f.Name()) == nil
 	}
 
 	if _, err := t.file.WriteAt(b, t.size); err != nil {

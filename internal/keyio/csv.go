@@ -27,7 +27,7 @@ func (r *reader) readCSV(st *stream) error {
 	br := bufio.NewReaderSize(limited, 64<<10)
 	rows := csv.NewReader(br) // uses br without a second buffer, since br is large enough
 	rows.Comma = set.Delimiter
-	rows.FieldsPerRecord = -1 // rows may differ in length; the column is checked below
+	rows.FieldsPerRecord = -1 // rows may differ in length; addRow checks that they have the column
 	rows.ReuseRecord = true
 	// next returns a row. If the row is bad, whole reports whether the next row can be read.
 	next := func() (row []string, whole bool, err error) {
@@ -45,7 +45,7 @@ func (r *reader) readCSV(st *stream) error {
 		return nil, whole, err
 	}
 
-	b, err := r.take(st.name)
+	b, err := r.takeBlock(st.name)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (r *reader) readCSV(st *stream) error {
 		if err != nil && err != io.EOF {
 			return err
 		}
-		if at, err = r.useHeader(b, limited.row(rows.InputOffset()), row); err != nil {
+		if at, err = r.useHeader(b, limited.takeRow(rows.InputOffset()), row); err != nil {
 			return err
 		}
 	}
@@ -64,24 +64,24 @@ func (r *reader) readCSV(st *stream) error {
 	for {
 		row, whole, err := next()
 		if err == io.EOF {
-			r.send(b)
+			r.passOn(b)
 			return nil
 		}
-		raw := limited.row(rows.InputOffset()) // a bad row is dropped
+		raw := limited.takeRow(rows.InputOffset()) // a bad row is dropped
 		if err == nil {
 			err = b.addRow(set, at, rows, row, raw)
 		}
 		if whole {
-			err = b.bad.skip(set, err)
+			err = b.bad.skipOrStop(set, err)
 		}
 		if err != nil {
-			r.send(b) // the rows before it
+			r.passOn(b) // the rows before it
 			return err
 		}
 		// Empty keys take room too. In a live stream, send the block before waiting for the next row.
 		if len(b.data)+len(b.ends) >= r.in.set.BlockSize || st.live && br.Buffered() == 0 {
-			r.send(b)
-			if b, err = r.take(st.name); err != nil {
+			r.passOn(b)
+			if b, err = r.takeBlock(st.name); err != nil {
 				return err
 			}
 		}
@@ -196,7 +196,7 @@ func csvError(st *stream, readErr, err error, start int64) (whole bool, _ error)
 	case errors.As(readErr, new(*UnsupportedError)):
 		return false, readErr
 	case readErr != nil:
-		return false, fmt.Errorf("%w; read up to byte %d", st.wrap(readErr), start)
+		return false, fmt.Errorf("%w; read up to byte %d", st.wrapError(readErr), start)
 	case errors.As(err, &parse) && parse.Line > parse.StartLine:
 		return false, fmt.Errorf("%s:%d: the row goes on to line %d, column %d: %w; is it CSV?",
 			st.name, parse.StartLine, parse.Line, parse.Column, parse.Err)
@@ -213,15 +213,15 @@ type recordReader struct {
 	r     io.Reader
 	name  string
 	left  int
-	lines int64  // line ends read
+	lines int64  // number of line ends that were read
 	err   error  // the first error other than io.EOF
-	keep  bool   // whether to keep what was read, for row
-	kept  []byte // the last bytes read
-	taken int64  // bytes read before those
-	begun bool
+	keep  bool   // keep the bytes for takeRow
+	kept  []byte // the last bytes that were read, if keep is set
+	taken int64  // number of bytes before kept
+	begun bool   // bytes have been read
 
-	takeNUL bool // whether to continue at a NUL byte
-	nul     bool // whether there was one
+	takeNUL bool // continue at a NUL byte
+	nul     bool // a NUL byte was read
 }
 
 func (l *recordReader) Read(p []byte) (int, error) {
@@ -263,9 +263,9 @@ func (l *recordReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// row returns the bytes from the end of the last row up to offset end as one row: without leading blank lines, and with
-// a line end. It returns nil unless keep is set. The row is valid until the next Read.
-func (l *recordReader) row(end int64) []byte {
+// takeRow returns the bytes from the end of the last row up to offset end as one row: without leading blank lines, and
+// with a line end. It returns nil unless keep is set. The row is valid until the next Read.
+func (l *recordReader) takeRow(end int64) []byte {
 	if !l.keep {
 		return nil
 	}
@@ -288,7 +288,7 @@ func (b *block) splitFields(s *settings) error {
 		return part
 	}
 
-	keyLine, numbers := b.Line, b.LineNumbers // of all rows; bad ones are dropped
+	keyLine, numbers := b.Line, b.LineNumbers // the numbers include rows that turn out to be bad below
 	b.LineNumbers = numbers[:0]
 	for row := 0; i < len(b.ends); row++ {
 		var raw, second []byte
@@ -303,15 +303,15 @@ func (b *block) splitFields(s *settings) error {
 			line = numbers[row]
 		}
 
-		value, err := b.parse(s, line, second)
-		if stop := b.bad.skip(s, err); stop != nil {
+		value, err := b.parseValue(s, line, second)
+		if stop := b.bad.skipOrStop(s, err); stop != nil {
 			return stop
 		}
 		if err == nil {
-			b.add(s, line, key, second, raw, value)
+			b.addKey(s, line, key, second, raw, value)
 		}
 		if row == 0 {
-			b.Line = keyLine // the key may begin in a later line than its row
+			b.Line = keyLine // addKey has set the line of the row, and the key may begin in a later line
 		}
 	}
 	return nil

@@ -24,8 +24,8 @@ const (
 type Input struct {
 	set     settings
 	sources []source
-	begun   atomic.Bool // whether a pass has begun
-	bad     badRows     // of the last pass
+	begun   atomic.Bool // a pass has begun
+	bad     badRows     // the bad rows of the last pass
 }
 
 // Open returns an Input that reads the named files one after the other. The path "-" is standard input and is allowed
@@ -95,22 +95,22 @@ type badRows struct {
 	first error // of the first row
 }
 
-func (b *badRows) add(rows int64, first error) {
+func (b *badRows) countRows(rows int64, first error) {
 	if b.rows == 0 {
 		b.first = first
 	}
 	b.rows += rows
 }
 
-// skip returns err, the error of a bad row or nil, as a *BadRowError, or nil if the row is skipped.
-func (b *badRows) skip(s *settings, err error) error {
+// skipOrStop returns err, the error of a bad row or nil, as a *BadRowError, or nil if the row is skipped.
+func (b *badRows) skipOrStop(s *settings, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case s.BadRows != Skip:
 		return &BadRowError{err}
 	}
-	b.add(1, err)
+	b.countRows(1, err)
 	return nil
 }
 
@@ -122,7 +122,7 @@ func fileSource(path string) (source, error) {
 	if fi.IsDir() {
 		return source{}, fmt.Errorf("%s is a directory; name the files in it", path)
 	}
-	if !fi.Mode().IsRegular() { // opening a named pipe would block until it has a writer
+	if !fi.Mode().IsRegular() { // opening a named pipe would block until a writer opens it, too
 		return source{name: path, path: path, live: true, size: -1}, nil
 	}
 

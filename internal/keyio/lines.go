@@ -15,7 +15,7 @@ import (
 func (r *reader) readLines(st *stream) error {
 	line, at, header := int64(1), r.in.set.columns, r.in.set.Header
 	for eof := false; !eof; {
-		b, err := r.take(st.name)
+		b, err := r.takeBlock(st.name)
 		if err != nil {
 			return err
 		}
@@ -23,7 +23,7 @@ func (r *reader) readLines(st *stream) error {
 		b.data = append(b.data, r.carry...)
 		var cut int
 		var readErr error // reported after the lines before it
-		cut, eof, readErr = r.fill(b, st)
+		cut, eof, readErr = r.fillBlock(b, st)
 		r.carry = append(r.carry[:0], b.data[cut:]...)
 		b.data = b.data[:cut]
 		b.lines = bytes.Count(b.data, []byte{r.in.set.end})
@@ -34,7 +34,7 @@ func (r *reader) readLines(st *stream) error {
 			}
 		}
 		b.columns = at
-		r.send(b)
+		r.passOn(b)
 		if readErr != nil {
 			return readErr
 		}
@@ -42,13 +42,13 @@ func (r *reader) readLines(st *stream) error {
 	return nil
 }
 
-// fill reads into b, which is empty or holds the beginning of a line. It stops when b is full, at the end of the
+// fillBlock reads into b, which is empty or holds the beginning of a line. It stops when b is full, at the end of the
 // stream, and, in a live stream, after a Read that completes a line. It returns the length of the whole lines in
 // b.data, which is 0 only at the end of an empty stream and with an error.
 //
 // The buffer of a block grows only while it holds an incomplete single line, up to the longest line allowed. For a
 // longer line that is skipped, it holds only the beginning.
-func (r *reader) fill(b *block, st *stream) (cut int, eof bool, err error) {
+func (r *reader) fillBlock(b *block, st *stream) (cut int, eof bool, err error) {
 	maxLine := r.in.set.MaxKey + len("\r\n")
 	switch r.in.set.Format {
 	case TSV:
@@ -77,13 +77,13 @@ func (r *reader) fill(b *block, st *stream) (cut int, eof bool, err error) {
 			return len(b.data), true, nil
 		case err != nil:
 			lines := b.Line - 1 + int64(bytes.Count(buf[:cut], []byte{r.in.set.end}))
-			return cut, false, fmt.Errorf("%w; %d lines were read", st.wrap(err), lines)
+			return cut, false, fmt.Errorf("%w; %d lines were read", st.wrapError(err), lines)
 		case cut > 0 && (len(buf) == cap(buf) || st.live):
 			return cut, false, nil
-		case r.ctx.Err() != nil: // a line may be endless
+		case r.ctx.Err() != nil: // an endless line never leaves this loop otherwise
 			return 0, false, context.Cause(r.ctx)
 		case cut == 0 && len(buf) >= maxLine && r.in.set.BadRows == Skip:
-			buf = buf[:maxLine] // split needs no more bytes to see that the line is too long
+			buf = buf[:maxLine] // these bytes are enough for splitKeys to see that the line is too long
 		case cut == 0 && len(buf) >= maxLine && r.in.set.Format == TSV:
 			return 0, false, &BadRowError{b.rowTooLong(&r.in.set, b.Line)}
 		case cut == 0 && len(buf) >= maxLine:
@@ -92,8 +92,8 @@ func (r *reader) fill(b *block, st *stream) (cut int, eof bool, err error) {
 	}
 }
 
-// split sets the keys of b from b.data, up to the first bad row whose error it returns.
-func (b *block) split(s *settings) error {
+// splitKeys sets the keys of b from b.data, up to the first bad row whose error it returns.
+func (b *block) splitKeys(s *settings) error {
 	switch s.Format {
 	case CSV:
 		return b.splitFields(s)
@@ -157,26 +157,26 @@ func (b *block) splitRows(s *settings) error {
 		var err error
 		switch {
 		case s.Format == Hex:
-			key, err = b.decode(s, line, row)
+			key, err = b.decodeHex(s, line, row)
 		case s.Format == Lines || s.Format == Null:
-			err = b.check(s, line, row, row)
+			err = b.checkRow(s, line, row, row)
 		case len(row) > 0:
-			key, second, value, err = b.fields(s, line, row)
+			key, second, value, err = b.readFields(s, line, row)
 		default:
 			continue // a blank line of a table has no key
 		}
-		if stop := b.bad.skip(s, err); stop != nil {
+		if stop := b.bad.skipOrStop(s, err); stop != nil {
 			return stop
 		}
 		if err == nil && (len(key) > 0 || s.KeepEmpty) {
-			b.add(s, line, key, second, b.data[start:end:end], value)
+			b.addKey(s, line, key, second, b.data[start:end:end], value)
 		}
 	}
 	return nil
 }
 
-// add adds a key, and the parts of its row that s selects.
-func (b *block) add(s *settings, line int64, key, second, row []byte, value uint64) {
+// addKey adds a key, and the parts of its row that s selects.
+func (b *block) addKey(s *settings, line int64, key, second, row []byte, value uint64) {
 	if len(b.Keys) == 0 {
 		b.Line = line
 	}
@@ -196,8 +196,8 @@ func (b *block) add(s *settings, line int64, key, second, row []byte, value uint
 	}
 }
 
-// decode decodes hexadecimal digits in place, so b.data no longer has lines.
-func (b *block) decode(s *settings, line int64, digits []byte) ([]byte, error) {
+// decodeHex decodes hexadecimal digits in place, so b.data no longer has lines.
+func (b *block) decodeHex(s *settings, line int64, digits []byte) ([]byte, error) {
 	if len(digits) > 2*s.MaxKey {
 		return nil, &KeyTooLongError{Input: b.Input, Line: line, MaxKey: s.MaxKey}
 	}
@@ -208,8 +208,9 @@ func (b *block) decode(s *settings, line int64, digits []byte) ([]byte, error) {
 	return digits[:n], err
 }
 
-// check returns the error of a row that is bad, for its length or a NUL byte. With Pass it counts rows with NUL bytes.
-func (b *block) check(s *settings, line int64, row, key []byte) error {
+// checkRow returns the error of a row that is bad, for its length or a NUL byte. With Pass it counts rows with NUL
+// bytes.
+func (b *block) checkRow(s *settings, line int64, row, key []byte) error {
 	if len(key) > s.MaxKey {
 		return &KeyTooLongError{Input: b.Input, Line: line, MaxKey: s.MaxKey}
 	}
@@ -219,7 +220,7 @@ func (b *block) check(s *settings, line int64, row, key []byte) error {
 
 	err := nulError(b.Input, line, s.Format)
 	if s.BadRows == Pass {
-		b.bad.add(1, err)
+		b.bad.countRows(1, err)
 		return nil
 	}
 	return err
@@ -241,7 +242,7 @@ func (b *block) otherFormat() error {
 // if there are only blank lines so far; at the end of the stream, that is an error if the column has a name.
 func (r *reader) headerOf(b *block, eof bool) (at columns, missing bool, err error) {
 	if bytes.IndexByte(b.data, 0) >= 0 {
-		if err := b.otherFormat(); err != nil { // the names of UTF-16 text would be unknown
+		if err := b.otherFormat(); err != nil { // in UTF-16 text, no column would have the wanted name
 			return at, false, err
 		}
 	}
@@ -268,26 +269,26 @@ func (r *reader) headerOf(b *block, eof bool) (at columns, missing bool, err err
 	return at, true, err
 }
 
-// fields returns the key of a row and, with Options.Second, that field and its value by Options.Parse. It returns an
-// error if the row is bad.
-func (b *block) fields(s *settings, line int64, row []byte) (key, second []byte, value uint64, err error) {
+// readFields returns the key of a row and, with Options.Second, that field and its value by Options.Parse. It returns
+// an error if the row is bad.
+func (b *block) readFields(s *settings, line int64, row []byte) (key, second []byte, value uint64, err error) {
 	if len(row) > s.MaxKey+recordSlack {
 		return nil, nil, 0, b.rowTooLong(s, line)
 	}
-	if key, err = b.field(line, row, b.columns.key); err == nil {
-		err = b.check(s, line, row, key)
+	if key, err = b.fieldOf(line, row, b.columns.key); err == nil {
+		err = b.checkRow(s, line, row, key)
 	}
 	if err != nil || s.Second == "" || len(key) == 0 && !s.KeepEmpty {
 		return key, nil, 0, err
 	}
-	if second, err = b.field(line, row, b.columns.second); err == nil {
-		value, err = b.parse(s, line, second)
+	if second, err = b.fieldOf(line, row, b.columns.second); err == nil {
+		value, err = b.parseValue(s, line, second)
 	}
 	return key, second, value, err
 }
 
-// field returns a column of a row.
-func (b *block) field(line int64, row []byte, column int) ([]byte, error) {
+// fieldOf returns a column of a row.
+func (b *block) fieldOf(line int64, row []byte, column int) ([]byte, error) {
 	left := row
 	for i := range column {
 		at := bytes.IndexByte(left, '\t')
@@ -302,8 +303,8 @@ func (b *block) field(line int64, row []byte, column int) ([]byte, error) {
 	return left[:len(left):len(left)], nil
 }
 
-// parse returns the value of a field by Options.Parse, if set, or an error that names the line.
-func (b *block) parse(s *settings, line int64, second []byte) (value uint64, err error) {
+// parseValue returns the value of a field by Options.Parse, if set, or an error that names the line.
+func (b *block) parseValue(s *settings, line int64, second []byte) (value uint64, err error) {
 	if s.Parse == nil {
 		return 0, nil
 	}

@@ -38,17 +38,17 @@ type Batch struct {
 // block is a Batch and its buffers, on the way from the reader to emit.
 type block struct {
 	Batch
-	// data has lines, each with its end. For CSV it is the key of each row, then with Options.Rows the row, then with
+	// data is lines, each with its end. For CSV it is the key of each row, then with Options.Rows the row, then with
 	// Options.Second its field.
 	data    []byte
-	lines   int        // line ends in data, unless it is CSV
-	first   bool       // whether data is the start of an input, unless it is CSV
-	ended   bool       // whether the last line end was added
-	nul     bool       // whether a NUL byte in data makes a row bad, unless it is CSV
-	bad     badRows    // skipped rows, or with Pass, accepted ones
-	stop    error      // of the bad row that comes after Keys, or nil
-	columns columns    // for TSV
-	ends    []int      // for CSV: the end of each part of data
+	lines   int        // number of line ends in data, not for CSV
+	first   bool       // data is the start of an input, not for CSV
+	ended   bool       // the last line end is not from the input: it was added
+	nul     bool       // data contains NUL bytes, which make rows bad, not for CSV
+	bad     badRows    // skipped rows, or with Pass, accepted bad rows
+	stop    error      // the error of the bad row that comes after Keys, or nil
+	columns columns    // the columns to read of TSV
+	ends    []int      // the ends of the parts of data, for CSV
 	done    chan error // receives the result of the worker
 }
 
@@ -96,7 +96,7 @@ func (in *Input) Process(ctx context.Context, workers int,
 	}
 
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // in case emit panics
+	defer cancel() // if emit panics, the goroutines must end
 
 	// Each channel has room for all blocks, so the reader blocks only when no block is free.
 	blocks := 2*workers + 2
@@ -113,7 +113,7 @@ func (in *Input) Process(ctx context.Context, workers int,
 		defer close(order)
 		defer close(todo)
 		r := &reader{ctx: ctx, in: in, free: free, todo: todo, order: order}
-		if readErr = r.run(); readErr != nil && ctx.Err() != nil {
+		if readErr = r.readAll(); readErr != nil && ctx.Err() != nil {
 			readErr = context.Cause(ctx) // the error of an interrupted read is not the cause
 		}
 	})
@@ -123,7 +123,7 @@ func (in *Input) Process(ctx context.Context, workers int,
 				if ctx.Err() != nil {
 					return
 				}
-				b.stop = b.split(&in.set)
+				b.stop = b.splitKeys(&in.set)
 				var err error
 				if work != nil && b.visible() {
 					err = work(worker, &b.Batch)
@@ -133,11 +133,11 @@ func (in *Input) Process(ctx context.Context, workers int,
 		})
 	}
 
-	err := in.drain(ctx, order, free, emit)
+	err := in.emitInOrder(ctx, order, free, emit)
 	cancel()
 	wg.Wait()
 	if err == nil {
-		err = readErr // comes after all blocks in input order
+		err = readErr // the reader failed behind all blocks, so its error is the last one in input order
 	}
 	return err
 }
@@ -145,8 +145,9 @@ func (in *Input) Process(ctx context.Context, workers int,
 // visible reports whether work and emit get the block.
 func (b *block) visible() bool { return len(b.Keys) > 0 || len(b.Header) > 0 }
 
-// drain waits for each block of order, calls emit and returns the block to free, until order is closed or a row is bad.
-func (in *Input) drain(
+// emitInOrder waits for each block of order, calls emit and returns the block to free, until order is closed or a row
+// is bad.
+func (in *Input) emitInOrder(
 	ctx context.Context, order <-chan *block, free chan<- *block, emit func(b *Batch) error,
 ) error {
 	for b := range order {
@@ -165,7 +166,7 @@ func (in *Input) drain(
 				return err
 			}
 		}
-		in.bad.add(b.bad.rows, b.bad.first)
+		in.bad.countRows(b.bad.rows, b.bad.first)
 		if b.stop != nil {
 			return b.stop
 		}
@@ -186,7 +187,7 @@ type reader struct {
 	head  header // of the first input, with Options.Rows
 }
 
-func (r *reader) run() error {
+func (r *reader) readAll() error {
 	for i := range r.in.sources {
 		if err := r.readSource(&r.in.sources[i]); err != nil {
 			return err
@@ -197,7 +198,7 @@ func (r *reader) run() error {
 }
 
 func (r *reader) readSource(s *source) error {
-	st, err := s.open(r.ctx, &r.raw, r.in.set.Plain)
+	st, err := s.openStream(r.ctx, &r.raw, r.in.set.Plain)
 	if err != nil {
 		return err
 	}
@@ -213,8 +214,8 @@ func (r *reader) readSource(s *source) error {
 	return err
 }
 
-// take waits for a free block and empties it.
-func (r *reader) take(input string) (*block, error) {
+// takeBlock waits for a free block and empties it.
+func (r *reader) takeBlock(input string) (*block, error) {
 	select {
 	case b := <-r.free:
 		b.Batch = Batch{Keys: b.Keys[:0], Rows: b.Rows[:0], Second: b.Second[:0], Out: b.Out[:0],
@@ -229,12 +230,14 @@ func (r *reader) take(input string) (*block, error) {
 	}
 }
 
-// send passes a block on to the workers. An empty block goes back to free.
-func (r *reader) send(b *block) {
+// passOn passes a block on to the workers. An empty block goes back to free.
+func (r *reader) passOn(b *block) {
 	if len(b.data) == 0 && len(b.ends) == 0 && len(b.Header) == 0 && b.bad.rows == 0 {
 		r.free <- b
 		return
 	}
+
+	// Both channels get the block: workers take blocks in any order, and emitInOrder waits for them in input order.
 	r.todo <- b
 	r.order <- b
 	r.progress()

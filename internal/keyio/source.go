@@ -31,7 +31,7 @@ type source struct {
 	reader io.Reader
 	live   bool        // a pipe or device: data is passed on as soon as it arrives
 	size   int64       // bytes; -1 if it is not a regular file
-	was    fs.FileInfo // of a regular file when its first pass began
+	was    fs.FileInfo // a regular file when its first pass began
 }
 
 // stream is an opened source. It reads the decompressed data.
@@ -45,9 +45,9 @@ type stream struct {
 	unchanged func() error
 }
 
-// open opens s for one pass. The stream adds the bytes that it consumes, before decompression, to raw. When ctx is
-// done, a Read that waits for a pipe returns.
-func (s *source) open(ctx context.Context, raw *int64, isPlain bool) (*stream, error) {
+// openStream opens s for one pass. The stream adds the bytes that it consumes, before decompression, to raw. When ctx
+// is done, a Read that waits for a pipe returns.
+func (s *source) openStream(ctx context.Context, raw *int64, isPlain bool) (*stream, error) {
 	st := &stream{name: s.name, live: s.live}
 	r, err := s.reader, error(nil)
 	switch {
@@ -115,17 +115,17 @@ const (
 // file into any number of bytes.
 func (st *stream) readText(r io.Reader) error {
 	z := &unpacked{}
-	sign, err := st.peek(&countingReader{r, &z.packed})
+	sign, err := st.peekSign(&countingReader{r, &z.packed})
 	if sign != nil && sign.codec != "" {
 		st.codec = sign.codec
 		if z.r, err = st.decoder(); err == nil {
-			sign, err = st.peek(z)
+			sign, err = st.peekSign(z)
 		}
 	}
 
 	switch {
 	case err != nil:
-		return st.wrap(err)
+		return st.wrapError(err)
 	case sign == nil:
 		return nil
 	case sign.magic == bom:
@@ -145,8 +145,8 @@ func (st *stream) readText(r io.Reader) error {
 	return e
 }
 
-// peek makes st read r, and returns the signature at the start of the data, or nil if it has none.
-func (st *stream) peek(r io.Reader) (*signature, error) {
+// peekSign makes st read r, and returns the signature at the start of the data, or nil if it has none.
+func (st *stream) peekSign(r io.Reader) (*signature, error) {
 	st.Reader = bufio.NewReaderSize(r, 64<<10) // large reads of plain data bypass its buffer
 	sign, cut := peekSignature(st.Reader)
 	if cut != "" {
@@ -165,6 +165,7 @@ func (st *stream) decoder() (io.Reader, error) {
 		if err != nil {
 			return nil, err
 		}
+		// gzipMembers begins each member itself, so that it can ignore zeros after the last one.
 		z.Multistream(false)
 		return &gzipMembers{z, br}, nil
 	case "bzip2":
@@ -190,14 +191,14 @@ type gzipMembers struct {
 func (g *gzipMembers) Read(p []byte) (n int, err error) {
 	for n == 0 && err == nil {
 		if n, err = g.z.Read(p); err == io.EOF {
-			err = g.next()
+			err = g.nextMember()
 		}
 	}
 	return n, err
 }
 
-// next begins the next member. It returns io.EOF if there is none.
-func (g *gzipMembers) next() error {
+// nextMember begins the next member. It returns io.EOF if there is none.
+func (g *gzipMembers) nextMember() error {
 	padded := false
 	for {
 		c, err := g.br.Peek(1)
@@ -208,7 +209,7 @@ func (g *gzipMembers) next() error {
 			break
 		}
 		padded = true
-		_, _ = g.br.Discard(1) // it is in the buffer
+		_, _ = g.br.Discard(1) // never fails: Peek has put the byte into the buffer
 	}
 	if magic, _ := g.br.Peek(2); padded || len(magic) == 2 && string(magic) != "\x1f\x8b" {
 		return errors.New("there are other bytes behind the gzip data; remove them")
@@ -227,8 +228,8 @@ func (st *stream) close() {
 	}
 }
 
-// wrap adds the name of the input and a likely cause to err.
-func (st *stream) wrap(err error) error {
+// wrapError adds the name of the input and a likely cause to err.
+func (st *stream) wrapError(err error) error {
 	switch {
 	case st.codec == "":
 		return fmt.Errorf("reading %s: %w", st.name, err)
@@ -254,6 +255,7 @@ func (u *unpacked) Read(p []byte) (n int, err error) {
 		return 0, u.err
 	}
 	n, u.err = u.r.Read(p)
+	// A decompression bomb is recognised by its ratio; see mostRatio.
 	if u.out += int64(n); u.out > freeBytes && u.out/mostRatio > u.packed {
 		n, u.err = 0, fmt.Errorf("it decompresses to more than %d times its size; if it is a list of keys all the same, "+
 			"pipe it through a decompressor", mostRatio)

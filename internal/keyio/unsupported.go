@@ -28,15 +28,15 @@ func (e *UnsupportedError) Error() string {
 type signature struct {
 	magic string
 	codec string // name of a compression that is read, else ""
-	what  string // the format, if it is not read, else ""
-	do    string // what the user can do
+	what  string // the name of a format that is not read, else ""
+	do    string // what the user can do instead
 }
 
 // signatures has the formats that are detected. NUL bytes reveal most other files that are not text.
 var signatures = []signature{
 	{magic: "\x1f\x8b\x08", codec: "gzip"},                                  // RFC 1952, method deflate
 	{magic: "\x28\xb5\x2f\xfd", codec: "zstd"},                              // RFC 8878
-	{magic: anySkip + "\x2a\x4d\x18", codec: "zstd"},                        // a skippable frame, which parallel compressors write first
+	{magic: anySkip + "\x2a\x4d\x18", codec: "zstd"},                        // a skippable frame
 	{magic: "BZh" + anyDigit + "\x31\x41\x59\x26\x53\x59", codec: "bzip2"},  // a block
 	{magic: "BZh" + anyDigit + "\x17\x72\x45\x38\x50\x90", codec: "bzip2"},  // no data
 	{magic: "\xfd7zXZ\x00", what: "xz data", do: decompress("xz -dc FILE")}, // .xz file format 1.2.1
@@ -111,7 +111,7 @@ func peekSignature(br *bufio.Reader) (found *signature, cutOf string) {
 	for n := 1; ; n++ {
 		head, err := br.Peek(n)
 		found = nil
-		open := false // whether a longer signature is possible
+		open := false // with more bytes, a longer signature may match
 		for i := range signatures {
 			if s := &signatures[i]; !s.begins(head) {
 				continue
@@ -122,7 +122,7 @@ func peekSignature(br *bufio.Reader) (found *signature, cutOf string) {
 			}
 		}
 		if err == io.EOF && found == nil {
-			cutOf = cut(head)
+			cutOf = cutCodec(head)
 		}
 		if err != nil || !open {
 			return found, cutOf
@@ -130,9 +130,9 @@ func peekSignature(br *bufio.Reader) (found *signature, cutOf string) {
 	}
 }
 
-// cut returns the codec if head is a truncated signature of compressed data, or "". Shorter parts cannot be
+// cutCodec returns the codec if head is a truncated signature of compressed data, or "". Shorter parts cannot be
 // distinguished from text.
-func cut(head []byte) (codec string) {
+func cutCodec(head []byte) (codec string) {
 	least := map[string]int{"gzip": 2, "zstd": 2, "bzip2": 4}
 	for i := range signatures {
 		s := &signatures[i]
@@ -193,6 +193,7 @@ func utf16Order(data []byte) string {
 				feeds++
 			}
 		}
+		// Fewer NUL bytes may be accidents in another kind of file.
 		if fits && feeds > 0 && nuls >= 3 {
 			return order
 		}

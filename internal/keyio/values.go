@@ -32,7 +32,7 @@ type Values struct {
 // Read sets b.Values. It cuts the values off lines and drops empty lines. The error is a *BadValueError.
 func (v Values) Read(b *Batch) error {
 	b.Values, v.Separator = b.Values[:0], cmp.Or(v.Separator, DefaultSeparator)
-	if v.Optional && v.none(b) {
+	if v.Optional && v.withoutValues(b) {
 		return nil
 	}
 
@@ -63,8 +63,9 @@ func (v Values) Read(b *Batch) error {
 	return nil
 }
 
-// none reports whether no key of a batch has a value. It drops empty lines of such a batch unless they are kept.
-func (v Values) none(b *Batch) bool {
+// withoutValues reports whether no key of a batch has a value. It drops the empty lines of such a batch unless
+// KeepEmpty is set.
+func (v Values) withoutValues(b *Batch) bool {
 	empty := func(text []byte) bool { return len(text) == 0 }
 	if v.Column {
 		return !slices.ContainsFunc(b.Second, func(text []byte) bool { return !empty(text) })
@@ -103,7 +104,7 @@ func parseValue(text []byte, largest uint64) (value uint64, reason string) {
 // BadValueError locates a value that cannot be read.
 type BadValueError struct {
 	Input  string // path, or "standard input"
-	Line   int64  // counted from 1; 0 if it is not known: Key then names the key
+	Line   int64  // counted from 1, or 0 if it is not known; Key then names the key
 	Key    string
 	Reason string
 }

@@ -23,13 +23,13 @@ import (
 // Value is the content of a file. Err returns the reason that it cannot answer, or nil.
 type Value interface{ Err() error }
 
-// Config has the options of a File.
+// Config is the options of a File.
 type Config[T Value] struct {
 	Path     func() string                    // returns the path of the file to check, which may change
 	Open     func(context.Context) (T, error) // opens the value in the file
 	Release  func(T)                          // frees a value after its last use; may be nil
 	Closed   T                                // the value after Close; its Err is the error of Reload and Err
-	Interval time.Duration                    // between two checks, more than 0
+	Interval time.Duration                    // the time between two checks, more than 0
 	Update   func(context.Context)            // if not nil, runs until its context ends; Close ends it
 }
 
@@ -41,13 +41,13 @@ type Config[T Value] struct {
 type File[T Value] struct {
 	config  Config[T]
 	current atomic.Pointer[Generation[T]]
-	failed  atomic.Pointer[Failure] // of the last attempt to open the file, or nil
-	reports atomic.Pointer[error]   // of the updater
-	swaps   atomic.Uint64
+	failed  atomic.Pointer[Failure] // the failure of the last attempt to open the file, or nil
+	reports atomic.Pointer[error]   // the error of the last Report
+	swaps   atomic.Uint64           // the number of values that replaced another one
 
-	reload sync.Mutex // held while a file is opened
-	seen   fs.FileInfo
-	closed bool
+	reload sync.Mutex  // held while a file is opened; protects seen and closed
+	seen   fs.FileInfo // the file at the last attempt, or nil
+	closed bool        // Close was called
 	stop   context.CancelFunc
 	done   sync.WaitGroup
 }
@@ -58,6 +58,7 @@ func (f *File[T]) Start(ctx context.Context, c Config[T]) error {
 	if err := f.Reload(ctx); err != nil {
 		return err
 	}
+	// ctx is for the opening alone. The goroutines run until Close.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	f.stop = cancel
 	f.done.Go(func() { f.follow(ctx) })
@@ -76,7 +77,7 @@ func (f *File[T]) StartClosed(closed T) {
 	defer f.reload.Unlock()
 	if !f.Started() {
 		f.config.Closed, f.closed, f.stop = closed, true, func() {}
-		f.swap(closed)
+		f.swapIn(closed)
 	}
 }
 
@@ -88,7 +89,7 @@ func (f *File[T]) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
-			_ = f.check(ctx, false) // Err returns the error
+			_ = f.reloadIfNeeded(ctx, false) // Err returns the error
 			timer.Reset(f.failed.Load().Wait(time.Now(), f.config.Interval))
 		}
 	}
@@ -97,16 +98,18 @@ func (f *File[T]) follow(ctx context.Context) {
 // Reload checks the file now and swaps its value in if the file has changed, or if the last attempt failed with a
 // transient error. If the file cannot be opened, Reload returns the error, as Err does until a Reload succeeds. If ctx
 // ends first, Reload returns its cause and changes nothing.
-func (f *File[T]) Reload(ctx context.Context) error { return f.check(ctx, true) }
+func (f *File[T]) Reload(ctx context.Context) error { return f.reloadIfNeeded(ctx, true) }
 
-// check is Reload. If now is false, it does not open an unchanged file before the pause after a failure is over.
-func (f *File[T]) check(ctx context.Context, now bool) error {
+// reloadIfNeeded is Reload. If now is false, it does not open an unchanged file before the pause after a failure is
+// over.
+func (f *File[T]) reloadIfNeeded(ctx context.Context, now bool) error {
 	f.reload.Lock()
 	defer f.reload.Unlock()
 	if f.closed {
 		return f.config.Closed.Err()
 	}
 
+	// Stat comes before Open: if the file is replaced between the two, the next check sees a change and opens it again.
 	st, err := os.Stat(f.config.Path())
 	same := err == nil && f.seen != nil && os.SameFile(st, f.seen) && st.Size() == f.seen.Size() &&
 		st.ModTime().Equal(f.seen.ModTime())
@@ -126,14 +129,14 @@ func (f *File[T]) check(ctx context.Context, now bool) error {
 	f.seen = st // nil if there is no file, so that a new one is opened
 	if err != nil {
 		if st != nil && !same {
-			before = nil // another file
+			before = nil // another file: the pauses begin with the shortest one again
 		}
 		f.failed.Store(After(before, err, time.Now()))
 		return err
 	}
 
 	f.failed.Store(nil)
-	if old := f.swap(value); old != nil {
+	if old := f.swapIn(value); old != nil {
 		f.swaps.Add(1)
 		old.retire()
 	}
@@ -165,6 +168,7 @@ func (f *File[T]) Err() (err error) {
 // Close stops following the file, waits for Update and all uses, and releases the value. It returns the error of the
 // value; a second Close returns nil.
 func (f *File[T]) Close() error {
+	// Update and follow end before the lock is taken, since both may hold it in Reload.
 	f.stop()
 	f.done.Wait()
 	f.reload.Lock()
@@ -175,7 +179,7 @@ func (f *File[T]) Close() error {
 
 	f.closed = true
 	f.failed.Store(nil)
-	old := f.swap(f.config.Closed)
+	old := f.swapIn(f.config.Closed)
 	err := old.Value.Err()
 	old.retire()
 	<-old.gone
@@ -206,8 +210,8 @@ type Use struct {
 	_ [56]byte // so that two counters do not share a cache line
 }
 
-// swap makes value the current one and returns the previous generation, or nil.
-func (f *File[T]) swap(value T) (old *Generation[T]) {
+// swapIn makes value the current one and returns the previous generation, or nil.
+func (f *File[T]) swapIn(value T) (old *Generation[T]) {
 	g := &Generation[T]{Value: value, uses: uses{gone: make(chan struct{})}}
 	if release := f.config.Release; release != nil {
 		g.free = func() { release(value) }

@@ -123,7 +123,7 @@ func TestUses(t *testing.T) {
 		t.Errorf("%d swaps", f.Swaps())
 	}
 	for range 50_000 { // faster than files can be replaced
-		f.swap(new(value)).retire()
+		f.swapIn(new(value)).retire()
 	}
 	stop.Store(true)
 	group.Wait()

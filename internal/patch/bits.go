@@ -33,28 +33,28 @@ func (w *bitWriter) flag(set bool) {
 	}
 }
 
-// bits returns the number of bits so far.
-func (w *bitWriter) bits() uint64 { return 8*uint64(len(w.b)) + uint64(w.n) }
+// bitLen returns the number of bits so far.
+func (w *bitWriter) bitLen() uint64 { return 8*uint64(len(w.b)) + uint64(w.n) }
 
-// join appends all bits of another bitWriter.
-func (w *bitWriter) join(o *bitWriter) {
+// appendBits appends all bits of another bitWriter.
+func (w *bitWriter) appendBits(o *bitWriter) {
 	for _, b := range o.b {
 		w.field(uint64(b), 8)
 	}
 	w.field(o.acc, o.n)
 }
 
-// bytes returns all bytes, the last one filled with zeros.
-func (w *bitWriter) bytes() []byte {
+// finish returns all bytes, the last one filled with zeros.
+func (w *bitWriter) finish() []byte {
 	w.field(0, -w.n&7)
 	return w.b
 }
 
 // raw appends b from the next whole byte on.
-func (w *bitWriter) raw(b []byte) { w.b = append(w.bytes(), b...) }
+func (w *bitWriter) raw(b []byte) { w.b = append(w.finish(), b...) }
 
-// part appends the length of b and b.
-func (w *bitWriter) part(b []byte) {
+// putPart appends the length of b and b.
+func (w *bitWriter) putPart(b []byte) {
 	w.number(uint64(len(b)))
 	w.raw(b)
 }
@@ -107,7 +107,7 @@ const maxNumber = 1 << 53
 // bitReader reads the output of a bitWriter. After an error it returns zeros; callers that loop must check err.
 type bitReader struct {
 	b   []byte
-	at  uint64 // next bit
+	at  uint64 // position of the next bit
 	err error
 }
 
@@ -118,7 +118,7 @@ func (r *bitReader) fail(err error) {
 	}
 }
 
-func (r *bitReader) left() uint64 { return 8*uint64(len(r.b)) - r.at }
+func (r *bitReader) remaining() uint64 { return 8*uint64(len(r.b)) - r.at }
 
 // field reads width bits, at most 64.
 func (r *bitReader) field(width uint) uint64 {
@@ -126,19 +126,19 @@ func (r *bitReader) field(width uint) uint64 {
 		low := r.field(32)
 		return low | r.field(width-32)<<32
 	}
-	if uint64(width) > r.left() || r.err != nil {
+	if uint64(width) > r.remaining() || r.err != nil {
 		r.fail(errShort)
 		return 0
 	}
-	v := r.load() >> (r.at % 8) & (1<<width - 1)
+	v := r.loadWord() >> (r.at % 8) & (1<<width - 1)
 	r.at += uint64(width)
 	return v
 }
 
 func (r *bitReader) flag() bool { return r.field(1) == 1 }
 
-// load returns the 64 bits from the start of the next byte on, zeros behind the end.
-func (r *bitReader) load() uint64 {
+// loadWord returns 64 bits from the byte that contains the next bit, with zeros behind the end.
+func (r *bitReader) loadWord() uint64 {
 	at := r.at / 8
 	if at+8 <= uint64(len(r.b)) {
 		return binary.LittleEndian.Uint64(r.b[at:])
@@ -165,8 +165,8 @@ func (r *bitReader) number() (v uint64) {
 	}
 }
 
-// count reads a number of at most most.
-func (r *bitReader) count(most uint64) uint64 {
+// numberUpTo reads a number of at most most.
+func (r *bitReader) numberUpTo(most uint64) uint64 {
 	v := r.number()
 	if v > most {
 		r.fail(errNumber)
@@ -183,8 +183,9 @@ func (r *bitReader) signed() int64 {
 // unary reads a number of at most most.
 func (r *bitReader) unary(most uint64) (v uint64) {
 	for v < most && r.err == nil {
-		ones := uint64(bits.TrailingZeros64(^(r.load() >> (r.at % 8)))) // at most 57 are known
-		ones = min(ones, 56, most-v, r.left())
+		// A load has at least 57 bits behind the position in its first byte, so 56 set bits are certain.
+		ones := uint64(bits.TrailingZeros64(^(r.loadWord() >> (r.at % 8))))
+		ones = min(ones, 56, most-v, r.remaining())
 		r.at += ones
 		if v += ones; v < most && ones < 56 {
 			r.field(1) // the clear bit, or the end
@@ -211,7 +212,7 @@ func (r *bitReader) bytes(n uint64) []byte {
 	if r.field(uint(-r.at&7)) != 0 {
 		r.fail(errNumber)
 	}
-	if n > r.left()/8 {
+	if n > r.remaining()/8 {
 		r.fail(errShort)
 	}
 	if r.err != nil {
@@ -225,16 +226,17 @@ func (r *bitReader) bytes(n uint64) []byte {
 
 // text reads a text of at most most bytes.
 func (r *bitReader) text(most uint64) string {
-	b := make([]byte, r.count(most))
+	b := make([]byte, r.numberUpTo(most))
 	for i := range b {
 		b[i] = byte(r.field(8))
 	}
 	return string(b)
 }
 
-// end returns an error unless all bits were read. Only the padding of the last byte may remain, and it must be clear.
-func (r *bitReader) end() error {
-	if r.err == nil && (r.left() >= 8 || r.field(uint(r.left())) != 0) {
+// checkEnd returns an error unless all bits were read. Only the padding of the last byte may remain, and it must be
+// clear.
+func (r *bitReader) checkEnd() error {
+	if r.err == nil && (r.remaining() >= 8 || r.field(uint(r.remaining())) != 0) {
 		r.fail(errBehind)
 	}
 	return r.err

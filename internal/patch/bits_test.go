@@ -41,27 +41,27 @@ func TestBits(t *testing.T) {
 				w.below(short%n, n)
 				checks = append(checks, func(r *bitReader) bool { return r.below(n) == short%n })
 			case 5:
-				rice(w, small, k)
+				putRice(w, small, k)
 				checks = append(checks, func(r *bitReader) bool { return unrice(r, k) == small })
 			}
 		}
-		in := &bitReader{b: w.bytes()}
+		in := &bitReader{b: w.finish()}
 		for i, ok := range checks {
 			if !ok(in) {
 				t.Fatalf("value %d differs", i)
 			}
 		}
-		if err := in.end(); err != nil {
+		if err := in.checkEnd(); err != nil {
 			t.Fatal(err)
 		}
 		cut := &bitReader{b: w.b[:len(w.b)-1]}
 		for _, ok := range checks {
 			ok(cut)
 		}
-		if cut.end() == nil {
+		if cut.checkEnd() == nil {
 			t.Fatal("a byte less is no error")
 		}
-		if more := (&bitReader{b: append(w.b, 0)}); !errors.Is(skip(more, in.at).end(), ErrCorrupt) {
+		if more := (&bitReader{b: append(w.b, 0)}); !errors.Is(skip(more, in.at).checkEnd(), ErrCorrupt) {
 			t.Fatal("a byte more is no error")
 		}
 	}
@@ -112,14 +112,14 @@ func TestList(t *testing.T) {
 				w := &bitWriter{}
 				l := newList(bound, count)
 				for _, v := range want {
-					l.put(w, v)
+					l.putNumber(w, v)
 				}
-				bits += w.bits()
-				in := &bitReader{b: w.bytes()}
+				bits += w.bitLen()
+				in := &bitReader{b: w.finish()}
 				for l := newList(bound, count); l.left > 0; {
-					got = append(got, l.get(in))
+					got = append(got, l.getNumber(in))
 				}
-				if err := in.end(); err != nil || !slices.Equal(got, want) {
+				if err := in.checkEnd(); err != nil || !slices.Equal(got, want) {
 					t.Fatalf("%d below %d: %v", count, bound, err)
 				}
 			}
@@ -152,7 +152,7 @@ func TestListAnyBits(t *testing.T) {
 		in := &bitReader{b: b}
 		last := int64(-1)
 		for l := newList(bound, count); l.left > 0; {
-			v := l.get(in)
+			v := l.getNumber(in)
 			if int64(v) <= last || v >= bound {
 				t.Fatalf("%d after %d, bound %d", v, last, bound)
 			}
@@ -166,7 +166,7 @@ func TestFold(t *testing.T) {
 	for center := range uint64(64) {
 		seen := map[uint64]bool{}
 		for n := uint64(1); n <= 300; n++ {
-			z := fold(n, center)
+			z := foldCount(n, center)
 			if unfold(z, center) != n || z >= 300 {
 				t.Fatalf("center %d: %d is %d is %d", center, n, z, unfold(z, center))
 			}
@@ -214,8 +214,8 @@ func TestFreeNumbers(t *testing.T) {
 				break
 			}
 			rank := r.IntN(len(want))
-			if got := f.at(uint64(rank)); got != want[rank] || f.rank(got) != uint64(rank) {
-				t.Fatalf("of %d: rank %d is %d of rank %d, want %d", n, rank, got, f.rank(got), want[rank])
+			if got := f.numberAt(uint64(rank)); got != want[rank] || f.rankOf(got) != uint64(rank) {
+				t.Fatalf("of %d: rank %d is %d of rank %d, want %d", n, rank, got, f.rankOf(got), want[rank])
 			}
 			f.remove(want[rank])
 			want = slices.Delete(want, rank, rank+1)

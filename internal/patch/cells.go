@@ -28,21 +28,21 @@ type grid struct {
 	log uint
 }
 
-// top returns the largest value of a cell.
-func (g grid) top() uint64 { return 1<<(1<<g.log) - 1 }
+// maxCell returns the largest value of a cell.
+func (g grid) maxCell() uint64 { return 1<<(1<<g.log) - 1 }
 
 func (g grid) at(i uint64) uint64 {
 	bit := i << g.log
-	return uint64(g.b[bit/8]>>(bit%8)) & g.top()
+	return uint64(g.b[bit/8]>>(bit%8)) & g.maxCell()
 }
 
 func (g grid) set(i, v uint64) {
 	bit := i << g.log
-	g.b[bit/8] = g.b[bit/8]&^byte(g.top()<<(bit%8)) | byte(v<<(bit%8))
+	g.b[bit/8] = g.b[bit/8]&^byte(g.maxCell()<<(bit%8)) | byte(v<<(bit%8))
 }
 
-// mask returns word number i as a mask: the lowest bit of each cell that counts in a list is set.
-func (g grid) mask(kind int, i uint64) uint64 {
+// countMask returns word number i as a mask: the lowest bit of each cell that counts in a list is set.
+func (g grid) countMask(kind int, i uint64) uint64 {
 	w := binary.LittleEndian.Uint64(g.b[8*i:])
 	switch kind {
 	case rises:
@@ -53,13 +53,13 @@ func (g grid) mask(kind int, i uint64) uint64 {
 	for n := uint(1); n < 1<<g.log; n *= 2 {
 		w |= w >> n
 	}
-	return w & (^uint64(0) / g.top())
+	return w & (^uint64(0) / g.maxCell())
 }
 
-// count returns the number of cells that count in a list.
-func (g grid) count(kind int) (n uint64) {
+// countCells returns the number of cells that count in a list.
+func (g grid) countCells(kind int) (n uint64) {
 	for i := range uint64(len(g.b) / 8) {
-		n += uint64(bits.OnesCount64(g.mask(kind, i)))
+		n += uint64(bits.OnesCount64(g.countMask(kind, i)))
 	}
 	return n
 }
@@ -75,19 +75,19 @@ type ranks struct {
 // rankOf returns the rank of cell i, and whether it counts.
 func (s *ranks) rankOf(i uint64) (rank uint64, ok bool) {
 	for ; s.word < i<<s.log/64; s.word++ {
-		s.rank += uint64(bits.OnesCount64(s.mask(s.kind, s.word)))
+		s.rank += uint64(bits.OnesCount64(s.countMask(s.kind, s.word)))
 	}
-	mask, bit := s.mask(s.kind, s.word), i<<s.log%64
+	mask, bit := s.countMask(s.kind, s.word), i<<s.log%64
 	return s.rank + uint64(bits.OnesCount64(mask&(1<<bit-1))), mask>>bit&1 == 1
 }
 
 // cellAt returns the cell of a rank, which must be below the number of cells that count.
 func (s *ranks) cellAt(rank uint64) uint64 {
-	mask := s.mask(s.kind, s.word)
+	mask := s.countMask(s.kind, s.word)
 	for n := uint64(bits.OnesCount64(mask)); s.rank+n <= rank; n = uint64(bits.OnesCount64(mask)) {
 		s.rank += n
 		s.word++
-		mask = s.mask(s.kind, s.word)
+		mask = s.countMask(s.kind, s.word)
 	}
 	for range rank - s.rank {
 		mask &= mask - 1
@@ -95,8 +95,8 @@ func (s *ranks) cellAt(rank uint64) uint64 {
 	return (64*s.word + uint64(bits.TrailingZeros64(mask))) >> s.log
 }
 
-// kind returns the list of a change.
-func kind(old, new uint64) int {
+// kindOf returns the list of a change.
+func kindOf(old, new uint64) int {
 	switch new {
 	case old - 1:
 		return falls
@@ -110,8 +110,8 @@ func kind(old, new uint64) int {
 func (p *pair) putCells(log uint, w *bitWriter, most uint64) bool {
 	old, new := grid{p.old, log}, grid{p.new, log}
 	var changed [kinds]uint64
-	for i := range p.cells(log) {
-		changed[kind(old.at(i), new.at(i))]++
+	for i := range p.changedCells(log) {
+		changed[kindOf(old.at(i), new.at(i))]++
 	}
 	if changed[others]*4 > changed[falls]+changed[rises] {
 		return false
@@ -123,27 +123,27 @@ func (p *pair) putCells(log uint, w *bitWriter, most uint64) bool {
 		if changed[k] == 0 {
 			continue
 		}
-		l := newList(old.count(k), changed[k])
+		l := newList(old.countCells(k), changed[k])
 		ranks := ranks{grid: old, kind: k}
-		for i := range p.cells(log) {
+		for i := range p.changedCells(log) {
 			u := new.at(i)
-			if kind(old.at(i), u) != k || w.bits() >= most {
+			if kindOf(old.at(i), u) != k || w.bitLen() >= most {
 				continue
 			}
 			rank, _ := ranks.rankOf(i)
-			if l.put(w, rank); k == others {
+			if l.putNumber(w, rank); k == others {
 				w.field(u, 1<<log)
 			}
 		}
 	}
-	return w.bits() < most
+	return w.bitLen() < most
 }
 
-// cells returns the cells that differ, in order.
-func (p *pair) cells(log uint) iter.Seq[uint64] {
+// changedCells returns the cells that differ, in order.
+func (p *pair) changedCells(log uint) iter.Seq[uint64] {
 	return func(yield func(i uint64) bool) {
 		last := ^uint64(0)
-		for bit := range p.all() {
+		for bit := range p.flipPositions() {
 			if i := bit >> log; i != last && !yield(i) {
 				return
 			}
@@ -158,7 +158,7 @@ func getCells(r *bitReader, b, old []byte) {
 	was, now := grid{old, log}, grid{b, log}
 	for k := range kinds {
 		ranks := ranks{grid: was, kind: k}
-		for rank := range begin(r, was.count(k)).all(r) {
+		for rank := range readList(r, was.countCells(k)).allNumbers(r) {
 			i := ranks.cellAt(rank)
 			switch v := was.at(i); k {
 			case falls:

@@ -22,8 +22,8 @@ func TestCrafted(t *testing.T) {
 			w.field(0, 6+3)
 			w.number(1)
 			l := newList(320, 1)
-			l.put(w, 319)
-			rice(w, fold(65, 0), 0)
+			l.putNumber(w, 319)
+			putRice(w, foldCount(65, 0), 0)
 			w.field(0, 64)
 		}},
 		{"more bits that are 0 than a block has", "blocks", byte(Bits), func(w *bitWriter) {
@@ -32,8 +32,8 @@ func TestCrafted(t *testing.T) {
 			w.field(0, 6+3)
 			w.number(1)
 			l := newList(320, 1)
-			l.put(w, 0)
-			rice(w, fold(64, 0), 0)
+			l.putNumber(w, 0)
+			putRice(w, foldCount(64, 0), 0)
 			w.field(0, 64)
 		}},
 		{"more cells than a bucket can have", "levels-trimmed", byte(Replay), func(w *bitWriter) {
@@ -41,7 +41,7 @@ func TestCrafted(t *testing.T) {
 			w.signed(300)
 			l := newList(6*300<<6+299, 300)
 			for i := range uint64(300) {
-				l.put(w, i)
+				l.putNumber(w, i)
 			}
 			w.field(0, 64)
 		}},
@@ -74,7 +74,7 @@ func TestCrafted(t *testing.T) {
 		}
 		w := &bitWriter{}
 		c.body(w)
-		got, err := apply(context.Background(), m, c.what, w.bytes(), 1<<20)
+		got, err := applyFile(context.Background(), m, c.what, w.finish(), 1<<20)
 		if got != nil || !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %d bytes, %v", c.name, len(got), err)
 		}

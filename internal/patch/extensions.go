@@ -37,8 +37,8 @@ func putExtensions(w *bitWriter, old, new table, level int) {
 		return
 	}
 
-	rice(w, uint64(len(moved)), movedRice)
-	w.list(had, moved)
+	putRice(w, uint64(len(moved)), movedRice)
+	w.putList(had, moved)
 	free := freeOf(kept)
 	var ranks []uint64
 	for b := range s.Buckets {
@@ -46,7 +46,7 @@ func putExtensions(w *bitWriter, old, new table, level int) {
 		if !ok || kept[number] {
 			continue
 		}
-		ranks = append(ranks, free.rank(number))
+		ranks = append(ranks, free.rankOf(number))
 		free.remove(number)
 	}
 
@@ -63,15 +63,15 @@ func putExtensions(w *bitWriter, old, new table, level int) {
 
 	w.field(uint64(best), riceBits)
 	for _, i := range ranks {
-		rice(w, i, best)
+		putRice(w, i, best)
 	}
 }
 
-// extensions has the extension of each bucket that needs one, by level, in the order of the buckets.
+// extensions lists, by level, the extension of each bucket that needs one, in the order of the buckets.
 type extensions [family.ChainLevels][]uint64
 
-// next returns the extensions of the next bucket, which has that many levels.
-func (x *extensions) next(levels int) (n [family.ChainLevels]uint64) {
+// nextBucket returns the extensions of the next bucket, which has the given number of levels.
+func (x *extensions) nextBucket(levels int) (n [family.ChainLevels]uint64) {
 	for level := 1; level < levels; level++ {
 		n[level], x[level] = x[level][0], x[level][1:]
 	}
@@ -97,6 +97,7 @@ func getExtensions(r *bitReader, old table, e *edit, cells []uint16) (x extensio
 				keep = append(keep, 0)
 			}
 		}
+		// The delta decides how many buckets need an extension, but the file has only so many records.
 		if uint64(len(keep)) > records {
 			return x, errNumber
 		}
@@ -124,7 +125,7 @@ func choices(r *bitReader, keep []uint64, had, records uint64) ([]uint64, error)
 		return nil, r.err
 	}
 
-	i, changed := uint64(0), slices.Collect(newList(had, moved).all(r))
+	i, changed := uint64(0), slices.Collect(newList(had, moved).allNumbers(r))
 	for b, n := range keep {
 		if n == 0 {
 			continue
@@ -149,7 +150,7 @@ func choices(r *bitReader, keep []uint64, had, records uint64) ([]uint64, error)
 			r.fail(errNumber)
 			return nil, r.err
 		}
-		keep[b] = free.at(i)
+		keep[b] = free.numberAt(i)
 		free.remove(keep[b])
 	}
 	return keep, r.err
@@ -178,16 +179,16 @@ func freeOf(kept []bool) *freeNumbers {
 	return f
 }
 
-// rank returns the number of free numbers below a number.
-func (f *freeNumbers) rank(number uint64) (n uint64) {
+// rankOf returns the number of free numbers below a number.
+func (f *freeNumbers) rankOf(number uint64) (n uint64) {
 	for i := number; i > 0; i &= i - 1 {
 		n += f.tree[i]
 	}
 	return n
 }
 
-// at returns the free number of a rank, which must be below left.
-func (f *freeNumbers) at(rank uint64) uint64 {
+// numberAt returns the free number of a rank, which must be below left.
+func (f *freeNumbers) numberAt(rank uint64) uint64 {
 	at := uint64(0)
 	for step := uint64(1) << bits.Len(uint(len(f.tree))); step > 0; step /= 2 {
 		if next := at + step; next < uint64(len(f.tree)) && f.tree[next] <= rank {

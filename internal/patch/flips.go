@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// scan finds the positions of the bits that differ, in ascending order.
-func (p *pair) scan(yield func(bit uint64) bool) {
+// scanFlips finds the positions of the bits that differ, in ascending order.
+func (p *pair) scanFlips(yield func(bit uint64) bool) {
 	for at := 0; at < len(p.old); at += 8 {
 		for w := p.differ(at); w != 0; w &= w - 1 {
 			if !yield(8*uint64(at) + uint64(bits.TrailingZeros64(w))) {
@@ -17,10 +17,10 @@ func (p *pair) scan(yield func(bit uint64) bool) {
 	}
 }
 
-// all returns the positions of scan, from the list if there is one.
-func (p *pair) all() iter.Seq[uint64] {
+// flipPositions returns the positions of scan, from the list if there is one.
+func (p *pair) flipPositions() iter.Seq[uint64] {
 	if len(p.at) == 0 {
-		return p.scan
+		return p.scanFlips
 	}
 	return slices.Values(p.at)
 }
@@ -29,8 +29,8 @@ func (p *pair) all() iter.Seq[uint64] {
 func (p *pair) putGaps(w *bitWriter, most uint64) bool {
 	w.number(p.flips)
 	l := newList(8*uint64(len(p.new)), p.flips)
-	for bit := range p.all() {
-		if l.put(w, bit); w.bits() >= most {
+	for bit := range p.flipPositions() {
+		if l.putNumber(w, bit); w.bitLen() >= most {
 			break
 		}
 	}
@@ -39,7 +39,7 @@ func (p *pair) putGaps(w *bitWriter, most uint64) bool {
 
 // getGaps inverts the bits of a list.
 func getGaps(r *bitReader, b []byte) {
-	for bit := range begin(r, 8*uint64(len(b))).all(r) {
+	for bit := range readList(r, 8*uint64(len(b))).allNumbers(r) {
 		invert(b, bit)
 	}
 }
@@ -66,23 +66,23 @@ func (p *pair) putBlocks(log uint, apart bool, w *bitWriter, most uint64) bool {
 	w.field(uint64(c.rice), 3)
 	w.number(c.blocks)
 	l := newList(blocksOf(p.old, log), c.blocks)
-	for rest := p.at; len(rest) > 0 && w.bits() < most; {
+	for rest := p.at; len(rest) > 0 && w.bitLen() < most; {
 		block, n := rest[0]>>log, 1
 		for n < len(rest) && rest[n]>>log == block {
 			n++
 		}
-		l.put(w, block)
-		rice(w, fold(uint64(n), c.center), c.rice)
+		l.putNumber(w, block)
+		putRice(w, foldCount(uint64(n), c.center), c.rice)
 		putBlock(w, grid{b: blockAt(p.old, block, log)}, rest[:n], block<<log, apart)
 		rest = rest[n:]
 	}
-	return w.bits() < most
+	return w.bitLen() < most
 }
 
 // putBlock appends the differing bits of the block that begins at bit first.
 func putBlock(w *bitWriter, old grid, bits []uint64, first uint64, apart bool) {
 	n, fallen := uint64(len(bits)), uint64(0)
-	ones := old.count(falls)
+	ones := old.countCells(falls)
 	if apart {
 		for _, bit := range bits {
 			fallen += old.at(bit - first)
@@ -97,7 +97,7 @@ func putBlock(w *bitWriter, old grid, bits []uint64, first uint64, apart bool) {
 				break
 			}
 			if rank, ok := ranks.rankOf(bit - first); ok {
-				l.put(w, rank)
+				l.putNumber(w, rank)
 			}
 		}
 	}
@@ -119,20 +119,21 @@ func getBlocks(r *bitReader, b, old []byte) {
 	log := leastBlock + uint(r.field(blockBits))
 	apart := r.flag()
 	center, k := r.field(6), uint(r.field(3))
-	for block := range begin(r, blocksOf(b, log)).all(r) {
+	for block := range readList(r, blocksOf(b, log)).allNumbers(r) {
 		was, now := grid{b: blockAt(old, block, log)}, blockAt(b, block, log)
-		room, ones, fallen := 8*uint64(len(now)), was.count(falls), uint64(0)
+		room, ones, fallen := 8*uint64(len(now)), was.countCells(falls), uint64(0)
 		n := unfold(unrice(r, k), center)
 		if apart && n <= room {
 			fallen = r.unary(min(n, ones))
 		}
+		// Checked before the lists are made: a list of more numbers than its bound would underflow.
 		if n > room || apart && n-fallen > room-ones || r.err != nil {
 			r.fail(errNumber)
 			return
 		}
 		for kind, l := range listsOf(was, n, ones, fallen, apart) {
 			ranks := ranks{grid: was, kind: kind}
-			for rank := range l.all(r) {
+			for rank := range l.allNumbers(r) {
 				invert(now, ranks.cellAt(rank))
 			}
 		}
@@ -147,9 +148,9 @@ func blockAt(b []byte, block uint64, log uint) []byte {
 	return b[first:min(first+1<<log/8, uint64(len(b)))]
 }
 
-// fold maps the numbers from 1 on to numbers from 0 on in the order center, center-1, center+1, center-2, ..., without
-// the values below 1.
-func fold(n, center uint64) uint64 {
+// foldCount maps the numbers from 1 on to numbers from 0 on in the order center, center-1, center+1, center-2, ...,
+// without the values below 1.
+func foldCount(n, center uint64) uint64 {
 	switch {
 	case n >= 2*center:
 		return n - 1
@@ -170,11 +171,11 @@ func unfold(z, center uint64) uint64 {
 	return center - (z+1)/2
 }
 
-// numbers has the numbers of differing bits per block.
+// numbers describes the numbers of differing bits per block.
 type numbers struct {
-	blocks uint64 // those with such a bit
-	center uint64
-	rice   uint
+	blocks uint64 // the number of blocks with a differing bit
+	center uint64 // the center of fold
+	rice   uint   // the parameter of the Rice code
 }
 
 // counts returns the number of blocks that differ, and the best code of the numbers of bits.
@@ -205,7 +206,7 @@ func (p *pair) counts(log uint) (c numbers) {
 				if s == 0 {
 					continue
 				}
-				cost += s * (fold(uint64(n)+1, center)>>k + 1 + uint64(k))
+				cost += s * (foldCount(uint64(n)+1, center)>>k + 1 + uint64(k))
 			}
 			if cost < least {
 				least, c.center, c.rice = cost, center, k

@@ -23,7 +23,7 @@ type header struct {
 	head     []byte // the fixed fields, with the new values
 	spec     string
 	sections int
-	flags    byte  // which of them differ from the base
+	flags    byte  // the fields that differ from the base
 	keys     int64 // difference of the numbers of keys
 }
 
@@ -50,8 +50,8 @@ func compare(from, to *container.Image) (header, bool) {
 	return h, true
 }
 
-// write appends the fields whose flags are set.
-func (h *header) write(w *bitWriter) {
+// writeFields appends the fields whose flags are set.
+func (h *header) writeFields(w *bitWriter) {
 	if h.flags&flagKeys != 0 {
 		w.signed(h.keys)
 	}

@@ -7,8 +7,8 @@ import "iter"
 // so it is not stored. A number takes about 0.03 bits more than the optimum.
 type list struct {
 	next  uint64 // least value of the next number
-	bound uint64
-	left  uint64 // numbers that are left
+	bound uint64 // all numbers are below it
+	left  uint64 // how many numbers remain
 }
 
 // maxBound is the largest bound of a list: products with 9 are exact as float64.
@@ -17,20 +17,21 @@ const maxBound = 1 << 48
 // newList returns a list of count numbers below bound; count is at most bound.
 func newList(bound, count uint64) list { return list{bound: bound, left: count} }
 
-// code returns the number of values that the next gap can have, the parameter of its code, which is about ln 2 times
+// gapCode returns the number of values that the next gap can have, the parameter of its code, which is about ln 2 times
 // the mean gap, and the largest quotient.
-func (l *list) code() (room, m, most uint64) {
+func (l *list) gapCode() (room, m, most uint64) {
 	room = l.bound - l.next - l.left + 1
 	m = room
 	if l.left > 1 {
+		// 9/13 approximates ln 2 in integers, since the writer and readers in other languages must compute the same m.
 		m = max(1, 9*room/(13*l.left))
 	}
 	return room, m, (room - 1) / m
 }
 
-// put appends the next number.
-func (l *list) put(w *bitWriter, v uint64) {
-	room, m, most := l.code()
+// putNumber appends the next number.
+func (l *list) putNumber(w *bitWriter, v uint64) {
+	room, m, most := l.gapCode()
 	gap := v - l.next
 	q := gap / m
 	w.unary(q, most)
@@ -38,41 +39,41 @@ func (l *list) put(w *bitWriter, v uint64) {
 	l.next, l.left = v+1, l.left-1
 }
 
-// get reads the next number. The result is below the bound for any bits.
-func (l *list) get(r *bitReader) uint64 {
-	room, m, most := l.code()
+// getNumber reads the next number. The result is below the bound for any bits.
+func (l *list) getNumber(r *bitReader) uint64 {
+	room, m, most := l.gapCode()
 	q := r.unary(most)
 	v := l.next + q*m + r.below(min(m, room-q*m))
 	l.next, l.left = v+1, l.left-1
 	return v
 }
 
-// list appends numbers in ascending order, each below bound, without their count.
-func (w *bitWriter) list(bound uint64, numbers []uint64) {
+// putList appends numbers in ascending order, each below bound, without their count.
+func (w *bitWriter) putList(bound uint64, numbers []uint64) {
 	l := newList(bound, uint64(len(numbers)))
 	for _, v := range numbers {
-		l.put(w, v)
+		l.putNumber(w, v)
 	}
 }
 
-// all reads all numbers, up to an error.
-func (l list) all(r *bitReader) iter.Seq[uint64] {
+// allNumbers reads all numbers, up to an error.
+func (l list) allNumbers(r *bitReader) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
-		for l.left > 0 && r.err == nil && yield(l.get(r)) {
+		for l.left > 0 && r.err == nil && yield(l.getNumber(r)) {
 		}
 	}
 }
 
-// begin reads the count of a list of numbers below bound. The numbers follow.
-func begin(r *bitReader, bound uint64) list {
+// readList reads the count of a list of numbers below bound. The numbers follow.
+func readList(r *bitReader, bound uint64) list {
 	if bound > maxBound {
 		r.fail(errNumber)
 	}
-	return newList(bound, r.count(bound))
+	return newList(bound, r.numberUpTo(bound))
 }
 
-// rice appends v by a Rice code: ⌊v / 2^k⌋ as set bits and a clear one, then k bits.
-func rice(w *bitWriter, v uint64, k uint) {
+// putRice appends v by a Rice code: ⌊v / 2^k⌋ as set bits and a clear one, then k bits.
+func putRice(w *bitWriter, v uint64, k uint) {
 	w.unary(v>>k, maxNumber)
 	w.field(v, k)
 }

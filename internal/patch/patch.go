@@ -99,8 +99,8 @@ func Read(d []byte) (Info, error) {
 	return i, nil
 }
 
-// start returns the first bytes of a delta.
-func start(m Method, flags byte, base uint32, target []byte) []byte {
+// startDelta returns the first bytes of a delta.
+func startDelta(m Method, flags byte, base uint32, target []byte) []byte {
 	sum := sha256.Sum256(target)
 	d := append([]byte(magic), byte(m)|flags)
 	d = binary.LittleEndian.AppendUint32(d, base)
@@ -154,7 +154,7 @@ func diffFile(ctx context.Context, old, new []byte) ([]byte, error) {
 			return d, err
 		}
 	}
-	return append(start(Whole, 0, from.Checksum(), new), new...), nil
+	return append(startDelta(Whole, 0, from.Checksum(), new), new...), nil
 }
 
 // change has the two files of a Diff.
@@ -185,7 +185,7 @@ func (c *change) smallest(ctx context.Context, limit int) ([]byte, error) {
 func (c *change) flips() (n uint64) {
 	for i := range min(len(c.from.Sections), len(c.to.Sections)) {
 		if p := (pair{old: c.from.Section(i), new: c.to.Section(i)}); len(p.old) == len(p.new) {
-			n += p.count()
+			n += p.countFlips()
 		}
 	}
 	return n
@@ -241,7 +241,7 @@ func Patch(
 	case from == nil:
 		to, err = patchExact(ctx, old.File, what, body, maxBytes)
 	default:
-		to, err = apply(ctx, from, what, body, maxBytes)
+		to, err = applyFile(ctx, from, what, body, maxBytes)
 	}
 	if err != nil {
 		return nil, err
@@ -252,9 +252,9 @@ func Patch(
 	return to, nil
 }
 
-// apply returns the new file of a delta for that base, without the check of its SHA-256. what is the byte with method
-// and flags, and body is the delta after the prefix. Method whole needs no base.
-func apply(ctx context.Context, from *container.Image, what byte, body []byte, limit uint64) ([]byte, error) {
+// applyFile returns the new file of a delta for that base, without the check of its SHA-256. what is the byte with
+// method and flags, and body is the delta after the prefix. Method whole needs no base.
+func applyFile(ctx context.Context, from *container.Image, what byte, body []byte, limit uint64) ([]byte, error) {
 	method := Method(what & 15)
 	switch {
 	case method > Replay || method == Whole && what != byte(Whole):
@@ -273,7 +273,7 @@ func apply(ctx context.Context, from *container.Image, what byte, body []byte, l
 	if method == Replay {
 		return replay(ctx, r, from, h, limit)
 	}
-	return h.file(ctx, r, from, nil, limit)
+	return h.readFile(ctx, r, from, nil, limit)
 }
 
 // tooLarge is the error of a file of n bytes.
@@ -299,9 +299,9 @@ func diffExact(ctx context.Context, old, new []byte) ([]byte, error) {
 		return nil, fmt.Errorf("new file: %w", err)
 	}
 	if rest, ok := bytes.CutPrefix(new, records); ok {
-		return append(start(Append, 0, BaseOf(old), new), rest...), nil
+		return append(startDelta(Append, 0, BaseOf(old), new), rest...), nil
 	}
-	return append(start(Whole, 0, BaseOf(old), new), new...), nil
+	return append(startDelta(Whole, 0, BaseOf(old), new), new...), nil
 }
 
 // patchExact is apply for an exact set.
@@ -310,7 +310,7 @@ func patchExact(ctx context.Context, old []byte, what byte, body []byte, limit u
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case Method(what&15) == Whole:
-		return apply(ctx, nil, what, body, limit)
+		return applyFile(ctx, nil, what, body, limit)
 	case what != byte(Append):
 		return nil, errNumber
 	}

@@ -37,11 +37,11 @@ func newKeys(s family.ChainShape) (k keys, ok bool) {
 	return k, true
 }
 
-// bound returns the bound of all numbers.
-func (k *keys) bound() uint64 { return k.Buckets * k.Chains << k.head }
+// keyBound returns the bound of all numbers.
+func (k *keys) keyBound() uint64 { return k.Buckets * k.Chains << k.head }
 
-// tail returns the number of bits of a cell that its number does not include.
-func (k *keys) tail() uint { return k.Width - k.head }
+// tailBits returns the number of bits of a cell that its number does not include.
+func (k *keys) tailBits() uint { return k.Width - k.head }
 
 // added is an added cell.
 type added struct{ key, tail uint64 }
@@ -126,8 +126,8 @@ func (c *change) replayed(ctx context.Context, limit int) ([]byte, error) {
 	}
 
 	w := &bitWriter{}
-	h.write(w)
-	e.write(w)
+	h.writeFields(w)
+	e.writeEdit(w)
 	if !old.trimmed {
 		for level := 1; level < family.ChainLevels; level++ {
 			if k.Records[level] > 0 {
@@ -135,26 +135,26 @@ func (c *change) replayed(ctx context.Context, limit int) ([]byte, error) {
 			}
 		}
 	}
-	return c.delta(ctx, w, Replay, h.flags, old.sections, limit)
+	return c.buildDelta(ctx, w, Replay, h.flags, old.sections, limit)
 }
 
-// edit has the removed and the added cells.
+// edit is the removed and the added cells.
 type edit struct {
 	keys
-	removed []uint64 // ranks among the cells of the base, ascending
-	added   []added  // in the order of their buckets
-	used    [2]uint64
+	removed []uint64  // ranks among the cells of the base, ascending
+	added   []added   // in the order of their buckets
+	used    [2]uint64 // the numbers of cells of the base and of the new file
 }
 
-func (e *edit) write(w *bitWriter) {
+func (e *edit) writeEdit(w *bitWriter) {
 	gone, come := uint64(len(e.removed)), uint64(len(e.added))
 	w.number(gone)
-	w.list(e.used[0], e.removed)
+	w.putList(e.used[0], e.removed)
 	w.signed(int64(come - gone))
-	l := newList(e.bound()+come-1, come)
+	l := newList(e.keyBound()+come-1, come)
 	for i, a := range e.added {
-		l.put(w, a.key+uint64(i))
-		w.field(a.tail, e.tail())
+		l.putNumber(w, a.key+uint64(i))
+		w.field(a.tail, e.tailBits())
 	}
 }
 
@@ -171,6 +171,7 @@ func (e *edit) compare(ctx context.Context, old, new table) error {
 		return context.Cause(ctx)
 	}
 
+	// Each part counted ranks from its own first cell, so the cells of the parts before it are added.
 	for _, p := range parts {
 		for _, rank := range p.removed {
 			e.removed = append(e.removed, rank+e.used[0])
@@ -209,10 +210,10 @@ func (e *edit) bucket(b uint64, old, new *family.ChainBucket) {
 			come := x == endX || y < endY && new.Cells[y]>>e.Payload < old.Cells[x]>>e.Payload
 			var groupX, groupY int
 			if !come {
-				groupX = e.group(old.Cells[x:endX])
+				groupX = e.equalRemainders(old.Cells[x:endX])
 			}
 			if !gone {
-				groupY = e.group(new.Cells[y:endY])
+				groupY = e.equalRemainders(new.Cells[y:endY])
 			}
 			e.exchange(b*e.Chains+uint64(chain), old, x, x+groupX, new.Cells[y:y+groupY])
 			x, y = x+groupX, y+groupY
@@ -225,8 +226,8 @@ func (e *edit) bucket(b uint64, old, new *family.ChainBucket) {
 	slices.Sort(e.removed[first:])
 }
 
-// group returns the number of cells, from the first on, with the same remainder.
-func (e *edit) group(cells []uint64) (n int) {
+// equalRemainders returns the number of cells, from the first on, with the same remainder.
+func (e *edit) equalRemainders(cells []uint64) (n int) {
 	for n < len(cells) && cells[n]>>e.Payload == cells[0]>>e.Payload {
 		n++
 	}
@@ -245,7 +246,7 @@ func (e *edit) exchange(chain uint64, old *family.ChainBucket, x, end int, new [
 		}
 	}
 	for _, cell := range slices.Backward(new[:kept]) {
-		e.added = append(e.added, added{chain<<e.head | cell>>e.tail(), cell & (1<<e.tail() - 1)})
+		e.added = append(e.added, added{chain<<e.head | cell>>e.tailBits(), cell & (1<<e.tailBits() - 1)})
 	}
 }
 
@@ -266,48 +267,49 @@ func replay(ctx context.Context, r *bitReader, from *container.Image, h header, 
 		e.used[0] += old.CellsOf(b)
 	}
 
-	e.read(r)
+	e.readEdit(r)
 	if r.err != nil {
 		return nil, r.err
 	}
 
-	new, err := e.apply(ctx, r, old)
+	new, err := e.applyEdit(ctx, r, old)
 	if err != nil {
 		return nil, err
 	}
 
 	h.spec = specWith(h.spec, old.trimmed, e.used[1])
 	h.setKeys(from.Keys + uint64(h.keys) + e.used[1] - e.used[0])
-	return h.file(ctx, r, from, new.Stored(old.trimmed).Sections, limit)
+	return h.readFile(ctx, r, from, new.Stored(old.trimmed).Sections, limit)
 }
 
-func (e *edit) read(r *bitReader) {
-	e.removed = slices.Collect(begin(r, e.used[0]).all(r))
+func (e *edit) readEdit(r *bitReader) {
+	e.removed = slices.Collect(readList(r, e.used[0]).allNumbers(r))
 	come := uint64(len(e.removed)) + uint64(r.signed())
+	// The sum may have wrapped around for a hostile delta; it is then far above both bounds.
 	if come > e.Most() || come > maxKey {
 		r.fail(errNumber)
 	}
-	for key := range newList(e.bound()+come-1, come).all(r) {
-		e.added = append(e.added, added{key - uint64(len(e.added)), r.field(e.tail())})
+	for key := range newList(e.keyBound()+come-1, come).allNumbers(r) {
+		e.added = append(e.added, added{key - uint64(len(e.added)), r.field(e.tailBits())})
 	}
 	e.used[1] = e.used[0] + come - uint64(len(e.removed))
 }
 
-// upTo returns the numbers of removed and added cells in the buckets up to b. end is the number of cells of the base in
-// these buckets.
-func (e *edit) upTo(b, end uint64) (gone, come int) {
+// countUpTo returns the numbers of removed and added cells in the buckets up to b. end is the number of cells of the
+// base in these buckets.
+func (e *edit) countUpTo(b, end uint64) (gone, come int) {
 	gone, _ = slices.BinarySearch(e.removed, end)
 	come = sort.Search(len(e.added), func(i int) bool { return e.added[i].key>>e.head >= (b+1)*e.Chains })
 	return gone, come
 }
 
-// apply returns the new table. The reader must be at the numbers of extensions.
-func (e *edit) apply(ctx context.Context, r *bitReader, old table) (family.ChainTable, error) {
+// applyEdit returns the new table. The reader must be at the numbers of extensions.
+func (e *edit) applyEdit(ctx context.Context, r *bitReader, old table) (family.ChainTable, error) {
 	cells := make([]uint16, e.Buckets)
 	gone, come, rank := 0, 0, uint64(0)
 	for b := range e.Buckets {
 		rank += old.CellsOf(b)
-		endGone, endCome := e.upTo(b, rank)
+		endGone, endCome := e.countUpTo(b, rank)
 		n := old.CellsOf(b) - uint64(endGone-gone) + uint64(endCome-come)
 		if e.Levels(n) > family.ChainLevels {
 			return nil, fmt.Errorf("%w: bucket %d has %d cells", ErrCorrupt, b, n)
@@ -335,9 +337,9 @@ func (e *edit) apply(ctx context.Context, r *bitReader, old table) (family.Chain
 		}
 		read(b, &in)
 		end := rank + uint64(len(in.Cells))
-		endGone, endCome := e.upTo(b, end)
-		e.merge(&out, &in, rank, e.removed[gone:endGone], e.added[come:endCome], b*e.Chains)
-		if err := write(b, &out, numbers.next(e.Levels(uint64(len(out.Cells))))); err != nil {
+		endGone, endCome := e.countUpTo(b, end)
+		e.mergeBucket(&out, &in, rank, e.removed[gone:endGone], e.added[come:endCome], b*e.Chains)
+		if err := write(b, &out, numbers.nextBucket(e.Levels(uint64(len(out.Cells))))); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 		}
 		gone, come, rank = endGone, endCome, end
@@ -345,9 +347,9 @@ func (e *edit) apply(ctx context.Context, r *bitReader, old table) (family.Chain
 	return new, nil
 }
 
-// merge makes the new content of a bucket from the old one: it drops the removed cells, given by their ranks, and
+// mergeBucket makes the new content of a bucket from the old one: it drops the removed cells, given by their ranks, and
 // inserts the added ones. rank is the rank of the first cell and chain the number of the first chain.
-func (e *edit) merge(out, in *family.ChainBucket, rank uint64, removed []uint64, come []added, chain uint64) {
+func (e *edit) mergeBucket(out, in *family.ChainBucket, rank uint64, removed []uint64, come []added, chain uint64) {
 	out.Lengths = slices.Grow(out.Lengths[:0], len(in.Lengths))[:len(in.Lengths)]
 	out.Cells = out.Cells[:0]
 	x := 0
@@ -359,7 +361,7 @@ func (e *edit) merge(out, in *family.ChainBucket, rank uint64, removed []uint64,
 			}
 		}
 		for ; len(come) > 0 && come[0].key>>e.head == chain+uint64(i); come = come[1:] {
-			cell := come[0].key&(1<<e.head-1)<<e.tail() | come[0].tail
+			cell := come[0].key&(1<<e.head-1)<<e.tailBits() | come[0].tail
 			at := start
 			for at < len(out.Cells) && out.Cells[at]>>e.Payload < cell>>e.Payload {
 				at++

@@ -34,13 +34,13 @@ type form struct {
 // flipped returns the delta of method 1 or 2, or nil if it would have more than limit bytes.
 func (c *change) flipped(ctx context.Context, limit int) ([]byte, error) {
 	w := &bitWriter{}
-	c.header.write(w)
-	return c.delta(ctx, w, Bits, c.header.flags, 0, limit)
+	c.header.writeFields(w)
+	return c.buildDelta(ctx, w, Bits, c.header.flags, 0, limit)
 }
 
-// delta appends the modes of the sections from first on, then their bodies, and returns the delta, or nil if it would
-// have more than limit bytes. Bits becomes Cells if a section has that mode.
-func (c *change) delta(
+// buildDelta appends the modes of the sections from first on, then their bodies, and returns the delta, or nil if it
+// would have more than limit bytes. Bits becomes Cells if a section has that mode.
+func (c *change) buildDelta(
 	ctx context.Context, w *bitWriter, m Method, flags byte, first, limit int,
 ) (d []byte, err error) {
 	forms := make([]form, len(c.to.Sections)-first)
@@ -62,13 +62,13 @@ func (c *change) delta(
 		if forms[i].mode == raw {
 			w.raw(c.to.Section(first + i))
 		} else {
-			w.join(&forms[i].body)
+			w.appendBits(&forms[i].body)
 		}
 	}
 	if len(w.b) > limit {
 		return nil, nil
 	}
-	return append(start(m, flags, c.from.Checksum(), c.to.Bytes), w.bytes()...), nil
+	return append(startDelta(m, flags, c.from.Checksum(), c.to.Bytes), w.finish()...), nil
 }
 
 // choose returns the form of section i that takes the fewest bits.
@@ -98,16 +98,16 @@ func (p *pair) smallest(ctx context.Context, all []trial, best form, least uint6
 			return best, context.Cause(ctx)
 		}
 		var w bitWriter
-		if p.put(t, &w, least) && w.bits() < least {
-			least = w.bits()
+		if p.putTrial(t, &w, least) && w.bitLen() < least {
+			least = w.bitLen()
 			best = form{t, best.bytes, w}
 		}
 	}
 	return best, nil
 }
 
-// file reads the sections after the stored ones, and returns the new file with all sections.
-func (h *header) file(
+// readFile reads the sections after the stored ones, and returns the new file with all sections.
+func (h *header) readFile(
 	ctx context.Context, r *bitReader, from *container.Image, stored [][]uint64, limit uint64,
 ) ([]byte, error) {
 	forms := readForms(r, from, len(stored), h.sections, limit)
@@ -138,20 +138,20 @@ func (h *header) file(
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		f.read(r, from, to, len(stored)+i)
+		f.readSection(r, from, to, len(stored)+i)
 		if r.err != nil {
 			return nil, r.err
 		}
 	}
-	if err := r.end(); err != nil {
+	if err := r.checkEnd(); err != nil {
 		return nil, err
 	}
 	to.Seal()
 	return to.Bytes, nil
 }
 
-// read reads section i of the new file.
-func (f *form) read(r *bitReader, from, to *container.Image, i int) {
+// readSection reads section i of the new file.
+func (f *form) readSection(r *bitReader, from, to *container.Image, i int) {
 	b := to.Section(i)
 	if f.mode == raw {
 		copy(b, r.bytes(uint64(len(b))))
@@ -179,7 +179,7 @@ func readForms(r *bitReader, from *container.Image, first, end int, limit uint64
 		case f.mode >= modes:
 			r.fail(errNumber)
 		case f.mode == raw:
-			f.bytes = 8 * r.count(min(limit, uint64(len(r.b)))/8)
+			f.bytes = 8 * r.numberUpTo(min(limit, uint64(len(r.b)))/8)
 		case i >= len(from.Sections):
 			r.fail(errNumber)
 		default:
@@ -193,8 +193,8 @@ func readForms(r *bitReader, from *container.Image, first, end int, limit uint64
 // pair is two sections of equal length.
 type pair struct {
 	old, new []byte
-	flips    uint64   // bits that differ
-	at       []uint64 // these bits; empty if the list would take more memory than the section and listMemory
+	flips    uint64   // number of bits that differ
+	at       []uint64 // positions of these bits; empty if the list would be larger than the section and listMemory
 }
 
 // listMemory is the size in bytes of a list of bits for a section of any size.
@@ -202,22 +202,22 @@ const listMemory = 8 << 20
 
 func newPair(old, new []byte) pair {
 	p := pair{old: old, new: new}
-	p.flips = p.count()
+	p.flips = p.countFlips()
 	if 8*p.flips <= max(uint64(len(old)), listMemory) {
-		p.at = slices.AppendSeq(make([]uint64, 0, p.flips), p.scan)
+		p.at = slices.AppendSeq(make([]uint64, 0, p.flips), p.scanFlips)
 	}
 	return p
 }
 
-// count returns the number of bits that differ.
-func (p *pair) count() (n uint64) {
+// countFlips returns the number of bits that differ.
+func (p *pair) countFlips() (n uint64) {
 	for at := 0; at < len(p.old); at += 8 {
 		n += uint64(bits.OnesCount64(p.differ(at)))
 	}
 	return n
 }
 
-// differ returns the bits that differ in the word at that byte.
+// differ returns the bits that differ in the 8 bytes from position at on.
 func (p *pair) differ(at int) uint64 {
 	return binary.LittleEndian.Uint64(p.old[at:]) ^ binary.LittleEndian.Uint64(p.new[at:])
 }
@@ -225,8 +225,8 @@ func (p *pair) differ(at int) uint64 {
 // trial is one way to code a section.
 type trial struct {
 	mode  int
-	log   uint // of the size of a block or cell
-	apart bool // of blocks
+	log   uint // logarithm of the size of a block or cell in bits
+	apart bool // for blocks: set bits are listed apart
 }
 
 // trials returns the ways to code the section that may be the smallest.
@@ -265,9 +265,9 @@ func (p *pair) better(ctx context.Context) ([]trial, error) {
 	return []trial{best.trial}, err
 }
 
-// put appends the section by a trial. It returns false, with part of the bits written, if it takes at least most, or if
-// the section has no such form.
-func (p *pair) put(t trial, w *bitWriter, most uint64) bool {
+// putTrial appends the section by a trial. It returns false, with part of the bits written, if it takes at least most,
+// or if the section has no such form.
+func (p *pair) putTrial(t trial, w *bitWriter, most uint64) bool {
 	switch t.mode {
 	case gaps:
 		return p.putGaps(w, most)

@@ -16,8 +16,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// shard returns the file of shard i of a set after a comparison with its manifest.
-func (v *Version) shard(m *shard.Manifest, i int) ([]byte, error) {
+// verifiedShard returns the file of shard i of a set after a comparison with its manifest.
+func (v *Version) verifiedShard(m *shard.Manifest, i int) ([]byte, error) {
 	b, err := v.Shard(i)
 	if err == nil && sha256.Sum256(b) != m.Shards[i].SHA256 {
 		err = shard.ErrChanged
@@ -65,7 +65,7 @@ func diffSet(ctx context.Context, old, new Version) ([]byte, error) {
 	w := &bitWriter{}
 	text := !derives(from, to, new.File)
 	if w.flag(text); text {
-		w.part(new.File)
+		w.putPart(new.File)
 	}
 
 	var changed []int
@@ -78,7 +78,7 @@ func diffSet(ctx context.Context, old, new Version) ([]byte, error) {
 	w.number(uint64(len(changed)))
 	l := newList(uint64(len(to.Shards)), uint64(len(changed)))
 	for _, i := range changed {
-		l.put(w, uint64(i))
+		l.putNumber(w, uint64(i))
 		if !text {
 			putEntry(w, from.Shards[i], to.Shards[i], i, len(to.Shards))
 		}
@@ -86,14 +86,14 @@ func diffSet(ctx context.Context, old, new Version) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		w.part(part)
+		w.putPart(part)
 	}
-	return append(start(Shards, 0, BaseOf(old.File), new.File), w.bytes()...), nil
+	return append(startDelta(Shards, 0, BaseOf(old.File), new.File), w.finish()...), nil
 }
 
 // shardPart returns the part of a set's delta for a changed shard: the delta of the shard without magic, base and hash.
 func shardPart(ctx context.Context, old, new Version, from, to *shard.Manifest, i int) ([]byte, error) {
-	b, err := new.shard(to, i)
+	b, err := new.verifiedShard(to, i)
 	if err != nil {
 		return nil, fmt.Errorf("new set: %w", err)
 	}
@@ -101,7 +101,7 @@ func shardPart(ctx context.Context, old, new Version, from, to *shard.Manifest, 
 		return append([]byte{byte(Whole)}, b...), nil
 	}
 
-	a, err := old.shard(from, i)
+	a, err := old.verifiedShard(from, i)
 	if err != nil {
 		return nil, fmt.Errorf("old set: %w", err)
 	}
@@ -169,7 +169,7 @@ func patchSet(
 		return nil, err
 	}
 	p := setPatch{ctx: ctx, bitReader: bitReader{b: body}, old: old, from: from, limit: limit, write: write}
-	return p.run()
+	return p.patchAll()
 }
 
 type setPatch struct {
@@ -181,7 +181,7 @@ type setPatch struct {
 	write func(name string, content []byte) error
 }
 
-func (p *setPatch) run() (manifest []byte, err error) {
+func (p *setPatch) patchAll() (manifest []byte, err error) {
 	next := *p.from
 	next.Shards = append([]shard.Entry(nil), p.from.Shards...)
 	if p.flag() {
@@ -195,29 +195,29 @@ func (p *setPatch) run() (manifest []byte, err error) {
 		next = *m
 	}
 
-	for number := range begin(&p.bitReader, uint64(len(next.Shards))).all(&p.bitReader) {
+	for number := range readList(&p.bitReader, uint64(len(next.Shards))).allNumbers(&p.bitReader) {
 		i := int(number)
 		e := next.Shards[i]
 		if manifest == nil {
-			p.entry(&e, i)
+			p.readEntry(&e, i)
 		}
-		content, err := p.shard(i)
+		content, err := p.patchShard(i)
 		if err != nil {
-			return nil, &shard.Error{File: p.name(i), Err: err}
+			return nil, &shard.Error{File: p.readName(i), Err: err}
 		}
 		if manifest == nil {
 			if err := describe(&e, content, i, len(next.Shards)); err != nil {
-				return nil, &shard.Error{File: p.name(i), Err: err}
+				return nil, &shard.Error{File: p.readName(i), Err: err}
 			}
 			next.Shards[i] = e
 		} else if sha256.Sum256(content) != e.SHA256 {
-			return nil, &shard.Error{File: p.name(i), Err: errResult}
+			return nil, &shard.Error{File: p.readName(i), Err: errResult}
 		}
 		if err := p.write(e.File, content); err != nil {
 			return nil, err
 		}
 	}
-	if err := p.end(); err != nil {
+	if err := p.checkEnd(); err != nil {
 		return nil, err
 	}
 	if manifest == nil {
@@ -233,11 +233,11 @@ func (p *setPatch) run() (manifest []byte, err error) {
 	return bytes.Clone(manifest), nil
 }
 
-// name returns the name of a shard for messages.
-func (p *setPatch) name(i int) string { return shardset.Name(i, max(i+1, len(p.from.Shards)), "") }
+// readName returns the name of a shard for messages.
+func (p *setPatch) readName(i int) string { return shardset.Name(i, max(i+1, len(p.from.Shards)), "") }
 
-// entry reads the output of putEntry. A name with a hash gets the suffix hashed for now.
-func (p *setPatch) entry(e *shard.Entry, i int) {
+// readEntry reads the output of putEntry. A name with a hash gets the suffix hashed for now.
+func (p *setPatch) readEntry(e *shard.Entry, i int) {
 	switch p.field(2) {
 	case namePlain:
 		e.File = shardset.Name(i, len(p.from.Shards), "")
@@ -250,8 +250,8 @@ func (p *setPatch) entry(e *shard.Entry, i int) {
 	e.FPRPosterior = rateOf(stepOf(e.FPRPosterior) + p.signed())
 }
 
-// shard returns the new file of shard i, without a check.
-func (p *setPatch) shard(i int) ([]byte, error) {
+// patchShard returns the new file of shard i, without a check.
+func (p *setPatch) patchShard(i int) ([]byte, error) {
 	part := p.bytes(p.number())
 	if p.err != nil {
 		return nil, p.err
@@ -265,7 +265,7 @@ func (p *setPatch) shard(i int) ([]byte, error) {
 		if i >= len(p.from.Shards) {
 			return nil, errNumber
 		}
-		b, err := p.old.shard(p.from, i)
+		b, err := p.old.verifiedShard(p.from, i)
 		if err != nil {
 			return nil, err
 		}
@@ -274,7 +274,7 @@ func (p *setPatch) shard(i int) ([]byte, error) {
 		}
 	}
 
-	b, err := apply(p.ctx, from, part[0], part[1:], p.limit)
+	b, err := applyFile(p.ctx, from, part[0], part[1:], p.limit)
 	if err != nil {
 		return nil, err
 	}

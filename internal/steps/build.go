@@ -35,7 +35,7 @@ const maxResult = 4096
 // ShardPrefix begins the names of results, and of no other working files.
 const ShardPrefix = "shard-"
 
-func (p *Plan) resultName(s int) string { return p.work("%s%05d.json", ShardPrefix, s) }
+func (p *Plan) resultName(s int) string { return p.workName("%s%05d.json", ShardPrefix, s) }
 
 // Build builds the filter of shard s from its segments in the run files and writes it. The File of the entry is its
 // name until Finish: see the package comment. Build keeps a finished shard, after reading it and comparing its SHA-256.
@@ -50,10 +50,10 @@ func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.En
 	if _, err := p.hasher(o.Secret); err != nil {
 		return shard.Entry{}, err
 	}
-	if f, err := p.keep(ctx, out, s); err == nil {
+	if f, err := p.finishedShard(ctx, out, s); err == nil {
 		o.progress(1)
 		return f.Entry, nil
-	} else if !again(err) {
+	} else if !mustRunAgain(err) {
 		return shard.Entry{}, err
 	}
 
@@ -64,29 +64,29 @@ func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.En
 			return err
 		}
 		defer set.Close()
-		r, err = p.write(ctx, out, s, set)
+		r, err = p.writeShard(ctx, out, s, set)
 		return err
 	}, func() []string {
 		if _, ok := out.(Conditional); ok {
-			return []string{p.resultName(s)} // another attempt may rely on the shard
+			return []string{p.resultName(s)} // keep the shard: another attempt may rely on it
 		}
 		return []string{p.resultName(s), r.File}
 	})
-	if err != nil && !(errors.Is(err, ErrNoPlan) && r.inSet(ctx, out)) { // a Finish has installed the shard
+	if err != nil && !(errors.Is(err, ErrNoPlan) && r.isInSet(ctx, out)) { // a Finish has installed the shard
 		return shard.Entry{}, fmt.Errorf("shard %d: %w", s, err)
 	}
 	o.progress(1)
 	return r.Entry, nil
 }
 
-// keep returns a shard that an earlier attempt has finished, after it has verified the file.
-func (p *Plan) keep(ctx context.Context, out Source, s int) (f found, err error) {
-	old := func() (*shard.Manifest, error) { return p.earlier.read(ctx, out) }
-	return p.find(ctx, out, s, old, func(r result) error { return r.sound(ctx, out) })
+// finishedShard returns a shard that an earlier attempt has finished, after it has verified the file.
+func (p *Plan) finishedShard(ctx context.Context, out Source, s int) (f found, err error) {
+	old := func() (*shard.Manifest, error) { return p.earlier.readManifest(ctx, out) }
+	return p.findShard(ctx, out, s, old, func(r result) error { return r.verifyFile(ctx, out) })
 }
 
-// built returns the result of a finished shard. The error wraps hashes.ErrDamaged if it contradicts itself.
-func (p *Plan) built(ctx context.Context, out Source, s int) (r result, err error) {
+// readResult returns the result of a finished shard. The error wraps hashes.ErrDamaged if it contradicts itself.
+func (p *Plan) readResult(ctx context.Context, out Source, s int) (r result, err error) {
 	b, err := readAll(ctx, out, p.resultName(s), maxResult)
 	if err != nil {
 		return r, err
@@ -103,8 +103,8 @@ func (p *Plan) built(ctx context.Context, out Source, s int) (r result, err erro
 	return r, nil
 }
 
-// sound returns an error unless the file of a shard has the size and the SHA-256 of its result.
-func (r result) sound(ctx context.Context, out Source) error {
+// verifyFile returns an error unless the file of a shard has the size and the SHA-256 of its result.
+func (r result) verifyFile(ctx context.Context, out Source) error {
 	st, err := out.Stat(ctx, r.File)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (r result) sound(ctx context.Context, out Source) error {
 
 	var sum shard.Sum
 	if uint64(st.Size) == r.Bytes {
-		if sum, err = sumOf(ctx, out, r.File); err != nil {
+		if sum, err = hashObject(ctx, out, r.File); err != nil {
 			return err
 		}
 	}
@@ -122,14 +122,14 @@ func (r result) sound(ctx context.Context, out Source) error {
 	return nil
 }
 
-// kept returns an error unless the file of a shard is the one that Build wrote. It reads the file only if its version
-// differs: another attempt has then written the same bytes, or another plan in the same output different ones.
-func (r result) kept(ctx context.Context, out Source) error {
+// checkFile returns an error unless the file of a shard is the one that Build wrote. It reads the file only if its
+// version differs: another attempt has then written the same bytes, or another plan in the same output different ones.
+func (r result) checkFile(ctx context.Context, out Source) error {
 	st, err := out.Stat(ctx, r.File)
 	if err != nil || uint64(st.Size) == r.Bytes && st.Version == r.Version && r.Version != "" {
 		return err
 	}
-	return r.sound(ctx, out)
+	return r.verifyFile(ctx, out)
 }
 
 func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloomery.Set, error) {
@@ -152,10 +152,10 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 		return nil, err
 	}
 	defer b.Close()
-	add := p.adder(b)
+	add := p.hashAdder(b)
 	var mu sync.Mutex
 	read := uint64(0)
-	err = parallel.Do(ctx, len(all), o.reads(), func(ctx context.Context, i int) error {
+	err = parallel.Do(ctx, len(all), o.parallelReads(), func(ctx context.Context, i int) error {
 		g := all[i]
 		err := p.readSegment(ctx, out, g, add)
 		if missing(err) || errors.Is(err, hashes.ErrDamaged) {
@@ -191,8 +191,8 @@ const buildReads = 16
 // readMemory is the memory of one read in bytes; see hashes.Read.
 const readMemory = 512 << 10
 
-// reads returns the number of segments to read at the same time: at least two and at least one per worker.
-func (o Options) reads() int {
+// parallelReads returns the number of segments to read at the same time: at least two and at least one per worker.
+func (o Options) parallelReads() int {
 	n := int64(buildReads)
 	if o.Memory > 0 {
 		n = min(n, o.Memory/8/readMemory)
@@ -218,13 +218,13 @@ func (p *Plan) config(keys uint64, o Options) bloomery.Config {
 	return c
 }
 
-func (p *Plan) write(ctx context.Context, out Store, s int, set *bloomery.Set) (r result, err error) {
-	ctx = container.Batch(ctx) // Finish syncs the folder
+func (p *Plan) writeShard(ctx context.Context, out Store, s int, set *bloomery.Set) (r result, err error) {
+	ctx = container.Batch(ctx) // Finish syncs the folder once for all shards
 	r = result{Shard: s, Entry: shardset.EntryOf(set.Info()), FPRChosen: set.Info().FPRChosen}
 	if err := shardset.Measure(&r.Entry, set, io.Discard); err != nil {
 		return r, err
 	}
-	if r.File, err = p.place(ctx, out, r, set); err != nil {
+	if r.File, err = p.placeFile(ctx, out, r, set); err != nil {
 		return r, err
 	}
 
@@ -238,20 +238,20 @@ func (p *Plan) write(ctx context.Context, out Store, s int, set *bloomery.Set) (
 	if err != nil {
 		return r, err
 	}
-	return r, put(ctx, out, p.resultName(s), append(b, '\n'))
+	return r, putObject(ctx, out, p.resultName(s), append(b, '\n'))
 }
 
 // manifestCache keeps the manifest of an output, so that each shard of a large set does not read it again.
 type manifestCache struct {
 	mu       sync.Mutex
 	out      Source
-	object   Object // that was read; its Version is empty if there is none
+	object   Object // the manifest that was read; its Version is empty if none was
 	manifest *shard.Manifest
 }
 
-// read is ReadManifest with a cache. It reads the manifest again if the output, its size or its version has changed, or
-// if the output has no versions.
-func (c *manifestCache) read(ctx context.Context, out Source) (*shard.Manifest, error) {
+// readManifest is ReadManifest with a cache. It reads the manifest again if the output, its size or its version has
+// changed, or if the output has no versions.
+func (c *manifestCache) readManifest(ctx context.Context, out Source) (*shard.Manifest, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	st, err := out.Stat(ctx, shard.ManifestName)
@@ -262,7 +262,7 @@ func (c *manifestCache) read(ctx context.Context, out Source) (*shard.Manifest, 
 		return nil, err
 	}
 
-	same := reflect.ValueOf(out).Comparable() // else == panics
+	same := reflect.ValueOf(out).Comparable() // == panics for other dynamic types
 	if same && c.object.Version != "" && c.object == st && c.out == out {
 		return c.manifest, nil
 	}

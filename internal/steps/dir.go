@@ -31,7 +31,7 @@ func Files() Source { return dir{""} }
 // dir is a folder, or with an empty root all files.
 type dir struct{ root string }
 
-func (d dir) path(op, name string) (string, error) {
+func (d dir) pathOf(op, name string) (string, error) {
 	if d.root == "" {
 		return filepath.FromSlash(name), nil
 	}
@@ -42,7 +42,7 @@ func (d dir) path(op, name string) (string, error) {
 }
 
 func (d dir) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
-	path, err := d.path("open", name)
+	path, err := d.pathOf("open", name)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (d dir) Open(ctx context.Context, name string, offset, length int64) (io.Re
 }
 
 func (d dir) Stat(_ context.Context, name string) (Object, error) {
-	path, err := d.path("stat", name)
+	path, err := d.pathOf("stat", name)
 	if err != nil {
 		return Object{}, err
 	}
@@ -145,7 +145,7 @@ func (d dir) Glob(pattern string) (names []string, err error) {
 }
 
 func (d dir) Write(ctx context.Context, name string, write func(io.Writer) error) error {
-	path, err := d.path("write", name)
+	path, err := d.pathOf("write", name)
 	if err != nil {
 		return err
 	}
@@ -166,8 +166,8 @@ func (d dir) Write(ctx context.Context, name string, write func(io.Writer) error
 func (d dir) Rename(ctx context.Context, from, to []string) error {
 	folders := map[string]bool{}
 	for i := range from {
-		a, err := d.path("rename", from[i])
-		b, err2 := d.path("rename", to[i])
+		a, err := d.pathOf("rename", from[i])
+		b, err2 := d.pathOf("rename", to[i])
 		if err := errors.Join(err, err2, context.Cause(ctx)); err != nil {
 			return err
 		}
@@ -210,7 +210,7 @@ func (d dir) clean() {
 
 // Remove also removes folders that become empty.
 func (d dir) Remove(_ context.Context, name string) error {
-	path, err := d.path("remove", name)
+	path, err := d.pathOf("remove", name)
 	if err != nil {
 		return err
 	}

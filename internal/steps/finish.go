@@ -45,7 +45,7 @@ func (p *Plan) finish(ctx context.Context, out Store, o Options) (*shard.Manifes
 	if err != nil {
 		return nil, err
 	}
-	return m, p.clean(ctx, out, m, o)
+	return m, p.removeLeftovers(ctx, out, m, o)
 }
 
 // shards returns the manifest that Finish writes, and the present locations of the shards.
@@ -58,8 +58,8 @@ func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found
 	all := make([]found, p.Shards)
 	entries, chosen := make([]shard.Entry, p.Shards), make([]float64, p.Shards)
 	err = require(ctx, "shard", p.Shards, func(ctx context.Context, s int) error {
-		f, err := p.find(ctx, out, s, func() (*shard.Manifest, error) { return old, nil },
-			func(r result) error { return r.kept(ctx, out) })
+		f, err := p.findShard(ctx, out, s, func() (*shard.Manifest, error) { return old, nil },
+			func(r result) error { return r.checkFile(ctx, out) })
 		if errors.Is(err, shard.ErrChanged) {
 			return &shard.Error{File: f.File, Err: fmt.Errorf("%w; build shard %d again", shard.ErrChanged, s)}
 		}
@@ -80,7 +80,8 @@ func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found
 
 // commit installs the shards, writes and returns the manifest, and records that this plan has written it.
 func (p *Plan) commit(ctx context.Context, out Store) (*shard.Manifest, error) {
-	there, err := p.replaces(ctx, out) // before the shards: a Finish of another plan removes this record last
+	// Read before the shards: a Finish of another plan removes this record last.
+	there, err := p.replaces(ctx, out)
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +93,10 @@ func (p *Plan) commit(ctx context.Context, out Store) (*shard.Manifest, error) {
 
 	var b bytes.Buffer
 	if _, err = m.WriteTo(&b); err == nil {
-		err = there.by(b.Bytes())
+		err = there.checkNext(b.Bytes())
 	}
 	if err == nil {
+		// The shards first, then the manifest: a reader of the new manifest finds all of its files.
 		err = p.install(ctx, out, all)
 	}
 	if err == nil {
@@ -104,7 +106,7 @@ func (p *Plan) commit(ctx context.Context, out Store) (*shard.Manifest, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256(b.Bytes())
-	return m, put(ctx, out, p.work(finishedName), []byte(hex.EncodeToString(sum[:])))
+	return m, putObject(ctx, out, p.workName(finishedName), []byte(hex.EncodeToString(sum[:])))
 }
 
 // putManifest replaces version was of the manifest. If a Conditional Store has another version now, the error wraps
@@ -112,7 +114,7 @@ func (p *Plan) commit(ctx context.Context, out Store) (*shard.Manifest, error) {
 func putManifest(ctx context.Context, out Store, was string, b []byte) error {
 	c, ok := out.(Conditional)
 	if !ok {
-		return put(ctx, out, shard.ManifestName, b)
+		return putObject(ctx, out, shard.ManifestName, b)
 	}
 
 	err := c.WriteIf(ctx, shard.ManifestName, was, func(w io.Writer) error { _, err := w.Write(b); return err })
@@ -129,7 +131,7 @@ func putManifest(ctx context.Context, out Store, was string, b []byte) error {
 
 // wasFinished returns the manifest in the output if this plan has written it, else nil.
 func (p *Plan) wasFinished(ctx context.Context, out Source) (*shard.Manifest, error) {
-	note, err := readAll(ctx, out, p.work(finishedName), 1<<10)
+	note, err := readAll(ctx, out, p.workName(finishedName), 1<<10)
 	if missing(err) {
 		return nil, nil
 	}
@@ -144,11 +146,11 @@ func (p *Plan) wasFinished(ctx context.Context, out Source) (*shard.Manifest, er
 	return ReadManifest(ctx, out)
 }
 
-// clean removes all files that the manifest does not need, and leaves the files of plans that may still finish: see
-// running. It removes the plan, the record of the replaced set and the record of commit last.
-func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Options) error {
+// removeLeftovers removes all files that the manifest does not need, and leaves the files of plans that may still
+// finish: see running. It removes the plan, the record of the replaced set and the record of commit last.
+func (p *Plan) removeLeftovers(ctx context.Context, out Store, m *shard.Manifest, o Options) error {
 	text := manifestText(m)
-	there, same, err := watch(ctx, out)
+	there, same, err := watchManifest(ctx, out)
 	if err == nil && (there == nil || manifestText(there) != text) {
 		err = ErrSetChanged
 	}
@@ -174,13 +176,14 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 			shards = append(shards, object.Name)
 		}
 	}
-	if len(needed) > 0 { // without a lock, another process may have made another plan or removed files meanwhile
+	if len(needed) > 0 { // without a lock, another process may have removed files meanwhile
 		name := slices.Min(slices.Collect(maps.Keys(needed)))
 		return &shard.Error{File: name, Err: fmt.Errorf("it was removed meanwhile; build its shard and finish again: %w",
 			fs.ErrNotExist)}
 	}
 
-	last := []string{p.work(PlanName), p.work(replacesName), p.work(finishedName)}
+	// While these files exist, a Finish that was interrupted here continues. So they go last.
+	last := []string{p.workName(PlanName), p.workName(replacesName), p.workName(finishedName)}
 	for id, files := range work {
 		if id != p.ID() {
 			is, err := running(ctx, out, id, files, text)
@@ -188,7 +191,7 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 				return err
 			}
 			if is {
-				shards = nil // it may have built or installed some
+				shards = nil // that plan may have built or installed some of them
 				continue
 			}
 		}

@@ -56,7 +56,7 @@ type KeyFormat struct {
 // Formats are formats that keyio does not have, by KeyFormat.Name.
 type Formats map[string]Format
 
-func (f Formats) get(k KeyFormat) Format {
+func (f Formats) formatOf(k KeyFormat) Format {
 	if own, ok := f[k.Name]; ok {
 		return own
 	}

@@ -27,7 +27,7 @@ const (
 	indexVersion = 1
 )
 
-func (p *Plan) indexName() string { return p.work("index") }
+func (p *Plan) indexName() string { return p.workName("index") }
 
 // Gather requires the results of all ranges and writes the shard index, which Build reads. done has the results of all
 // ranges in any order, possibly with duplicates; if it is nil, Gather reads the run files. Gather keeps a finished
@@ -49,6 +49,7 @@ func (p *Plan) Gather(ctx context.Context, out Store, done []Done, o Options) (k
 	}
 
 	header := p.indexHeader(segments)
+	// The header depends on the plan and the number of segments, so an equal one belongs to a finished index.
 	if there, _, err := p.readHeader(ctx, out); err == nil && bytes.Equal(there, header) {
 		return keys, nil
 	}

@@ -24,7 +24,7 @@ import (
 
 // staged returns the name under which Build writes a shard with that SHA-256 if Finish installs it.
 func (p *Plan) staged(s int, sum [sha256.Size]byte) string {
-	return p.work("%s", shardset.HashName(s, p.Shards, sum))
+	return p.workName("%s", shardset.HashName(s, p.Shards, sum))
 }
 
 // checkPlace returns an error unless a result names a file that this version writes.
@@ -35,8 +35,8 @@ func (p *Plan) checkPlace(r result, out Source) error {
 	return fmt.Errorf("%s is not where this version of Bloomery writes the shard; build it again", r.File)
 }
 
-// place writes the file of a shard, unless it exists, and returns its name. r has its size and its SHA-256.
-func (p *Plan) place(ctx context.Context, out Store, r result, set *bloomery.Set) (string, error) {
+// placeFile writes the file of a shard, unless it exists, and returns its name. r has its size and its SHA-256.
+func (p *Plan) placeFile(ctx context.Context, out Store, r result, set *bloomery.Set) (string, error) {
 	write := func(w io.Writer) error {
 		_, err := set.WriteTo(w)
 		return err
@@ -46,7 +46,7 @@ func (p *Plan) place(ctx context.Context, out Store, r result, set *bloomery.Set
 	if !ok {
 		r.File = p.staged(r.Shard, r.SHA256)
 	} else {
-		old, err := p.earlier.read(ctx, out)
+		old, err := p.earlier.readManifest(ctx, out)
 		if err != nil {
 			return "", err
 		}
@@ -62,7 +62,7 @@ func (p *Plan) place(ctx context.Context, out Store, r result, set *bloomery.Set
 		if !errors.Is(err, fs.ErrExist) {
 			return r.File, err
 		}
-		if there, err := r.exists(ctx, out); there || err != nil { // another attempt has written it
+		if there, err := r.exists(ctx, out); there || err != nil { // another attempt has written the same shard
 			return r.File, err
 		}
 		r.File = shardset.HashName(r.Shard, p.Shards, r.SHA256)
@@ -70,31 +70,32 @@ func (p *Plan) place(ctx context.Context, out Store, r result, set *bloomery.Set
 			return r.File, err
 		}
 	}
-	return r.File, out.Write(ctx, r.File, write) // every writer of this name writes the same bytes
+	return r.File, out.Write(ctx, r.File, write) // the name contains the hash, so all writers write the same bytes
 }
 
 // exists reports whether the file of a shard exists and is sound.
 func (r result) exists(ctx context.Context, out Source) (bool, error) {
-	err := r.sound(ctx, out)
+	err := r.verifyFile(ctx, out)
 	if missing(err) || errors.Is(err, shard.ErrChanged) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// found has the present name of a shard's file and its name in the manifest.
+// found is the result of a shard, with the present name of its file and its name in the manifest.
 type found struct {
 	result
 	at, final string
 }
 
-// find looks for the file of a finished shard: where Build wrote it, and where an interrupted Finish may have moved it.
-// old returns the manifest in the output, or nil. check returns an error unless the file belongs to a result. The error
-// of find wraps fs.ErrNotExist if the shard is not built; for a damaged shard it is the error of check or built.
-func (p *Plan) find(
+// findShard looks for the file of a finished shard: where Build wrote it, and where an interrupted Finish may have
+// moved it. old returns the manifest in the output, or nil. check returns an error unless the file belongs to a result.
+// The error of find wraps fs.ErrNotExist if the shard is not built; for a damaged shard it is the error of check or
+// built.
+func (p *Plan) findShard(
 	ctx context.Context, out Source, s int, old func() (*shard.Manifest, error), check func(result) error,
 ) (f found, err error) {
-	r, err := p.built(ctx, out, s)
+	r, err := p.readResult(ctx, out, s)
 	if err != nil {
 		return f, err
 	}
@@ -140,8 +141,8 @@ func (p *Plan) install(ctx context.Context, out Store, all []found) error {
 	})
 }
 
-func (p *Plan) has(ctx context.Context, out Source) (bool, error) {
-	_, err := out.Stat(ctx, p.work(PlanName))
+func (p *Plan) isSaved(ctx context.Context, out Source) (bool, error) {
+	_, err := out.Stat(ctx, p.workName(PlanName))
 	if missing(err) {
 		return false, nil
 	}
@@ -151,14 +152,14 @@ func (p *Plan) has(ctx context.Context, out Source) (bool, error) {
 // attempt calls write. If a Finish, of this plan or another one, removes the plan from the output meanwhile, attempt
 // removes the working files that names returns, because nothing else would remove them. The error then wraps ErrNoPlan.
 func (p *Plan) attempt(ctx context.Context, out Store, write func() error, names func() []string) error {
-	before, err := p.has(ctx, out)
+	before, err := p.isSaved(ctx, out)
 	if err != nil {
 		return err
 	}
 	if err = write(); err != nil || !before {
 		return err
 	}
-	if now, err := p.has(ctx, out); now || err != nil {
+	if now, err := p.isSaved(ctx, out); now || err != nil {
 		return err
 	}
 
@@ -170,8 +171,8 @@ func (p *Plan) attempt(ctx context.Context, out Store, write func() error, names
 	return fmt.Errorf("%w: plan %s was removed from the output while this step ran, by a Finish", ErrNoPlan, p.ID())
 }
 
-// inSet reports whether the set in the output has the shard.
-func (r result) inSet(ctx context.Context, out Source) bool {
+// isInSet reports whether the set in the output has the shard.
+func (r result) isInSet(ctx context.Context, out Source) bool {
 	m, err := ReadManifest(ctx, out)
 	return err == nil && m != nil && r.Shard < len(m.Shards) && m.Shards[r.Shard].SHA256 == r.SHA256
 }

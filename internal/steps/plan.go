@@ -146,7 +146,7 @@ func hasher(s filter.Spec, c bloomery.Config) (filter.Hasher, error) {
 }
 
 func (p *Plan) divide(ctx context.Context, in Source, c Config) error {
-	format := p.formats.get(p.Keys)
+	format := p.formats.formatOf(p.Keys)
 	spans := make([][]Span, len(p.Objects))
 	err := parallel.Do(ctx, len(spans), planReads, func(ctx context.Context, i int) (err error) {
 		spans[i], err = format.Split(ctx, in, p.Objects[i], c.RangeBytes)
@@ -156,8 +156,8 @@ func (p *Plan) divide(ctx context.Context, in Source, c Config) error {
 		return err
 	}
 
-	small := c.RangeBytes / 4 // of objects that share a range: they may be compressed
-	held := int64(0)          // bytes in the last range, if it is of whole objects
+	small := c.RangeBytes / 4 // bytes of objects that share a range; few, because they may be compressed
+	held := int64(0)          // bytes in the last range, if it consists of whole objects
 	for i, all := range spans {
 		if size := p.Objects[i].Size; len(all) == 1 && size <= small {
 			last := len(p.Ranges) - 1
@@ -190,7 +190,7 @@ func (p *Plan) ID() string {
 	p.once.Do(func() {
 		b, err := json.Marshal(p)
 		if err != nil {
-			panic(err) // no field can fail
+			panic(err) // no type of these fields can fail
 		}
 		sum := sha256.Sum256(b)
 		p.id = hex.EncodeToString(sum[:16])
@@ -206,8 +206,8 @@ func (p *Plan) Size() (n int64) {
 	return n
 }
 
-// parts returns the objects of a range, each with its span.
-func (p *Plan) parts(r Range) (objects []Object, spans []Span) {
+// objectsOf returns the objects of a range, each with its span.
+func (p *Plan) objectsOf(r Range) (objects []Object, spans []Span) {
 	objects = p.Objects[r.Object : r.Object+max(r.Objects, 1)]
 	if r.Objects == 0 {
 		return objects, []Span{r.Span}
@@ -245,7 +245,7 @@ func (p *Plan) check() error {
 	c := bloomery.Config{Spec: p.Spec.String(), Sharding: bloomery.Sharding{Shards: 1},
 		Hashing: bloomery.Hashing{ID: p.Hash, Seed: p.Seed}}
 	if c.Hashing.ID == filter.SipHash {
-		c.Hashing.ID = 0 // it would need the secret
+		c.Hashing.ID = 0 // a keyed hash would need the secret, which the plan does not contain
 	}
 	if _, err := c.ForShard(context.Background()); err != nil {
 		return err

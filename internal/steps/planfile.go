@@ -16,7 +16,7 @@ import (
 	"github.com/bloomery/bloomery/internal/strictjson"
 )
 
-func (p *Plan) work(format string, args ...any) string {
+func (p *Plan) workName(format string, args ...any) string {
 	return shardset.WorkName(p.ID(), fmt.Sprintf(format, args...))
 }
 
@@ -35,7 +35,7 @@ func (p *Plan) Save(ctx context.Context, out Store) error {
 	if err != nil {
 		return err
 	}
-	if there, err := readAll(ctx, out, p.work(PlanName), maxPlan); err == nil && bytes.Equal(there, b) {
+	if there, err := readAll(ctx, out, p.workName(PlanName), maxPlan); err == nil && bytes.Equal(there, b) {
 		return nil
 	}
 
@@ -48,12 +48,13 @@ func (p *Plan) Save(ctx context.Context, out Store) error {
 		}
 		now, err := manifestSum(ctx, out)
 		if err == nil {
-			err = put(ctx, out, p.work(replacesName), []byte(now))
+			// The plan comes last: a plan without this record would replace any set.
+			err = putObject(ctx, out, p.workName(replacesName), []byte(now))
 		}
 		if err != nil {
 			return err
 		}
-		return put(ctx, out, p.work(PlanName), b)
+		return putObject(ctx, out, p.workName(PlanName), b)
 	})
 	if errors.Is(err, filter.ErrLocked) {
 		err = fmt.Errorf("%w; wait for it, or name another output", err)
@@ -61,7 +62,7 @@ func (p *Plan) Save(ctx context.Context, out Store) error {
 	return err
 }
 
-func put(ctx context.Context, out Store, name string, b []byte) error {
+func putObject(ctx context.Context, out Store, name string, b []byte) error {
 	return out.Write(ctx, name, func(w io.Writer) error { _, err := w.Write(b); return err })
 }
 

@@ -23,7 +23,7 @@ type Done struct {
 // RangePrefix begins the names of run files, and of no other working files.
 const RangePrefix = "range-"
 
-func (p *Plan) runName(i int) string { return p.work("%s%07d.run", RangePrefix, i) }
+func (p *Plan) runName(i int) string { return p.workName("%s%07d.run", RangePrefix, i) }
 
 func (p *Plan) header(i int) hashes.Header {
 	h := hashes.Header{Range: uint32(i), Shards: uint32(p.Shards), KeyCheck: p.KeyCheck, Values: p.valueBits() > 0}
@@ -47,7 +47,7 @@ func (p *Plan) Range(ctx context.Context, in Source, out Store, i int, o Options
 	if x, err := p.finished(ctx, out, i); err == nil {
 		o.progress(1)
 		return Done{i, x.Keys(), x}, nil
-	} else if !again(err) {
+	} else if !mustRunAgain(err) {
 		return Done{}, err
 	}
 
@@ -56,7 +56,7 @@ func (p *Plan) Range(ctx context.Context, in Source, out Store, i int, o Options
 		return out.Write(ctx, p.runName(i), func(w io.Writer) error {
 			rw, err := hashes.NewWriter(w, p.header(i))
 			if err == nil {
-				if err = p.hash(ctx, in, i, h, rw, o); err == nil {
+				if err = p.hashRange(ctx, in, i, h, rw, o); err == nil {
 					x, err = rw.Close()
 				}
 			}
@@ -84,10 +84,10 @@ func (p *Plan) finished(ctx context.Context, out Source, i int) (*hashes.Index, 
 	return x, err
 }
 
-// hash writes the hashes of the keys of a range, and their values, to w in the order of the keys.
-func (p *Plan) hash(ctx context.Context, in Source, i int, h filter.Hasher, w *hashes.Writer, o Options) error {
+// hashRange writes the hashes of the keys of a range, and their values, to w in the order of the keys.
+func (p *Plan) hashRange(ctx context.Context, in Source, i int, h filter.Hasher, w *hashes.Writer, o Options) error {
 	bits := p.valueBits()
-	return p.read(ctx, in, i, o, func(b *keyio.Batch) error {
+	return p.readRange(ctx, in, i, o, func(b *keyio.Batch) error {
 		for _, k := range b.Keys {
 			b.Hashes = append(b.Hashes, h.Sum(k))
 		}
@@ -103,10 +103,10 @@ func (p *Plan) hash(ctx context.Context, in Source, i int, h filter.Hasher, w *h
 	})
 }
 
-// read calls work and emit for the batches of a range; see Format.Read.
-func (p *Plan) read(ctx context.Context, in Source, i int, o Options, work, emit func(*keyio.Batch) error) error {
-	objects, spans := p.parts(p.Ranges[i])
-	format := p.formats.get(p.Keys)
+// readRange calls work and emit for the batches of a range; see Format.Read.
+func (p *Plan) readRange(ctx context.Context, in Source, i int, o Options, work, emit func(*keyio.Batch) error) error {
+	objects, spans := p.objectsOf(p.Ranges[i])
+	format := p.formats.formatOf(p.Keys)
 	total, before := int64(1), int64(0)
 	for _, s := range spans {
 		total += s.Length

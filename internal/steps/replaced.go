@@ -25,14 +25,14 @@ const (
 
 // manifestSum returns the content of replacesName for the present manifest.
 func manifestSum(ctx context.Context, out Source) (string, error) {
-	sum, err := sumOf(ctx, out, shard.ManifestName)
+	sum, err := hashObject(ctx, out, shard.ManifestName)
 	if missing(err) {
 		return noManifest, nil
 	}
 	return hex.EncodeToString(sum[:]), err
 }
 
-func sumOf(ctx context.Context, s Source, name string) (sum shard.Sum, err error) {
+func hashObject(ctx context.Context, s Source, name string) (sum shard.Sum, err error) {
 	r, err := s.Open(ctx, name, 0, -1)
 	if err != nil {
 		return sum, err
@@ -54,8 +54,8 @@ type replaced struct {
 
 // replaces examines the manifest in the output. A plan without a record replaces any set.
 func (p *Plan) replaces(ctx context.Context, out Source) (r replaced, err error) {
-	r.record = p.work(replacesName)
-	st, err := out.Stat(ctx, shard.ManifestName) // before it is read
+	r.record = p.workName(replacesName)
+	st, err := out.Stat(ctx, shard.ManifestName) // before it is read: a later change then has another version
 	if err != nil && !missing(err) {
 		return r, err
 	}
@@ -74,9 +74,9 @@ func (p *Plan) replaces(ctx context.Context, out Source) (r replaced, err error)
 	return r, err
 }
 
-// by returns an error wrapping ErrSetChanged unless next may replace the manifest. The manifest may already be next, if
-// an interrupted Finish has written it.
-func (r replaced) by(next []byte) error {
+// checkNext returns an error wrapping ErrSetChanged unless next may replace the manifest. The manifest may already be
+// next, if an interrupted Finish has written it.
+func (r replaced) checkNext(next []byte) error {
 	if sum := sha256.Sum256(next); !r.changed || r.sum == hex.EncodeToString(sum[:]) {
 		return nil
 	}
@@ -84,9 +84,9 @@ func (r replaced) by(next []byte) error {
 		ErrSetChanged, r.record)
 }
 
-// watch returns the manifest in the output, nil if there is none, and a function that returns an error wrapping
+// watchManifest returns the manifest in the output, nil if there is none, and a function that returns an error wrapping
 // ErrSetChanged if the manifest of a Conditional Store has changed by then. Other Stores have a lock or no protection.
-func watch(ctx context.Context, out Source) (m *shard.Manifest, same func(context.Context) error, err error) {
+func watchManifest(ctx context.Context, out Source) (m *shard.Manifest, same func(context.Context) error, err error) {
 	c, ok := out.(Conditional)
 	if !ok {
 		m, err := ReadManifest(ctx, out)
@@ -123,7 +123,7 @@ func clearShards(ctx context.Context, out Store) error {
 		return nil
 	}
 
-	m, same, err := watch(ctx, out)
+	m, same, err := watchManifest(ctx, out)
 	if err != nil {
 		return err
 	}

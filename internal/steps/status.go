@@ -17,9 +17,9 @@ import (
 
 // Status lists the unfinished parts of a plan.
 type Status struct {
-	Ranges, Shards               int    // of the plan
-	MissingRanges, MissingShards []int  // that are not finished, or damaged as far as their sizes and headers tell
-	Keys                         uint64 // in the finished ranges
+	Ranges, Shards               int    // numbers of the plan
+	MissingRanges, MissingShards []int  // unfinished ones, and damaged ones as far as sizes and headers show it
+	Keys                         uint64 // number of keys in the finished ranges
 	// SetChanged is true if the output has another set than when the plan was saved, so Finish would return
 	// ErrSetChanged.
 	SetChanged bool
@@ -29,7 +29,7 @@ type Status struct {
 func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 	st.Ranges, st.Shards = len(p.Ranges), p.Shards
 	var keys atomic.Uint64
-	st.MissingRanges, err = unfinished(ctx, st.Ranges, again, func(ctx context.Context, i int) error {
+	st.MissingRanges, err = unfinished(ctx, st.Ranges, mustRunAgain, func(ctx context.Context, i int) error {
 		x, err := p.finished(ctx, out, i)
 		if err == nil {
 			keys.Add(x.Keys())
@@ -46,8 +46,8 @@ func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 		return st, err
 	}
 
-	st.MissingShards, err = unfinished(ctx, st.Shards, again, func(ctx context.Context, s int) error {
-		_, err := p.find(ctx, out, s, func() (*shard.Manifest, error) { return old, nil }, func(r result) error {
+	st.MissingShards, err = unfinished(ctx, st.Shards, mustRunAgain, func(ctx context.Context, s int) error {
+		_, err := p.findShard(ctx, out, s, func() (*shard.Manifest, error) { return old, nil }, func(r result) error {
 			o, err := out.Stat(ctx, r.File)
 			if err == nil && uint64(o.Size) != r.Bytes {
 				err = shard.ErrChanged
@@ -59,7 +59,7 @@ func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 	if err != nil {
 		return st, err
 	}
-	if m, err := p.wasFinished(ctx, out); m != nil || err != nil { // only removing files is left
+	if m, err := p.wasFinished(ctx, out); m != nil || err != nil { // Finish has only files left to remove
 		return st, err
 	}
 
@@ -70,18 +70,18 @@ func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 
 	m, _, err := p.shards(ctx, out) // an interrupted Finish may have written it
 	if err == nil {
-		st.SetChanged = there.by([]byte(manifestText(m))) != nil
+		st.SetChanged = there.checkNext([]byte(manifestText(m))) != nil
 	}
 	return st, nil // Finish reports the error of the set
 }
 
-// again reports whether the step with this error must run again.
-func again(err error) bool {
+// mustRunAgain reports whether err means that a step is not finished and must run again.
+func mustRunAgain(err error) bool {
 	return missing(err) || errors.Is(err, hashes.ErrDamaged) || errors.Is(err, shard.ErrChanged)
 }
 
-// unfinished calls f for all i below n, some at the same time. It returns those with an error of lacks; another error
-// stops it.
+// unfinished calls f for all i below n, some of them at the same time. It returns the numbers whose error lacks
+// accepts. Any other error stops it.
 func unfinished(
 	ctx context.Context, n int, lacks func(error) bool, f func(ctx context.Context, i int) error,
 ) (numbers []int, err error) {
@@ -116,13 +116,13 @@ type MissingError struct {
 }
 
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("%d of %d %ss are %v: %s", len(e.Numbers), e.Of, e.What, ErrMissing, some(e.Numbers))
+	return fmt.Sprintf("%d of %d %ss are %v: %s", len(e.Numbers), e.Of, e.What, ErrMissing, firstFew(e.Numbers))
 }
 
 func (e *MissingError) Unwrap() error { return ErrMissing }
 
-// some lists the first values for an error.
-func some[T any](all []T) (text string) {
+// firstFew lists the first values for an error.
+func firstFew[T any](all []T) (text string) {
 	const most = 10
 	for i, v := range all[:min(len(all), most)] {
 		text += strings.Repeat(", ", min(i, 1)) + fmt.Sprint(v)

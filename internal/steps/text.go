@@ -35,10 +35,10 @@ func (f text) Split(ctx context.Context, in Source, o Object, size int64) ([]Spa
 func (f text) Read(ctx context.Context, in Source, o Object, s Span, r Reading) error {
 	options := r.Keys.options()
 	options.Progress = r.Progress
-	options.Plain = s.Offset > 0 // the start of an object tells compression and a byte-order mark
+	options.Plain = s.Offset > 0 // only the start of an object shows compression and a byte-order mark
 	work := r.Work
 	if r.ValueBits > 0 {
-		options.KeepEmpty = options.KeepEmpty || !r.Keys.columns() // so that line numbers in errors are right
+		options.KeepEmpty = options.KeepEmpty || !r.Keys.columns() // errors count empty lines too
 		values := r.Keys.values(r.ValueBits)
 		work = func(b *keyio.Batch) error {
 			if err := values.Read(b); err != nil {
@@ -73,12 +73,12 @@ type lineReader struct {
 	in     Source
 	object Object
 	span   Span
-	end    byte // of a line
+	end    byte // the byte that ends a line
 
 	r     io.ReadCloser // nil before the first Read and when all was read
 	at    int64         // offset of the next byte of r
 	first int64         // offset of the first line
-	done  bool
+	done  bool          // all lines of the span were read
 }
 
 // over is the number of bytes that are read beyond a span at a time, for the end of its last line.
@@ -86,14 +86,14 @@ const over = 64 << 10
 
 func (l *lineReader) Read(p []byte) (int, error) {
 	if l.r == nil && !l.done {
-		if err := l.begin(); err != nil {
+		if err := l.openSpan(); err != nil {
 			return 0, err
 		}
 	}
 
 	for !l.done {
 		n, err := l.r.Read(p)
-		n, err = l.take(p[:n], err)
+		n, err = l.cutAtEnd(p[:n], err)
 		if n > 0 || err != nil {
 			return n, err
 		}
@@ -101,17 +101,18 @@ func (l *lineReader) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// begin opens the object and skips the line that begins before the span.
-func (l *lineReader) begin() error {
+// openSpan opens the object and skips the line that begins before the span.
+func (l *lineReader) openSpan() error {
+	// One byte before the span: if it ends a line, the first line of the span begins exactly there.
 	l.at = max(l.span.Offset-1, 0)
-	if err := l.open(l.stop() + over - l.at); err != nil || l.span.Offset == 0 {
+	if err := l.openAt(l.spanEnd() + over - l.at); err != nil || l.span.Offset == 0 {
 		return err
 	}
 
 	buf := make([]byte, over)
-	for l.at < l.stop() {
-		n, err := l.r.Read(buf[:min(over, l.stop()-l.at)])
-		if i := bytes.IndexByte(buf[:n], l.end); i >= 0 && l.at+int64(i)+1 < l.stop() {
+	for l.at < l.spanEnd() {
+		n, err := l.r.Read(buf[:min(over, l.spanEnd()-l.at)])
+		if i := bytes.IndexByte(buf[:n], l.end); i >= 0 && l.at+int64(i)+1 < l.spanEnd() {
 			// Continue after the line end: open the object again, because the rest of buf belongs to the span.
 			l.at += int64(i) + 1
 			l.first = l.at
@@ -123,7 +124,7 @@ func (l *lineReader) begin() error {
 		if err != nil && err != io.EOF {
 			return err
 		}
-		if err == io.EOF && l.at < l.stop() {
+		if err == io.EOF && l.at < l.spanEnd() {
 			return io.ErrUnexpectedEOF
 		}
 	}
@@ -136,19 +137,19 @@ type readCloser struct {
 	io.Closer
 }
 
-func (l *lineReader) stop() int64 { return l.span.Offset + l.span.Length }
+func (l *lineReader) spanEnd() int64 { return l.span.Offset + l.span.Length }
 
-func (l *lineReader) open(length int64) (err error) {
+func (l *lineReader) openAt(length int64) (err error) {
 	l.close()
 	l.r, err = l.in.Open(l.ctx, l.object.Name, l.at, min(length, l.object.Size-l.at))
 	return err
 }
 
-// take returns the bytes that were read, up to the end of the last line that begins in the span.
-func (l *lineReader) take(p []byte, err error) (int, error) {
+// cutAtEnd returns the bytes that were read, up to the end of the last line that begins in the span.
+func (l *lineReader) cutAtEnd(p []byte, err error) (int, error) {
 	from := l.at
 	l.at += int64(len(p))
-	if last := l.stop() - 1; l.at > last && l.stop() < l.object.Size { // the last line may end here
+	if last := l.spanEnd() - 1; l.at > last && l.spanEnd() < l.object.Size { // the last line may end here
 		if i := bytes.IndexByte(p[max(last-from, 0):], l.end); i >= 0 {
 			l.done = true
 			return int(max(last-from, 0)) + i + 1, nil
@@ -158,10 +159,10 @@ func (l *lineReader) take(p []byte, err error) (int, error) {
 	switch {
 	case err != io.EOF:
 		return len(p), err
-	case l.at < l.object.Size && l.at >= l.stop():
-		return len(p), l.open(1 << 20) // a line longer than over
+	case l.at < l.object.Size && l.at >= l.spanEnd():
+		return len(p), l.openAt(1 << 20) // the last line is longer than over: read on in steps of 1 MiB
 	case l.at < l.object.Size:
-		return len(p), io.ErrUnexpectedEOF // shorter than the size from Stat
+		return len(p), io.ErrUnexpectedEOF // the object is shorter than Stat said
 	}
 	l.done = true
 	return len(p), nil

@@ -100,8 +100,8 @@ func (p *Plan) checkBatch(b *keyio.Batch, bits int) error {
 	return nil
 }
 
-// adder returns the method of a Builder that takes the hashes in a run file.
-func (p *Plan) adder(b *bloomery.Builder) func([]filter.Hash) error {
+// hashAdder returns the method of a Builder that takes the hashes in a run file.
+func (p *Plan) hashAdder(b *bloomery.Builder) func([]filter.Hash) error {
 	if p.valueBits() == 0 {
 		return b.AddHashes
 	}
@@ -117,7 +117,7 @@ type ConflictError struct {
 }
 
 func (e *ConflictError) Error() string {
-	return e.both.Error() + "; see " + some(e.Inputs)
+	return e.both.Error() + "; see " + firstFew(e.Inputs)
 }
 
 func (e *ConflictError) Unwrap() error { return e.both }
@@ -132,7 +132,7 @@ func (p *Plan) locate(ctx context.Context, out Source, all []segment, err error,
 
 	first := [2]int{len(p.Ranges), len(p.Ranges)} // ranges that have the key with each value
 	var mu sync.Mutex
-	failed := parallel.Do(ctx, len(all), o.reads(), func(ctx context.Context, i int) error {
+	failed := parallel.Do(ctx, len(all), o.parallelReads(), func(ctx context.Context, i int) error {
 		g := all[i]
 		return p.readSegment(ctx, out, g, func(hs []filter.Hash) error {
 			for _, h := range hs {
@@ -153,7 +153,7 @@ func (p *Plan) locate(ctx context.Context, out Source, all []segment, err error,
 			return err
 		}
 		e.Ranges = append(e.Ranges, i)
-		objects, _ := p.parts(p.Ranges[i])
+		objects, _ := p.objectsOf(p.Ranges[i])
 		for _, o := range objects {
 			e.Inputs = append(e.Inputs, o.Name)
 		}
@@ -177,7 +177,7 @@ func (p *Plan) NameConflict(ctx context.Context, in Source, err error, o Options
 	for n, i := range e.Ranges {
 		each := o
 		each.Progress = func(done float64) { o.progress((float64(n) + done) / float64(len(e.Ranges))) }
-		failed := p.read(ctx, in, i, each, func(b *keyio.Batch) error {
+		failed := p.readRange(ctx, in, i, each, func(b *keyio.Batch) error {
 			for _, k := range b.Keys {
 				if e.both.Of(h.Sum(k)) {
 					mu.Lock()

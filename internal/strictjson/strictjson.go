@@ -60,7 +60,7 @@ func Unmarshal(text []byte, into ...any) error { return Decode(bytes.NewReader(t
 func Decode(r io.Reader, into ...any) error {
 	source := &reader{r: r}
 	d := &decoder{json: json.NewDecoder(source)}
-	err := d.document(into)
+	err := d.readDocument(into)
 
 	if source.err != nil {
 		return source.err
@@ -95,29 +95,29 @@ func (r *reader) Read(p []byte) (int, error) {
 
 type decoder struct {
 	json  *json.Decoder
-	path  []string // names and indices that lead to the current value
-	first *Error   // of a value
-	last  json.RawMessage
+	path  []string        // names and indices that lead to the current value
+	first *Error          // the first error of a value
+	last  json.RawMessage // the result of rawValue
 }
 
 // The reading methods return errors of syntax and of lists that are too long. They note errors of values and continue.
 
-// note keeps the first error of a value.
-func (d *decoder) note(err error) {
+// noteError keeps the first error of a value.
+func (d *decoder) noteError(err error) {
 	if d.first == nil {
-		d.first = d.here(err)
+		d.first = d.errorHere(err)
 	}
 }
 
 // noteIn notes an error of a member of the current object.
 func (d *decoder) noteIn(name string, err error) {
 	d.path = append(d.path, name)
-	d.note(err)
+	d.noteError(err)
 	d.path = d.path[:len(d.path)-1]
 }
 
-// here returns an error of the current value.
-func (d *decoder) here(err error) *Error {
+// errorHere returns an error of the current value.
+func (d *decoder) errorHere(err error) *Error {
 	return &Error{strings.ReplaceAll(strings.Join(d.path, "."), ".[", "["), err}
 }
 
@@ -131,13 +131,13 @@ var (
 	errUTF8    = errors.New("it is not valid UTF-8")
 )
 
-// document reads the outermost object and the end of the text.
-func (d *decoder) document(into []any) error {
+// readDocument reads the outermost object and the end of the text.
+func (d *decoder) readDocument(into []any) error {
 	var structs []reflect.Value
 	for _, v := range into {
 		structs = append(structs, reflect.ValueOf(v).Elem())
 	}
-	if err := d.object(structs...); err != nil {
+	if err := d.readObject(structs...); err != nil {
 		return err
 	}
 
@@ -149,18 +149,18 @@ func (d *decoder) document(into []any) error {
 	return nil
 }
 
-// open reads the first token of a value and reports whether it is the delimiter. Otherwise it skips the value.
-func (d *decoder) open(want json.Delim, name string) (bool, error) {
+// openValue reads the first token of a value and reports whether it is the delimiter. Otherwise it skips the value.
+func (d *decoder) openValue(want json.Delim, name string) (bool, error) {
 	t, err := d.json.Token()
 	if err != nil || t == want {
 		return err == nil, err
 	}
 	if t == nil {
-		d.note(errNull)
+		d.noteError(errNull)
 		return false, nil
 	}
 
-	d.note(fmt.Errorf("want %s", name))
+	d.noteError(fmt.Errorf("want %s", name))
 
 	if _, ok := t.(json.Delim); ok {
 		for d.json.More() {
@@ -169,7 +169,7 @@ func (d *decoder) open(want json.Delim, name string) (bool, error) {
 					return false, err
 				}
 			}
-			if _, err := d.raw(); err != nil {
+			if _, err := d.rawValue(); err != nil {
 				return false, err
 			}
 		}
@@ -178,9 +178,9 @@ func (d *decoder) open(want json.Delim, name string) (bool, error) {
 	return false, err
 }
 
-// object reads an object that has the fields of all structs.
-func (d *decoder) object(structs ...reflect.Value) error {
-	if ok, err := d.open('{', "an object"); !ok {
+// readObject reads an object that has the fields of all structs.
+func (d *decoder) readObject(structs ...reflect.Value) error {
+	if ok, err := d.openValue('{', "an object"); !ok {
 		return err
 	}
 
@@ -190,11 +190,11 @@ func (d *decoder) object(structs ...reflect.Value) error {
 		if err != nil {
 			return err
 		}
-		name := t.(string) // the json.Decoder takes nothing else here
-		owner, f := find(structs, name)
+		name := t.(string) // the json.Decoder accepts nothing else here
+		owner, f := fieldNamed(structs, name)
 		if f == nil {
 			d.noteIn(strings.Trim(fmt.Sprintf("%.40q", name), `"`), errUnknown)
-			if _, err := d.raw(); err != nil {
+			if _, err := d.rawValue(); err != nil {
 				return err
 			}
 			continue
@@ -205,7 +205,7 @@ func (d *decoder) object(structs ...reflect.Value) error {
 		seen[name] = true
 
 		d.path = append(d.path, name)
-		if err := d.field(f, owner); err != nil {
+		if err := d.readField(f, owner); err != nil {
 			return err
 		}
 		d.path = d.path[:len(d.path)-1]
@@ -222,35 +222,36 @@ func (d *decoder) object(structs ...reflect.Value) error {
 	return err
 }
 
-// field reads the value of a field of a struct.
-func (d *decoder) field(f *field, owner reflect.Value) (err error) {
+// readField reads the value of a field of a struct.
+func (d *decoder) readField(f *field, owner reflect.Value) (err error) {
 	to := owner.FieldByIndex(f.index)
 	if l, ok := owner.Addr().Interface().(Limiter); ok && to.Kind() == reflect.Slice {
-		err = d.list(to, l.MaxItems(f.name))
+		err = d.readList(to, l.MaxItems(f.name))
 	} else {
-		err = d.value(to, f.quoted)
+		err = d.readValue(to, f.quoted)
 	}
 	if f.optional && to.IsZero() {
-		d.note(errForm)
+		d.noteError(errForm)
 	}
 	return err
 }
 
-// value reads a value of any type. quoted: it is a number in a JSON string.
-func (d *decoder) value(to reflect.Value, quoted bool) error {
+// readValue reads a value of any type. If quoted is true, it is a number in a JSON string.
+func (d *decoder) readValue(to reflect.Value, quoted bool) error {
 	text, ok := to.Addr().Interface().(encoding.TextUnmarshaler)
 	switch {
 	case ok: // also a struct, such as time.Time
 	case to.Kind() == reflect.Pointer:
+		// A pointer that stays nil means a missing field, which readObject checks; null is an error.
 		to.Set(reflect.New(to.Type().Elem()))
-		return d.value(to.Elem(), quoted)
+		return d.readValue(to.Elem(), quoted)
 	case to.Kind() == reflect.Struct:
-		return d.object(to)
+		return d.readObject(to)
 	case to.Kind() == reflect.Slice:
-		return d.list(to, -1)
+		return d.readList(to, -1)
 	}
 
-	raw, err := d.raw()
+	raw, err := d.rawValue()
 	if err != nil {
 		return err
 	}
@@ -272,23 +273,23 @@ func (d *decoder) value(to reflect.Value, quoted bool) error {
 		err = decodeScalar(raw, to)
 	}
 	if err != nil {
-		d.note(err)
+		d.noteError(err)
 	}
 	return nil
 }
 
-// list reads a list of at most most values; -1: of any number.
-func (d *decoder) list(to reflect.Value, most int) error {
-	if ok, err := d.open('[', "a list"); !ok {
+// readList reads a list of at most most values, or of any number if most is -1.
+func (d *decoder) readList(to reflect.Value, most int) error {
+	if ok, err := d.openValue('[', "a list"); !ok {
 		return err
 	}
 
 	to.Set(reflect.MakeSlice(to.Type(), 0, 0)) // an empty list is not null
 	for n := 0; d.json.More(); n++ {
 		if n == most {
-			return d.here(fmt.Errorf("it has more than %d values", most))
+			return d.errorHere(fmt.Errorf("it has more than %d values", most))
 		}
-		raw, err := d.raw()
+		raw, err := d.rawValue()
 		if err != nil {
 			return err
 		}
@@ -303,7 +304,7 @@ func (d *decoder) list(to reflect.Value, most int) error {
 			item.SetZero()
 			path := append(d.path, "["+strconv.Itoa(n)+"]")
 			one := &decoder{json: json.NewDecoder(bytes.NewReader(raw)), path: path}
-			if err := one.value(item, false); err != nil {
+			if err := one.readValue(item, false); err != nil {
 				return err
 			}
 			d.first = one.first
@@ -324,8 +325,8 @@ func decodeWritten(raw []byte, to reflect.Value) bool {
 	return err == nil && bytes.Equal(again, raw)
 }
 
-// raw reads a value and returns its text, which is valid until the next call.
-func (d *decoder) raw() ([]byte, error) {
+// rawValue reads a value and returns its text, which is valid until the next call.
+func (d *decoder) rawValue() ([]byte, error) {
 	err := d.json.Decode(&d.last)
 	return d.last, err
 }
@@ -404,8 +405,8 @@ func fieldsOf(t reflect.Type) []field {
 	return all
 }
 
-// find returns the field of that name, and the struct that has it, or nil.
-func find(structs []reflect.Value, name string) (owner reflect.Value, f *field) {
+// fieldNamed returns the field of that name, and the struct that has it, or nil.
+func fieldNamed(structs []reflect.Value, name string) (owner reflect.Value, f *field) {
 	for _, s := range structs {
 		fields := fieldsOf(s.Type())
 		for i := range fields {

@@ -1,6 +1,6 @@
-// Package sums has the checksum of all files of the project, CRC-32C, and the hash functions of Austin Appleby that
-// other systems use: MurmurHash3 x64 128, MurmurHash64A and MurmurHash3 x86 32. They read words as little endian on
-// every machine and do not allocate. Package filter depends on it, so it imports the standard library only.
+// Package sums computes the checksum of all files of the project, CRC-32C, and the hash functions of Austin Appleby
+// that other systems use: MurmurHash3 x64 128, MurmurHash64A and MurmurHash3 x86 32. They read words as little endian
+// on every machine and do not allocate. Package filter depends on it, so it imports the standard library only.
 package sums
 
 import (
@@ -31,48 +31,49 @@ const (
 
 // Murmur3 returns the two words of MurmurHash3 x64 128 with seed 0.
 func Murmur3(key []byte) (h1, h2 uint64) {
-	h1, h2 = blocks(key)
-	return end(h1, h2, key[len(key)&^15:], uint64(len(key)))
+	h1, h2 = mixBlocks(key)
+	return finish(h1, h2, key[len(key)&^15:], uint64(len(key)))
 }
 
 // Murmur3Quarters returns two words of Murmur3 of the key and two of Murmur3 of the key followed by a byte 1. It reads
 // the key once, because both hashes begin with the same blocks.
 func Murmur3Quarters(key []byte) (h [4]uint64) {
-	h1, h2 := blocks(key)
+	h1, h2 := mixBlocks(key)
+	// At most 15 bytes remain after the blocks, so the appended byte fits.
 	var tail [16]byte
 	n := copy(tail[:], key[len(key)&^15:])
 	tail[n] = 1
-	h[0], h[1] = end(h1, h2, tail[:n], uint64(len(key)))
+	h[0], h[1] = finish(h1, h2, tail[:n], uint64(len(key)))
 	if n == 15 { // the byte completes a block
-		h1, h2 = block(h1, h2, tail[:])
-		h[2], h[3] = end(h1, h2, nil, uint64(len(key))+1)
+		h1, h2 = mixBlock(h1, h2, tail[:])
+		h[2], h[3] = finish(h1, h2, nil, uint64(len(key))+1)
 	} else {
-		h[2], h[3] = end(h1, h2, tail[:n+1], uint64(len(key))+1)
+		h[2], h[3] = finish(h1, h2, tail[:n+1], uint64(len(key))+1)
 	}
 	return h
 }
 
-// blocks returns the state after all whole blocks of 16 bytes.
-func blocks(key []byte) (h1, h2 uint64) {
+// mixBlocks returns the state after all whole blocks of 16 bytes.
+func mixBlocks(key []byte) (h1, h2 uint64) {
 	for ; len(key) >= 16; key = key[16:] {
-		h1, h2 = block(h1, h2, key)
+		h1, h2 = mixBlock(h1, h2, key)
 	}
 	return h1, h2
 }
 
-func block(h1, h2 uint64, b []byte) (uint64, uint64) {
-	h1 ^= low(binary.LittleEndian.Uint64(b))
+func mixBlock(h1, h2 uint64, b []byte) (uint64, uint64) {
+	h1 ^= mixLow(binary.LittleEndian.Uint64(b))
 	h1 = (bits.RotateLeft64(h1, 27)+h2)*5 + 0x52dce729
-	h2 ^= high(binary.LittleEndian.Uint64(b[8:]))
+	h2 ^= mixHigh(binary.LittleEndian.Uint64(b[8:]))
 	h2 = (bits.RotateLeft64(h2, 31)+h1)*5 + 0x38495ab5
 	return h1, h2
 }
 
-func low(k uint64) uint64  { return bits.RotateLeft64(k*c1, 31) * c2 }
-func high(k uint64) uint64 { return bits.RotateLeft64(k*c2, 33) * c1 }
+func mixLow(k uint64) uint64  { return bits.RotateLeft64(k*c1, 31) * c2 }
+func mixHigh(k uint64) uint64 { return bits.RotateLeft64(k*c2, 33) * c1 }
 
-// end mixes in the last 0 to 15 bytes and the length in bytes, and returns the two words of the hash.
-func end(h1, h2 uint64, tail []byte, length uint64) (uint64, uint64) {
+// finish mixes in the last 0 to 15 bytes and the length in bytes, and returns the two words of the hash.
+func finish(h1, h2 uint64, tail []byte, length uint64) (uint64, uint64) {
 	var k1, k2 uint64
 	for i, c := range tail {
 		if i < 8 {
@@ -82,16 +83,16 @@ func end(h1, h2 uint64, tail []byte, length uint64) (uint64, uint64) {
 		}
 	}
 
-	h1 ^= low(k1) ^ length // a tail of zero bytes mixes in 0
-	h2 ^= high(k2) ^ length
+	h1 ^= mixLow(k1) ^ length // without a tail, k1 and k2 are 0 and change nothing, as in the original
+	h2 ^= mixHigh(k2) ^ length
 	h1 += h2
 	h2 += h1
-	h1, h2 = mix(h1), mix(h2)
+	h1, h2 = avalanche(h1), avalanche(h2)
 	h1 += h2
 	return h1, h2 + h1
 }
 
-func mix(k uint64) uint64 {
+func avalanche(k uint64) uint64 {
 	k = (k ^ k>>33) * 0xff51afd7ed558ccd
 	k = (k ^ k>>33) * 0xc4ceb9fe1a85ec53
 	return k ^ k>>33

@@ -41,8 +41,8 @@ func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, e
 // OpenAny is OpenFile for regular files and folders, which open without waiting and without side effects. For anything
 // else the error wraps ErrNotRegular.
 func OpenAny(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
-	if st, err := os.Stat(path); err == nil && !plain(st) {
-		return nil, nil, notRegular(path) // opening some devices has side effects
+	if st, err := os.Stat(path); err == nil && !isPlain(st) {
+		return nil, nil, notRegular(path) // opening a tape or a terminal, for example, may have side effects
 	}
 
 	f, err := os.OpenFile(path, flag|nonblock, perm)
@@ -50,8 +50,9 @@ func OpenAny(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, er
 		return nil, nil, err
 	}
 
+	// Another user may have replaced the file between the two calls, so the open file is checked again.
 	st, err := f.Stat()
-	if err == nil && !plain(st) {
+	if err == nil && !isPlain(st) {
 		err = notRegular(path)
 	}
 	if err != nil {
@@ -61,13 +62,13 @@ func OpenAny(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, er
 	return f, st, nil
 }
 
-func plain(st fs.FileInfo) bool { return st.Mode().IsRegular() || st.IsDir() }
+func isPlain(st fs.FileInfo) bool { return st.Mode().IsRegular() || st.IsDir() }
 
 func notRegular(path string) error { return &fs.PathError{Op: "open", Path: path, Err: ErrNotRegular} }
 
 // Limit bounds what ReadFile and Read accept.
 type Limit struct {
-	MaxBytes uint64 // of the whole file; above it the error wraps filter.ErrTooLarge
+	MaxBytes uint64 // largest length of the file; above it the error wraps filter.ErrTooLarge
 	// Head is the number of bytes from the start that Check gets, or all bytes if there are fewer. Check is called
 	// before the rest is read, and its error is returned. A nil Check accepts all files.
 	Head  int
@@ -108,7 +109,7 @@ func ReadFile(ctx context.Context, path string, l Limit) ([]byte, error) {
 // OpenStream is Open that also accepts files that are not regular, such as a named pipe. It may then wait for a writer;
 // if ctx ends first, it returns the cause of ctx. Folders are still errors.
 func OpenStream(ctx context.Context, path string) (*os.File, error) {
-	if st, err := os.Stat(path); err != nil || plain(st) {
+	if st, err := os.Stat(path); err != nil || isPlain(st) {
 		f, _, err := Open(path)
 		return f, err
 	}
@@ -124,7 +125,7 @@ func OpenStream(ctx context.Context, path string) (*os.File, error) {
 	done, gone := make(chan opened), make(chan struct{})
 	go func() {
 		defer close(gone)
-		f, err := os.Open(path) // waits for the writer of a pipe
+		f, err := os.Open(path) // blocks until a writer opens the pipe
 		select {
 		case done <- opened{f, err}:
 		case <-ctx.Done():
@@ -208,7 +209,9 @@ func Read(ctx context.Context, r io.Reader, l Limit) ([]byte, error) {
 		return nil, fmt.Errorf("%d bytes, a process of this machine has at most %d: %w", expected, most, filter.ErrTooLarge)
 	}
 
-	words, err := bitvec.Alloc(max(expected+1, uint64(n), 512)/8 + 1) // a sparse file may be larger than the memory
+	// Alloc returns an error if the memory is too small, which a sparse file of any size can cause. The additional byte
+	// lets the last Read see the end of the file without growing b.
+	words, err := bitvec.Alloc(max(expected+1, uint64(n), 512)/8 + 1)
 	if err != nil {
 		return nil, err
 	}
