@@ -14,6 +14,11 @@ import (
 // pageTools are the programs that the pages run, in addition to exampleTools.
 var pageTools = []string{"awk", "cmp", "cut", "diff", "head", "mv", "printf", "seq", "sort", "tail", "tr", "wc"}
 
+// pageSetup makes the files that a page takes from another system.
+var pageSetup = map[string]string{
+	"docs/guides/interop.md": "bloomery build -o t --spec redisbloom log.txt && bloomery convert t -o seen.redis && cp keys.txt more.txt",
+}
+
 // pageBlock is a block of commands in a page: a script that must succeed, or a session with prompts and output.
 var pageBlock = regexp.MustCompile("(?ms)^```(sh|console)\n(.*?)^```$")
 
@@ -36,7 +41,8 @@ func TestPages(t *testing.T) {
 	for _, page := range pages {
 		text := string(mustRead(t, page))
 		blocks := pageBlock.FindAllStringSubmatch(text, -1)
-		t.Run(strings.TrimPrefix(page, "../../"), func(t *testing.T) {
+		page = strings.TrimPrefix(page, "../../")
+		t.Run(page, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			for name, content := range exampleInputs {
@@ -49,6 +55,9 @@ func TestPages(t *testing.T) {
 				}
 			}
 
+			if setup := pageSetup[page]; setup != "" {
+				runPage(t, bin, dir, setup, "")
+			}
 			for _, block := range blocks {
 				if block[1] == "sh" {
 					runPage(t, bin, dir, block[2], "")

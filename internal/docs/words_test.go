@@ -15,7 +15,7 @@ var words = []struct {
 	pages *regexp.Regexp
 	most  int
 }{
-	{"README.md", regexp.MustCompile(`^README\.md$`), 1900},
+	{"README.md", regexp.MustCompile(`^README\.md$`), 900},
 	{"js/README.md", regexp.MustCompile(`^js/README\.md$`), 600},
 	{"python/README.md", regexp.MustCompile(`^python/README\.md$`), 450},
 	{"c/README.md", regexp.MustCompile(`^c/README\.md$`), 900},

@@ -21,7 +21,8 @@ export const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name)
  * they print according to the comments behind their calls of console.log.
  */
 export async function programs(language) {
-  const all = await Promise.all(pages.map(async (page) => {
+  // README.md of the repository has a program, too.
+  const all = await Promise.all([...pages, '../README.md'].map(async (page) => {
     const text = await readFile(join(root, page), 'utf8');
     const blocks = text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'));
     return Array.from(blocks, ([, code], i) => ({
