@@ -108,8 +108,8 @@ ours to theirs, slower results first. All filters hold the same keys and run alt
 
 To write these pages and this list, run in `+"`"+`eval/bench/`+"`"+`:
 
-    go run ./refresh                                            all of them, and the times of bloomery plan
-    go run . --keys 1M,20M --fpr 1% --out ../../docs/measured       these two; with --json it prints all numbers as JSON
+    go run ./refresh                       all of them, and the times of bloomery plan
+    go run . --keys 20M --fpr 0.1%         other numbers of keys and other rates, printed; with --json as JSON
 
 `)
 		ours.writeMarkdown(w, "---")
@@ -117,7 +117,7 @@ To write these pages and this list, run in `+"`"+`eval/bench/`+"`"+`:
 			fmt.Fprint(w, `
 Filters of other languages, each side in a process of its own, measured in alternating rounds:
 
-    go run . --keys 1M,10M --peers rust,java --out ../../docs/measured
+    go run . --keys 10M --peers rust,java
 
 `)
 			others.writeMarkdown(w, "---")

@@ -35,8 +35,9 @@ const usageText = `bench compares our filters with other libraries: bits per key
 Usage: go run . [flags]                 (in the folder bench)
 
   go run . --keys 1M --fpr 1%           prints tables and writes ./results; takes 2 minutes
-  go run . --keys 1M,20M --fpr 1% --out ../../docs/measured
-                                        writes docs/measured; 20M keys take 15 minutes
+  go run . --keys 1M,20M --fpr 1%       prints the results; 20M keys take 15 minutes
+  go run . --keys 1M --out ../../docs/measured
+                                        writes the page
   go run . --keys 100k --quick --out "" checks that the program works; takes seconds
   go run . --keys 10M --only 'fuse|Fuse|map'
   go run . --keys 1M,10M --peers rust,java

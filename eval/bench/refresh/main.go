@@ -1,6 +1,6 @@
 // Command refresh measures all figures of the documentation again and lists the ones that changed: the times of
-// bloomery plan (internal/families), and the pages in docs/measured. It takes 90 minutes and needs an otherwise idle
-// machine.
+// bloomery plan (internal/families), and the pages in docs/measured. It takes half an hour and needs an otherwise
+// idle machine.
 //
 //	cd eval/bench && go run ./refresh              everything
 //	cd eval/bench && go run ./refresh --only peers one step
@@ -40,18 +40,9 @@ const results = "docs/measured"
 var steps = []step{
 	{"costs", 20, ".", []string{"go", "generate", "./internal/families"}, []string{"internal/families/costs.json"}},
 	{"1M", 2, "eval/bench", pages("--keys", "1M"), []string{results + "/bench-1M.md"}},
-	{"20M", 14, "eval/bench", pages("--keys", "20M"), []string{results + "/bench-20M.md"}},
-	{"100M", 15, "eval/bench", pages("--keys", "100M", "--builds", "1", "--turns", "5", "--only", large),
-		[]string{results + "/bench-100M.md"}},
-	{"peers", 15, "eval/bench", pages("--keys", "10k,1M,10M", "--peers", "rust,java"), []string{results + "/peers-*.md"}},
-	{"peers-100M", 20, "eval/bench", pages("--keys", "100M", "--peers", "rust", "--fpr", "1%", "--builds", "1", "--turns", "3",
-		"--only", "^(standard|blocked|fuse)"), []string{results + "/peers-100M*.md"}},
+	{"peers", 5, "eval/bench", pages("--keys", "1M", "--peers", "rust,java"), []string{results + "/peers-1M.md"}},
 	{"plan", 1, ".", []string{"go", "test", "./plan", "-run", "TestPage", "-update"}, []string{"docs/families/README.md"}},
 }
-
-// large are the filters that are measured at 100M keys, since their builds do not take hours.
-const large = "^(standard|blocked|blocked-split|fuse|fuse-8|fuse-16|ribbon|ribbon-8|rankindexed|counting|" +
-	"bits-and-blooms|parquet-go|pebble|FastFilter-8)$"
 
 func pages(args ...string) []string {
 	return slices.Concat([]string{"go", "run", "."}, args, []string{"--out", "../../" + results})
