@@ -3,6 +3,7 @@ package bloomery
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -235,10 +236,14 @@ func (s *Set) MarshalBinary() ([]byte, error) {
 	return b, err
 }
 
-// MarshalJSON returns an error wrapping errors.ErrUnsupported: a Set is not a JSON value. Encode the result of
-// MarshalBinary instead, which JSON stores as base64.
-func (s *Set) MarshalJSON() ([]byte, error) {
-	return nil, fmt.Errorf("bloomery: a Set is no JSON value; take MarshalBinary: %w", filter.ErrUnsupported)
+// MarshalText returns the set in the file format, in base64: a Set in JSON is a string. Package log/slog calls it too:
+// log String, which is short.
+func (s *Set) MarshalText() ([]byte, error) {
+	b, err := s.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	return base64.StdEncoding.AppendEncode(nil, b), nil
 }
 
 // UnmarshalBinary replaces s by the set in b, which must be a whole filter file of at most [DefaultMaxBytes]. It copies
@@ -248,7 +253,24 @@ func (s *Set) MarshalJSON() ([]byte, error) {
 func (s *Set) UnmarshalBinary(b []byte) error {
 	s.begin()
 	defer s.end()
-	err := s.unmarshal(b)
+	return s.refuse(s.unmarshal(b))
+}
+
+// UnmarshalText replaces s by the set in text, as UnmarshalBinary does. If text is not base64, the error wraps
+// filter.ErrCorrupt.
+func (s *Set) UnmarshalText(text []byte) error {
+	s.begin()
+	defer s.end()
+	b, err := base64.StdEncoding.Strict().AppendDecode(nil, text) // strict: a file has one text
+	if err != nil {
+		return s.refuse(fmt.Errorf("the text of a set: %w: %w", filter.ErrCorrupt, err))
+	}
+	return s.refuse(s.unmarshal(b))
+}
+
+// refuse returns the error of a read. After an error, a Set without a filter answers true: with false, its keys would
+// seem to be absent.
+func (s *Set) refuse(err error) error {
 	if err != nil && s.isEmpty() {
 		s.take(one.Nothing(s.Hasher(), err))
 	}

@@ -1,6 +1,10 @@
 package filter
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // Info describes a filter at one moment. Rates and shares are in [0, 1].
 type Info struct {
@@ -37,6 +41,35 @@ type Info struct {
 	Allowed, Exceptions, ExceptionBits uint64
 	// FPRChosen is the false-positive rate that was chosen for the filter, or 0 if none was. See Exceeded.
 	FPRChosen float64
+}
+
+// String describes the filter with units, in two lines, and one more for exceptions and for each pool.
+func (i Info) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d keys, %d bytes", i.Spec, i.Keys, (i.Bits+7)/8)
+	if i.Keys > 0 {
+		fmt.Fprintf(&b, ", %.4g bits per key", i.BitsPerKey())
+	}
+	if i.Capacity > 0 {
+		fmt.Fprintf(&b, ", capacity %d keys", i.Capacity)
+	}
+
+	fmt.Fprintf(&b, "\nfalse-positive rate %.3g%%, predicted %.3g%%", 100*i.FPRPosterior, 100*i.FPRPrior)
+	if i.FPRChosen > 0 {
+		fmt.Fprintf(&b, ", chosen %.3g%%", 100*i.FPRChosen)
+	}
+	fmt.Fprintf(&b, "; fill %.3g%%", 100*i.Fill)
+	if i.Late > 0 {
+		fmt.Fprintf(&b, ", %.3g%% before the last %d keys", 100*i.FillSearched, i.Late)
+	}
+
+	if i.ExceptionBits > 0 {
+		fmt.Fprintf(&b, "\nexact for %d allowed keys: %d exceptions, %d bytes", i.Allowed, i.Exceptions, (i.ExceptionBits+7)/8)
+	}
+	for level, p := range i.Pools {
+		fmt.Fprintf(&b, "\nextensions of level %d: %d of %d in use", level+2, p.Used, p.Size)
+	}
+	return b.String()
 }
 
 // BitsPerKey returns Bits divided by Keys, or 0 if there are no keys.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery"
@@ -36,11 +37,9 @@ func TestMarshal(t *testing.T) {
 				var b bytes.Buffer
 				return errors.Join(gob.NewEncoder(&b).Encode(in), gob.NewDecoder(&b).Decode(out))
 			},
-			"json": func(out *record) error { // as bytes, in base64
-				var file []byte
-				b, err := json.Marshal(bytesOf(t, set))
-				out.Keys = new(bloomery.Set)
-				return errors.Join(err, json.Unmarshal(b, &file), out.Keys.UnmarshalBinary(file))
+			"json": func(out *record) error {
+				b, err := json.Marshal(in)
+				return errors.Join(err, json.Unmarshal(b, out))
 			},
 			"stream": func(out *record) error {
 				var b bytes.Buffer
@@ -66,6 +65,32 @@ func TestMarshal(t *testing.T) {
 	}
 	if b, err := new(bloomery.Set).MarshalBinary(); err == nil {
 		t.Errorf("the file of a zero Set is %q", b)
+	}
+}
+
+// TestMarshalText checks JSON without a filter, and hostile text: nothing is read, and what was there stays.
+func TestMarshalText(t *testing.T) {
+	if b, err := json.Marshal(record{Name: "r"}); err != nil || string(b) != `{"Name":"r","Keys":null}` {
+		t.Errorf("a nil Set: %s, %v", b, err)
+	}
+	if b, err := json.Marshal(new(bloomery.Set)); err == nil {
+		t.Errorf("a zero Set: %s", b)
+	}
+
+	set := built(t, words("key ", 100), bloomery.Config{})
+	text := must(set.MarshalText())(t)
+	for what, hostile := range map[string]string{
+		"empty": "", "no base64": "!" + string(text), "half": string(text[:len(text)/2]), "more": string(text) + "AAAA",
+		"a changed byte": "A" + string(text[1:]), "no padding": strings.TrimRight(string(text)+"AA", "="),
+	} {
+		kept, none := built(t, words("other ", 100), bloomery.Config{}), new(bloomery.Set)
+		before := bytesOf(t, kept)
+		if err := kept.UnmarshalText([]byte(hostile)); err == nil || !bytes.Equal(bytesOf(t, kept), before) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if err := none.UnmarshalText([]byte(hostile)); err == nil || !none.ContainsString("any") || none.Err() == nil {
+			t.Errorf("%s, into a zero Set: %v", what, err)
+		}
 	}
 }
 
@@ -106,7 +131,9 @@ func TestUnmarshalSecret(t *testing.T) {
 	if err := gob.NewEncoder(&stream).Encode(set); err != nil {
 		t.Fatal(err)
 	}
+	text := must(json.Marshal(set))(t)
 	reads := map[string]func(*bloomery.Set) error{
+		"json":            func(s *bloomery.Set) error { return json.Unmarshal(text, s) },
 		"UnmarshalBinary": func(s *bloomery.Set) error { return s.UnmarshalBinary(file) },
 		"gob":             func(s *bloomery.Set) error { return gob.NewDecoder(bytes.NewReader(stream.Bytes())).Decode(s) },
 	}

@@ -35,6 +35,9 @@ func TestNew(t *testing.T) {
 		if e, err := set.EstimateInterval(); math.Abs(e.Keys-7) > 2 || err != nil {
 			t.Errorf("%s: estimated %+v keys of 7, %v", spec, e, err)
 		}
+		if text := set.Info().String(); !strings.Contains(text, ": 7 keys, ") || !strings.Contains(text, " bits per key") {
+			t.Errorf("%s: %s", spec, text)
+		}
 		if i := set.Info(); i.Keys != 7 || i.Bits == 0 || i.Spec.Family() != set.Spec().Family() {
 			t.Errorf("%s: %+v", spec, i)
 		}

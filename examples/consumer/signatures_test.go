@@ -172,8 +172,9 @@ var (
 		String() string
 		TestAndAdd([]byte) (bool, error)
 		Trimmed() (*bloomery.Set, error)
-		MarshalJSON() ([]byte, error)
+		MarshalText() ([]byte, error)
 		UnmarshalBinary([]byte) error
+		UnmarshalText([]byte) error
 		Upsert([]byte, uint64) error
 		ValueBits() (int, error)
 		Verifier(bloomery.JobConfig) (*bloomery.Verifier, error)

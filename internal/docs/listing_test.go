@@ -19,7 +19,7 @@ var updateListing = flag.Bool("update-api", false, "write the listings in docs/a
 
 // most is the largest number of functions, methods and types of each public package, and of all together.
 var most = map[string]int{
-	".": 152, "filter": 47, "plan": 15, "exact": 40, "publish": 45, "publish/transport": 14, "shard": 23, "delta": 8,
+	".": 152, "filter": 48, "plan": 15, "exact": 40, "publish": 45, "publish/transport": 14, "shard": 23, "delta": 8,
 	"distribute": 15, "interop": 15, "interop/clubcard": 15, "window": 20,
 	"tablefilter": 10,
 }
