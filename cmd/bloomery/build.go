@@ -349,8 +349,8 @@ func (a *app) reportBuilt(path, like, shards string, r report, start time.Time) 
 	if r.ExceptionBits > 0 {
 		exact = "\n  exact for the list: " + exceptionsText(r.Info)
 	}
-	return a.report(r, "%s: %s%d keys, %s, %.4g bits a key, %s, in %.2f s%s", pathName(path), shards, r.Keys,
-		bytesText(r.file.Bytes), r.BitsPerKey(), rate, time.Since(start).Seconds(), exact)
+	return a.report(r, "%s: %s%s, %s, %s, in %.2f s%s", pathName(path), shards, keysText(r.Keys),
+		sizeText(r.file.Bytes, r.Bits, r.Keys), rate, time.Since(start).Seconds(), exact)
 }
 
 // gather builds a set of all keys of the inputs, a sharded one if config has a Dir. It counts the keys first if the

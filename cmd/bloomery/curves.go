@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -13,14 +14,58 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// curveRates are the rates of a curve, three per power of ten.
-var curveRates = []float64{0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001, 0.00001}
+// familyStyles gives each family the style of its curve: the position in this list. Append new families, so that no
+// family changes its color.
+var familyStyles = []string{
+	"ribbon", "standard", "rankindexed", "blocked", "fuse", "partitioned", "blockpartitioned", "twochoice", "counting",
+}
 
-// curves returns the bits per key against the rate, from 10% to 0.001%: a curve for every family that meets the needs,
-// in its smallest form. It ignores the limits on size, rate, time and memory. The last two curves are lower bounds:
-// log2(1/ε) for all filters, and log2(1/ε)+1.44 for filters with removal. It calls progress with the share done, in [0,
-// 1].
+// curveRates returns the rates of a curve, three per power of ten, from 10% to 0.001% or to the asked rate.
+func curveRates(asked float64) (rates []float64) {
+	const highest, lowest = 0.1, 0.00001
+	if asked > highest {
+		rates = append(rates, asked)
+	}
+	for power := highest; power > 1.01*lowest || power > 1.01*asked && asked > 0; power /= 10 {
+		rates = append(rates, power, power/2, power/5)
+	}
+	if asked > 0 && asked < lowest {
+		return append(rates, asked)
+	}
+	return append(rates, lowest)
+}
+
+// planChart returns the picture of a plan: the curves of all families that meet the needs, the asked rate and the pick,
+// which may be nil. It calls progress with the share done, in [0, 1].
+func planChart(ctx context.Context, n plan.Needs, pick *plan.Choice, progress func(float64)) (plot.Chart, error) {
+	all, err := curves(ctx, n, progress)
+	if err != nil {
+		return plot.Chart{}, err
+	}
+
+	c := plot.Chart{
+		Title: thousands(int(n.Keys+n.Later)) + " keys: size against the false-positive rate",
+		X:     "false-positive rate", Y: "bits per key", Curves: all,
+	}
+	if n.FPR == 0 && n.BitsPerKey == 0 && n.Bytes == 0 {
+		n.FPR = plan.DefaultFPR
+	}
+	if n.FPR > 0 {
+		c.Asked = n.FPR
+		c.Notes = append(c.Notes, "line: the asked rate, "+plot.Short(100*n.FPR)+"%")
+	}
+	if pick != nil {
+		c.Pick = &[2]float64{pick.FPRPrior, pick.BitsPerKey}
+		c.Notes = append(c.Notes, fmt.Sprintf("dot: the pick, %s, %.4g bits per key", pick.Spec, pick.BitsPerKey))
+	}
+	return c, nil
+}
+
+// curves returns the bits per key against the rate: a curve for every family that meets the needs, in its smallest form.
+// It ignores the limits on size, rate, time and memory. The last two curves are lower bounds: log2(1/ε) for all filters,
+// and log2(1/ε)+1.44 for filters with removal. It calls progress with the share done, in [0, 1].
 func curves(ctx context.Context, n plan.Needs, progress func(float64)) ([]plot.Curve, error) {
+	rates := curveRates(n.FPR)
 	specs, err := abilities(ctx, n)
 	if err != nil {
 		return nil, err
@@ -41,7 +86,8 @@ func curves(ctx context.Context, n plan.Needs, progress func(float64)) ([]plot.C
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			c := curve(n, form, specs[at])
+			c := curve(n, form, specs[at], rates)
+			c.Label, c.Style = f.Name, slices.Index(familyStyles, f.Name)
 			if len(c.Points) > 0 && (best.Points == nil || overBound(c) < overBound(best)) {
 				best = c
 			}
@@ -55,8 +101,8 @@ func curves(ctx context.Context, n plan.Needs, progress func(float64)) ([]plot.C
 		name string
 		more float64
 	}{{"log2(1/ε)", 0}, {"log2(1/ε) + 1.44", 1.44}} {
-		c := plot.Curve{Name: bound.name, Bound: true}
-		for _, rate := range curveRates {
+		c := plot.Curve{Name: bound.name, Label: bound.name, Bound: true}
+		for _, rate := range rates {
 			c.Points = append(c.Points, [2]float64{rate, math.Log2(1/rate) + bound.more})
 		}
 		all = append(all, c)
@@ -83,15 +129,17 @@ func abilities(ctx context.Context, n plan.Needs) (specs []filter.Spec, err erro
 	return slices.DeleteFunc(specs, func(s filter.Spec) bool { return !family.Given(s, "fpr") }), nil
 }
 
-// curve returns the curve of a form with a spec that meets the needs.
-func curve(n plan.Needs, form family.Form, s filter.Spec) plot.Curve {
+// curve returns the curve of a form with a spec that meets the needs, at the rates that the form can have.
+func curve(n plan.Needs, form family.Form, s filter.Spec, rates []float64) plot.Curve {
 	c, all := plot.Curve{Name: form.Spec.String()}, n.Keys+n.Later
 	keys := all
 	if form.Can.Has(family.CanLater) { // the form adds the later keys itself
 		keys = n.Keys
 	}
-	for _, rate := range curveRates {
-		if row := plan.Forecast(s.With("fpr", rate), keys); row.Problem == "" {
+	for _, rate := range rates {
+		row := plan.Forecast(s.With("fpr", rate), keys)
+		// A filter of few keys may have a rate far below the one that its spec names.
+		if row.Problem == "" && row.FPRPrior > rates[len(rates)-1]/2 {
 			c.Points = append(c.Points, [2]float64{row.FPRPrior, float64(row.Bits) / float64(all)})
 		}
 	}

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/plot"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -30,6 +33,34 @@ func TestCurves(t *testing.T) {
 		}
 		if names != " "+c.want && names != c.want || len(got) < 2 || !got[len(got)-1].Bound || last < 0.5 {
 			t.Errorf("%+v: %q, want %q; progress %g", c.n, names, c.want, last)
+		}
+	}
+}
+
+// TestCurveStyles gives every family that the planner compares a style of its own.
+func TestCurveStyles(t *testing.T) {
+	for _, f := range families.All() {
+		if len(f.Forms) > 0 && !slices.Contains(familyStyles, f.Name) {
+			t.Errorf("%s has no style", f.Name)
+		}
+	}
+	if len(familyStyles) > plot.Styles {
+		t.Errorf("%d styles for %d families", plot.Styles, len(familyStyles))
+	}
+}
+
+// TestCurveRates checks that the asked rate is within the rates of a curve, which fall.
+func TestCurveRates(t *testing.T) {
+	for _, asked := range []float64{0, 0.5, 0.01, 0.00001, 1e-9} {
+		rates := curveRates(asked)
+		for i := range rates[1:] {
+			if rates[i+1] >= rates[i] {
+				t.Errorf("asked %g: %g", asked, rates)
+				break
+			}
+		}
+		if asked > 0 && (asked > rates[0] || asked < rates[len(rates)-1]) || len(rates) < 10 {
+			t.Errorf("asked %g: %g", asked, rates)
 		}
 	}
 }

@@ -259,10 +259,10 @@ func askAll(set *bloomery.Set, keys []string) (present []string, ns float64) {
 // listBytes returns the size of a list with one key per line.
 func listBytes(keys []string) uint64 { return uint64(len(strings.Join(keys, "\n")) + 1) }
 
-// thousands formats a number below a million with a comma.
+// thousands formats a number with commas.
 func thousands(n int) string {
 	if n < 1000 {
 		return strconv.Itoa(n)
 	}
-	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
+	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
 }

@@ -66,12 +66,15 @@ func (a *app) infoTable(paths []string) error {
 
 		a.warnRate(path, r.Info)
 		all = append(all, append(file, r.json()...))
-		load := "-"
+		perKey, load := "-", "-"
+		if r.Keys > 0 {
+			perKey = fmt.Sprintf("%.5g", r.BitsPerKey())
+		}
 		if r.Capacity > 0 {
 			load = fmt.Sprintf("%.1f%%", 100*r.load())
 		}
-		fmt.Fprintf(&lines, "%s\t%s\t%d\t%s\t%.5g\t%s\t%.3g\n",
-			path, r.Spec.Family(), r.Keys, bytesText(r.file.Bytes), r.BitsPerKey(), load, r.FPRPosterior)
+		fmt.Fprintf(&lines, "%s\t%s\t%d\t%s\t%s\t%s\t%.3g\n",
+			path, r.Spec.Family(), r.Keys, bytesText(r.file.Bytes), perKey, load, r.FPRPosterior)
 	}
 	err := a.table(all, func(w io.Writer) { _, _ = io.WriteString(w, lines.String()) })
 	return errors.Join(err, failed)
@@ -90,7 +93,11 @@ func (r report) write(w io.Writer) {
 		fmt.Fprintf(w, "keys\t%d\n", r.Keys)
 	}
 
-	fmt.Fprintf(w, "bits\t%d (%.4g a key)\n", r.Bits, r.BitsPerKey())
+	if r.Keys > 0 {
+		fmt.Fprintf(w, "bits\t%d (%.4g a key)\n", r.Bits, r.BitsPerKey())
+	} else {
+		fmt.Fprintf(w, "bits\t%d\n", r.Bits)
+	}
 	if r.Capacity > 0 {
 		fmt.Fprintf(w, "capacity\t%d (load %.4f)\n", r.Capacity, r.load())
 		fmt.Fprintf(w, "room left\t%d keys\n", r.room())
@@ -147,6 +154,8 @@ func (r report) write(w io.Writer) {
 	form := ""
 	if r.file.Trimmed {
 		form = ", trimmed"
+	} else if mostlyHeader(r.file.Bytes, r.Bits) {
+		form = ", mostly header"
 	}
 	fmt.Fprintf(w, "file\t%s, format %d%s\n", bytesText(r.file.Bytes), container.Version, form)
 }

@@ -1,32 +1,32 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/internal/container"
-	"github.com/bloomery/bloomery/internal/plot"
 	"github.com/bloomery/bloomery/plan"
 )
 
 func (a *app) planCommand() *cobra.Command {
 	var needs planFlags
 	var file string
+	var all bool
 	c := &cobra.Command{
 		Use:   "plan --keys N [--fpr P] [--needs remove,count,...]",
 		Short: "Choose a filter, and see what it costs",
-		Long: `Rank the filters that meet the needs, the smallest first, or the fastest with --for speed. The size is the
-size of the file, with its header of 100 to 300 bytes; bits a key are of the filter without it. Sizes and rates are
-forecast. Times are in nanoseconds, measured on one machine: present and absent are queries of a filter that is in the
-caches, far is a query of a filter that no cache holds, with the given share of absent keys, and build is the time per
-key on one core. The last line is what bloomery build takes for these needs without --spec.
+		Long: `Print the filter that bloomery build takes for these needs without --spec, then the three smallest filters that
+meet them, or with --for speed the three fastest. A file has a header of 100 to 300 bytes; bits/key leaves it out. Sizes
+and rates are forecast. Times were measured on one machine: of a query of a filter in the caches, with the given share of
+absent keys, and of a build on one core.
 
 --needs takes any of: add (keys are added after the build), remove (keys are removed), count (how often a key came),
 merge (filters are merged), line (a query reads one cache line), writers (many goroutines add keys), adversarial (an
@@ -53,31 +53,32 @@ If no filter does it, the output says what is impossible and what comes nearest:
 			if err != nil && !errors.As(err, &impossible) {
 				return err
 			}
-			if file != "" {
-				if err := a.plotPlan(c, n, file); err != nil {
+
+			var pick *plan.Choice
+			if impossible == nil {
+				if pick, err = pickOf(c.Context(), n, p); err != nil {
 					return err
 				}
 			}
-			if impossible != nil {
-				return a.printImpossible(impossible)
+			if file != "" {
+				if err := a.plotPlan(c, n, pick, file); err != nil {
+					return err
+				}
 			}
-			if a.json {
+
+			switch {
+			case impossible != nil:
+				return a.printImpossible(impossible)
+			case a.json:
 				return a.printJSON(p)
 			}
-			n.Unpatented = true
-			if n.For == "" {
-				n.For = plan.Lasting
-			}
-			usual, err := plan.For(c.Context(), n)
-			if errors.As(err, &impossible) { // every filter of the plan is patented
-				usual = p
-			} else if err != nil {
-				return err
-			}
-			return a.printPlan(p, usual.Choices[0])
+			a.printPick(*pick)
+			a.printPlan(n, p, all)
+			return nil
 		},
 	}
 	needs.register(c)
+	c.Flags().BoolVar(&all, "all", false, "list all filters, with reasons, and why the others are left out")
 	c.Flags().StringVar(&file, "plot", "", "SVG `file` to draw: bits per key against the rate, of every filter "+
 		"that fits")
 	return c
@@ -135,45 +136,76 @@ func (f *planFlags) read(c *cobra.Command) (plan.Needs, error) {
 	return f.Needs, err
 }
 
+// pickOf returns what a build without --spec takes for the needs: a lasting choice without a known patent. If all
+// filters of the plan are patented, it returns the first one.
+func pickOf(ctx context.Context, n plan.Needs, p plan.Plan) (*plan.Choice, error) {
+	n.Unpatented = true
+	if n.For == "" {
+		n.For = plan.Lasting
+	}
+
+	usual, err := plan.For(ctx, n)
+	if errors.As(err, new(*plan.Impossible)) {
+		usual, err = p, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &usual.Choices[0], nil
+}
+
 // columns is the width of a screen.
-const columns = 100
+const columns = 80
 
-// printChoices prints a line of figures for each choice, then remarks about each.
-func (a *app) printChoices(choices []plan.Choice) {
-	var text strings.Builder
-	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "size\tbits a key\trate\tpresent\tabsent\tfar\tbuild\t")
-	for _, c := range choices {
-		fmt.Fprintf(w, "%s\t%.2f\t%.3g\t%.0f\t%.0f\t%.0f\t%.0f\t\n",
-			bytesText(c.FileBytes), c.BitsPerKey, c.FPRPrior, c.NsPresent, c.NsAbsent, c.FarQuery, c.NsBuild)
+// printPick prints the pick, what it costs, and why it is the pick.
+func (a *app) printPick(c plan.Choice) {
+	fmt.Fprintf(a.stdout, "pick: %s\n", c.Spec)
+	a.printWrapped(fmt.Sprintf("%s; false-positive rate %.3g", sizeText(c.FileBytes, c.Bits, c.Keys), c.FPRPrior))
+	far := ""
+	if c.FileBytes >= 1<<20 && c.FarQuery > 1.1*c.NsQuery { // smaller filters stay in the caches, larger ones never do
+		far = fmt.Sprintf(", %.0f ns outside the caches", c.FarQuery)
 	}
+	a.printWrapped(fmt.Sprintf("a query takes about %.0f ns%s; the build takes %s", c.NsQuery, far, buildTime(c)))
+	a.printReason(c)
+}
 
-	_ = w.Flush() // a Builder never fails
-	head, lines, _ := strings.Cut(text.String(), "\n")
-	at := strings.Index(head, "present")
-	fmt.Fprintf(a.stdout, "%*sns a query%*s\n%s  spec\n", at, "", len(head)-at-len("ns a query"), "ns a key", head)
-	for i, line := range strings.Split(strings.TrimSuffix(lines, "\n"), "\n") {
-		spec := "  " + choices[i].Spec.String()
-		if len(line)+len(spec) > columns {
-			spec = "\n" + strings.Repeat(" ", max(4, columns-len(spec)+2)) + strings.TrimSpace(spec)
-		}
-		fmt.Fprintf(a.stdout, "%s%s\n", line, spec)
+// printReason prints the reason for a choice, and its caveat.
+func (a *app) printReason(c plan.Choice) {
+	if c.Instead != "" {
+		a.printWrapped(c.Instead)
 	}
-
-	for _, c := range choices {
-		words := c.Reason
-		if c.Instead != "" {
-			words = c.Instead + ": " + words
-		}
-		if c.Warning != "" {
-			words += "; but: " + c.Warning
-		}
-		fmt.Fprintf(a.stdout, "\n%s\n", c.Spec)
-		a.printWrapped(words)
+	a.printWrapped(c.Reason)
+	if c.Warning != "" {
+		a.printWrapped("but: " + c.Warning)
 	}
 }
 
-// printWrapped prints text, indented, in lines of at most 100 columns.
+// printRows prints a line of figures for each choice, and its spec, on a line of its own if it does not fit.
+func (a *app) printRows(choices []plan.Choice) {
+	const figures = "%8s  %8s  %8s  %6s  %6s"
+	fmt.Fprintf(a.stdout, figures+"  spec\n", "file", "bits/key", "rate", "query", "build")
+	for _, c := range choices {
+		line := fmt.Sprintf(figures, bytesText(c.FileBytes), fmt.Sprintf("%.2f", c.BitsPerKey),
+			fmt.Sprintf("%.3g", c.FPRPrior), fmt.Sprintf("%.0f ns", c.NsQuery), buildTime(c))
+		spec := "  " + c.Spec.String()
+		if len(line+spec) > columns {
+			spec = fmt.Sprintf("\n%*s", columns, c.Spec)
+		}
+		fmt.Fprintln(a.stdout, line+spec)
+	}
+}
+
+// buildTime returns the time of a build on one core, with two digits.
+func buildTime(c plan.Choice) string {
+	took := time.Duration(min(c.NsBuild*float64(c.Keys), math.MaxInt64/2))
+	unit := time.Nanosecond
+	for took/100 >= unit {
+		unit *= 10
+	}
+	return took.Round(unit).String()
+}
+
+// printWrapped prints text, indented, in lines of at most 80 columns.
 func (a *app) printWrapped(text string) {
 	const indent = "  "
 	line := ""
@@ -187,18 +219,40 @@ func (a *app) printWrapped(text string) {
 	fmt.Fprintln(a.stdout, indent+line)
 }
 
-// printPlan prints a plan, and the filter that a build without --spec takes for the same needs.
-func (a *app) printPlan(p plan.Plan, usual plan.Choice) error {
-	a.printChoices(p.Choices)
+// shortPlan is the number of filters that a plan lists without --all.
+const shortPlan = 3
+
+// printPlan prints the first filters of a plan, or all of them, with reasons.
+func (a *app) printPlan(n plan.Needs, p plan.Plan, all bool) {
+	order := "smallest"
+	switch {
+	case n.For == plan.Fastest:
+		order = "fastest"
+	case n.FPR == 0 && (n.BitsPerKey > 0 || n.Bytes > 0): // all have the same size
+		order = "most accurate"
+	}
+
+	few := p.Choices
+	if !all {
+		few = few[:min(shortPlan, len(few))]
+	}
+	fmt.Fprintf(a.stdout, "\n%d of %d filters that meet the needs, the %s first:\n", len(few), len(p.Choices), order)
+	a.printRows(few)
+	if !all {
+		fmt.Fprintln(a.stdout, "\nbloomery build takes the pick. --all lists all filters, with reasons.")
+		return
+	}
+
+	for _, c := range p.Choices {
+		fmt.Fprintf(a.stdout, "\n%s\n", c.Spec)
+		a.printReason(c)
+	}
 	for i, r := range p.Refused {
 		if i == 0 {
 			fmt.Fprintln(a.stdout, "\nnot:")
 		}
 		a.printWrapped(fmt.Sprintf("%s %s", r.Spec, r.Why))
 	}
-	best := p.Choices[0]
-	_, err := fmt.Fprintf(a.stdout, "\nfirst: %s\nbuild without --spec takes: %s\n", best.Spec, usual.Spec)
-	return err
 }
 
 func (a *app) printImpossible(e *plan.Impossible) error {
@@ -212,26 +266,26 @@ func (a *app) printImpossible(e *plan.Impossible) error {
 	}
 	if len(e.Nearest) > 0 {
 		fmt.Fprintln(a.stdout, "\nnearest:")
-		a.printChoices(e.Nearest)
+		a.printRows(e.Nearest)
+	}
+	for _, c := range e.Nearest {
+		fmt.Fprintf(a.stdout, "\n%s\n", c.Spec)
+		a.printReason(c)
 	}
 	return errNo
 }
 
-// plotPlan plots the bits per key of the filters that meet the needs, and the bounds, against the rate.
-func (a *app) plotPlan(c *cobra.Command, n plan.Needs, path string) error {
+// plotPlan plots the bits per key of the filters that meet the needs, and the bounds, against the rate. pick may be nil.
+func (a *app) plotPlan(c *cobra.Command, n plan.Needs, pick *plan.Choice, path string) error {
 	if !strings.EqualFold(filepath.Ext(path), ".svg") {
 		return fmt.Errorf("--plot %s: pictures are SVG; want a file that ends in .svg", path)
 	}
 
 	p := a.later("drawing")
 	defer p.End()
-	all, err := curves(c.Context(), n, p.share)
+	picture, err := planChart(c.Context(), n, pick, p.share)
 	if err != nil {
 		return err
-	}
-
-	picture := plot.Chart{
-		Title: fmt.Sprintf("%d keys", n.Keys+n.Later), X: "false positive rate", Y: "bits a key", Curves: all,
 	}
 	return container.WriteAtomic(c.Context(), path, picture.WriteSVG)
 }

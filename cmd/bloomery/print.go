@@ -111,6 +111,26 @@ func bytesText(n uint64) string {
 	return cli.Short(float64(n)) + "B"
 }
 
+// mostlyHeader reports whether the header of a file is larger than the filter of that number of bits: bits per key then
+// say little about the file.
+func mostlyHeader(fileBytes, bits uint64) bool { return fileBytes > 2*((bits+7)/8) }
+
+// sizeText describes the size of a filter and of its file.
+func sizeText(fileBytes, bits, keys uint64) string {
+	if keys == 0 || mostlyHeader(fileBytes, bits) {
+		return fmt.Sprintf("%s, %s of them header", bytesText(fileBytes), bytesText(fileBytes-min(fileBytes, (bits+7)/8)))
+	}
+	return fmt.Sprintf("%s, %.4g bits a key", bytesText(fileBytes), float64(bits)/float64(keys))
+}
+
+// keysText formats a number of keys.
+func keysText(n uint64) string {
+	if n == 1 {
+		return "1 key"
+	}
+	return fmt.Sprintf("%d keys", n)
+}
+
 // warnRate prints a warning if the false-positive rate of a file exceeds the chosen one, or makes the filter useless.
 func (a *app) warnRate(path string, i filter.Info) {
 	if !i.Exceeded() {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 
@@ -92,11 +93,14 @@ func (a *app) trim(ctx context.Context, path, output string, full bool) error {
 	if n := float64(set.Len()); n > 0 {
 		beforeBits, bits = 8*float64(before)/n, 8*float64(bytes)/n
 	}
+	perKey := ""
+	if !mostlyHeader(bytes, set.Info().Bits) {
+		perKey = fmt.Sprintf(", %.4g bits a key in the file (before %.4g)", bits, beforeBits)
+	}
 	return a.report(object{
 		{"keys", set.Len()}, {"bytes_before", before}, {"bytes_after", bytes}, // length of the file, not bits
 		{"bits_per_key_before", beforeBits}, {"bits_per_key_after", bits}, {"trimmed", !full},
-	}, "%s: %d keys, %s (before %s), %.4g bits a key in the file (before %.4g)",
-		pathName(output), set.Len(), bytesText(bytes), bytesText(before), bits, beforeBits)
+	}, "%s: %s, %s (before %s)%s", pathName(output), keysText(set.Len()), bytesText(bytes), bytesText(before), perKey)
 }
 
 func sameFile(a, b string) bool {

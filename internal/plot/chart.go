@@ -1,11 +1,13 @@
-// Package plot draws curves over two logarithmic axes as SVG, with a legend below. It is independent of filters. It
-// uses estimated text widths instead of fonts, so the command bloomery needs neither a font nor a plotting library.
+// Package plot draws curves over two logarithmic axes as SVG, with their names at their ends. It is independent of
+// filters. It uses estimated text widths instead of fonts, so the command bloomery needs neither a font nor a plotting
+// library. The picture follows the light or dark theme of its reader.
 //
-// Package eval/plot draws the pictures of lab and bench, with error bars, labels beside points, dark pages and pixels.
+// Package eval/plot draws the pictures of lab and bench, with error bars, a legend and pixels.
 package plot
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html"
 	"io"
@@ -16,60 +18,71 @@ import (
 	"unicode/utf8"
 )
 
-// Chart is a picture: curves over common axes.
+// Chart is a picture: curves over common axes. X values are shares in (0, 1] and fall to the right.
 type Chart struct {
 	Title, X, Y string
+	Notes       []string // lines below the title
 	Curves      []Curve
+	Asked       float64     // x of a vertical line; 0: none
+	Pick        *[2]float64 // a large dot, if not nil
 }
 
 // Curve is one line of a chart, with at least one point. Coordinates are positive and finite.
 type Curve struct {
-	Name   string
+	Name   string // for the text alternative
+	Label  string // at the end of the curve
+	Style  int    // from 0 to Styles-1: the color and the mark of the curve
 	Points [][2]float64
 	Bound  bool // drawn as a dashed line without marks, such as a lower bound
 }
 
-// Sizes of a picture, in points of 1/72 inch.
+// Sizes of a picture. A point is a pixel if the picture is 430 pixels wide; text is readable down to that size.
 const (
-	width  = 504.0
-	height = 316.8 // without the legend
+	width  = 430.0
+	height = 340.0
 
-	textSize = 12.0 // of the title and the names of axes
-	tickSize = 10.0 // of the numbers beside ticks, and of the legend
+	titleSize = 13.0
+	textSize  = 11.0
 
-	left, right, top = 60.0, 14.0, 28.0 // from the border of the picture to the axes
-	below            = 46.0             // from the axes to the legend
-	inset            = 5.0              // from the axes to the points
-	tickLength       = 4.0
-	legendRow        = 17.0
-	legendLine       = 26.0 // length of a line of the legend
-	legendGap        = 16.0 // between two entries
+	left, right  = 46.0, 122.0 // from the border of the picture to the axes: numbers, and names of curves
+	top, bottom  = 66.0, 40.0
+	border       = 8.0  // free space around texts
+	labelGap     = 12.5 // from one name of a curve to the next
+	tickLength   = 4.0
+	pickRadius   = 6.0
+	leaderLength = 14.0 // from the end of a curve at the edge of the plot to its name
 )
 
 // emWidth is the width of a letter in parts of its size, a little above the mean of the usual sans-serif fonts.
 const emWidth = 0.58
 
-// colors of curves are distinguishable with red-green color blindness and have a contrast of at least 3:1 on white. The
-// first four are from Okabe and Ito (2008); the other colors of that paper are too bright.
-var colors = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#461e6e", "#644600"}
+// styles are the colors and marks of the curves. Colors have a contrast of at least 3:1 on both backgrounds, so that a
+// curve has the same color in both themes. Marks are paths around 0, so that curves are distinguishable in grey.
+var styles = []struct{ color, mark string }{
+	{"#1f77c4", "M-2.6 0A2.6 2.6 0 1 0 2.6 0A2.6 2.6 0 1 0 -2.6 0Z"},                                   // circle
+	{"#d55e00", "M-2.3 -2.3H2.3V2.3H-2.3Z"},                                                            // square
+	{"#00966c", "M0 -3.8L3.3 1.9H-3.3Z"},                                                               // triangle
+	{"#8a63d2", "M0 -3.4L3.4 0L0 3.4L-3.4 0Z"},                                                         // diamond
+	{"#9c6b2e", "M0 3.8L3.3 -1.9H-3.3Z"},                                                               // on its tip
+	{"#c7619b", "M-1 -3.2H1V-1H3.2V1H1V3.2H-1V1H-3.2V-1H-1Z"},                                          // plus
+	{"#008fa3", "M-3 -1.6L-1.6 -3L0 -1.4L1.6 -3L3 -1.6L1.4 0L3 1.6L1.6 3L0 1.4L-1.6 3L-3 1.6L-1.4 0Z"}, // cross
+	{"#d33f49", "M-3 -2.8H3L-3 2.8H3Z"},                                                                // hourglass
+	{"#758a00", "M3.8 0L-1.9 3.3V-3.3Z"},                                                               // points right
+	{"#6b7f95", "M-3.2 -1.2H3.2V1.2H-3.2Z"},                                                            // bar
+}
 
-const (
-	ink      = "#000000" // texts and axes
-	boundInk = "#5a5a5a"
-	gridInk  = "#e1e1e1"
-)
+// Styles is the number of styles of curves.
+var Styles = len(styles)
 
 // dashes are the patterns of bounds.
 var dashes = []string{"5 3", "1.5 2"}
 
-// marks are the marks of the curves in order, as paths around 0, so that curves are distinguishable without colors.
-var marks = []string{
-	"M-2.2 0A2.2 2.2 0 1 0 2.2 0A2.2 2.2 0 1 0 -2.2 0Z", // circle
-	"M-1.95 -1.95H1.95V1.95H-1.95Z",                     // square
-	"M0 -3.42L2.96 1.71H-2.96Z",                         // triangle
-	"M0 -2.76L2.76 0L0 2.76L-2.76 0Z",                   // diamond
-	"M0 3.42L2.96 -1.71H-2.96Z",                         // triangle on its tip
-}
+// theme has the colors of everything but the curves. Readers that know no themes show the light one.
+const theme = `<style>
+.back{fill:#fff}.ink{fill:#000}.halo{stroke:#fff}.axis{stroke:#000}.soft{stroke:#5a5a5a}.grid{stroke:#e1e1e1}
+@media (prefers-color-scheme:dark){
+.back{fill:#1d2428}.ink{fill:#e4e9ec}.halo{stroke:#1d2428}.axis{stroke:#e4e9ec}.soft{stroke:#a3b0b8}.grid{stroke:#36424a}
+}</style>`
 
 // svg is a picture that is being written.
 type svg struct {
@@ -90,57 +103,75 @@ func (s *svg) write(format string, args ...any) {
 	fmt.Fprintf(s, format+"\n", args...)
 }
 
-// text writes a line of text. anchor is the part of the text at the point: start, middle or end.
-func (s *svg) text(x, y, size float64, anchor, text string) {
-	s.write(`<text x="%s" y="%s" text-anchor="%s" font-size="%s" fill="%s">%s</text>`, x, y, anchor, size, ink, text)
+// textWidth returns the estimated width of a text of that size.
+func textWidth(size float64, text string) float64 {
+	return emWidth * size * float64(utf8.RuneCountInString(text))
 }
 
-func (s *svg) line(x1, y1, x2, y2 float64, color string) {
-	s.write(`<path d="M%s %sL%s %s" fill="none" stroke="%s" stroke-width="0.5"/>`, x1, y1, x2, y2, color)
+// text writes a line of text, at most wide. anchor is the part of the text at the point: start, middle or end.
+func (s *svg) text(x, y, size, wide float64, anchor, text string) {
+	size = min(size, size*wide/textWidth(size, text+" "))
+	s.write(`<text class="ink" x="%s" y="%s" text-anchor="%s" font-size="%s">%s</text>`, x, y, anchor, size, text)
+}
+
+func (s *svg) line(x1, y1, x2, y2 float64, class string) {
+	s.write(`<path d="M%s %sL%s %s" fill="none" class="%s" stroke-width="0.7"/>`, x1, y1, x2, y2, class)
 }
 
 // WriteSVG writes the picture of at least one curve.
 func (c Chart) WriteSVG(w io.Writer) error {
 	s := &svg{}
-	s.x, s.y = axes(c.Curves)
-	s.x.From, s.x.To = left+inset, width-right-inset
-	s.y.From, s.y.To = height-below-inset, top+inset
+	s.x, s.y = c.axes()
+	s.x.From, s.x.To = width-right, left
+	s.y.From, s.y.To = height-bottom, top
 
-	rows := legendRows(c.Curves)
-	bottom := height + legendRow*float64(len(rows))
-	s.write(`<svg role="img" xmlns="http://www.w3.org/2000/svg" width="%spt" height="%spt" viewBox="0 0 %s %s"`+
-		` font-family="Liberation Sans,Arimo,Arial,Helvetica,sans-serif">`, width, bottom, width, bottom)
+	s.write(`<svg role="img" xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" viewBox="0 0 %s %s"`+
+		` font-family="Liberation Sans,Arimo,Arial,Helvetica,sans-serif">`, 1.6*width, 1.6*height, width, height)
 	s.write("<title>%s</title>", c.alternative())
-	s.write(`<path d="M0 0H%sV%sH0Z" fill="#ffffff"/>`, width, bottom)
+	s.WriteString(theme + "\n")
+	s.write(`<path class="back" d="M0 0H%sV%sH0Z"/>`, width, height)
 
 	s.drawAxes(c)
+	if c.Asked > 0 {
+		s.write(`<path d="M%s %sV%s" fill="none" class="axis" stroke-width="1.4"/>`, s.x.At(c.Asked), top-6, height-bottom)
+	}
 	for i, curve := range c.Curves {
 		s.drawCurve(curve, i)
 	}
-	for i, row := range rows {
-		s.drawLegend(c.Curves, row, height+legendRow*(float64(i)+0.5)-4)
+	s.drawLabels(c.Curves)
+	if c.Pick != nil {
+		s.write(`<circle cx="%s" cy="%s" r="%s" class="ink halo" stroke-width="2"/>`,
+			s.x.At(c.Pick[0]), s.y.At(c.Pick[1]), pickRadius)
 	}
 	s.write("</svg>")
 	_, err := s.WriteTo(w)
 	return err
 }
 
-// alternative returns the text for readers who cannot see the picture: the title, the axes and the names of the curves.
+// alternative returns the text for readers who cannot see the picture: title, notes, axes and names of the curves.
 func (c Chart) alternative() string {
 	var names []string
 	for _, curve := range c.Curves {
 		names = append(names, curve.Name)
 	}
-	return fmt.Sprintf("%s. Plot of %s over %s: %s.", c.Title, c.Y, c.X, strings.Join(names, "; "))
+	head := strings.Join(append([]string{c.Title}, c.Notes...), ". ")
+	return fmt.Sprintf("%s. Plot of %s over %s: %s.", head, c.Y, c.X, strings.Join(names, "; "))
 }
 
-// axes returns the axes of curves.
-func axes(curves []Curve) (x, y Axis) {
+// axes returns the axes of all curves, the asked line and the pick.
+func (c Chart) axes() (x, y Axis) {
 	var all [2][]float64
-	for _, c := range curves {
-		for _, p := range c.Points {
-			all[0], all[1] = append(all[0], p[0]), append(all[1], p[1])
+	add := func(p [2]float64) { all[0], all[1] = append(all[0], p[0]), append(all[1], p[1]) }
+	for _, curve := range c.Curves {
+		for _, p := range curve.Points {
+			add(p)
 		}
+	}
+	if c.Pick != nil {
+		add(*c.Pick)
+	}
+	if c.Asked > 0 {
+		all[0] = append(all[0], c.Asked)
 	}
 	spanning := func(v []float64) Axis { return NewAxis(slices.Min(v), slices.Max(v), true) }
 	return spanning(all[0]), spanning(all[1])
@@ -148,32 +179,40 @@ func axes(curves []Curve) (x, y Axis) {
 
 // drawAxes draws the title, the grid, and the axes with their names and ticks.
 func (s *svg) drawAxes(c Chart) {
-	const bottom, center, middle = height - below, (left + width - right) / 2, (top + height - below) / 2
-	s.text(center, 16, textSize, "middle", c.Title)
-	s.text(center, height-14, textSize, "middle", c.X)
-	s.write(`<text transform="translate(16 %s) rotate(-90)" text-anchor="middle" font-size="%s" fill="%s">%s</text>`,
-		middle, textSize, ink, c.Y)
+	const low, middle = height - bottom, (top + height - bottom) / 2
+	s.text(border, border+titleSize, titleSize, width-2*border, "start", c.Title)
+	for i, note := range c.Notes {
+		s.text(border, border+titleSize+16*float64(i+1), textSize, width-2*border, "start", note)
+	}
+	s.text((left+width-right)/2, height-border, textSize, width-2*border, "middle", c.X)
+	s.write(`<text class="ink" transform="translate(14 %s) rotate(-90)" text-anchor="middle" font-size="%s">%s</text>`,
+		middle, textSize, c.Y)
 
-	for _, t := range s.x.Ticks {
-		at, length := s.x.At(t.Value), tickLength/2
-		if t.Label != "" {
-			length = tickLength
-			s.line(at, bottom, at, top, gridInk)
-			s.text(at, bottom+tickLength+tickSize, tickSize, "middle", t.Label)
+	free := left // where the next label may begin; ticks come from the right
+	for _, t := range slices.Backward(s.x.Ticks) {
+		at, label := s.x.At(t.Value), percent(t.Value)
+		length, half := tickLength/2, textWidth(textSize, label)/2
+		if math.Abs(math.Log10(t.Value)-math.Round(math.Log10(t.Value))) < 1e-9 && (at-half >= free || free == left) {
+			length, free = tickLength, at+half+6
+			s.line(at, low, at, top, "grid")
+			s.text(at, low+tickLength+textSize, textSize, width, "middle", label)
 		}
-		s.line(at, bottom, at, bottom+length, ink)
+		s.line(at, low, at, low+length, "axis")
 	}
 	for _, t := range s.y.Ticks {
 		at, length := s.y.At(t.Value), tickLength/2
 		if t.Label != "" {
 			length = tickLength
-			s.line(left, at, width-right, at, gridInk)
-			s.text(left-tickLength-2, at+tickSize/4, tickSize, "end", t.Label)
+			s.line(left, at, width-right, at, "grid")
+			s.text(left-tickLength-2, at+textSize/3, textSize, left, "end", t.Label)
 		}
-		s.line(left-length, at, left, at, ink)
+		s.line(left-length, at, left, at, "axis")
 	}
-	s.write(`<path d="M%s %sV%sH%s" fill="none" stroke="%s" stroke-width="0.5"/>`, left, top, bottom, width-right, ink)
+	s.write(`<path d="M%s %sV%sH%s" fill="none" class="axis" stroke-width="0.7"/>`, left, top, low, width-right)
 }
+
+// percent formats a share.
+func percent(share float64) string { return mark(100*share) + "%" }
 
 // drawCurve draws a curve. i is its number.
 func (s *svg) drawCurve(c Curve, i int) {
@@ -181,56 +220,70 @@ func (s *svg) drawCurve(c Curve, i int) {
 	for _, p := range c.Points {
 		fmt.Fprintf(&path, "L%.2f %.2f", s.x.At(p[0]), s.y.At(p[1]))
 	}
-	s.stroke("M"+path.String()[1:], c, i)
+	d := "M" + path.String()[1:]
 	if c.Bound {
+		s.write(`<path d="%s" fill="none" class="soft" stroke-width="1.3" stroke-dasharray="%s"/>`, d, dashes[i%len(dashes)])
 		return
 	}
+
+	style := styles[c.Style%len(styles)]
+	s.write(`<path d="%s" fill="none" stroke="%s" stroke-width="1.6"/>`, d, style.color)
 	for _, p := range c.Points {
-		s.mark(s.x.At(p[0]), s.y.At(p[1]), i)
+		s.write(`<path transform="translate(%s %s)" d="%s" fill="%s"/>`, s.x.At(p[0]), s.y.At(p[1]), style.mark, style.color)
 	}
 }
 
-// stroke draws a line in the style of curve i.
-func (s *svg) stroke(path string, c Curve, i int) {
-	if c.Bound {
-		s.write(`<path d="%s" fill="none" stroke="%s" stroke-width="1.2" stroke-dasharray="%s"/>`,
-			path, boundInk, dashes[i%len(dashes)])
-		return
+// drawLabels writes the names of the curves on the right, each with a line from the last point of its curve.
+func (s *svg) drawLabels(curves []Curve) {
+	sorted := slices.SortedFunc(slices.Values(curves), func(a, b Curve) int {
+		return cmp.Compare(s.y.At(b.end()[1]), s.y.At(a.end()[1])) // the lowest in the picture first
+	})
+	var wanted []float64
+	for _, c := range sorted {
+		wanted = append(wanted, s.y.At(c.end()[1]))
 	}
-	s.write(`<path d="%s" fill="none" stroke="%s" stroke-width="1.6"/>`, path, colors[i%len(colors)])
-}
 
-func (s *svg) mark(x, y float64, i int) {
-	s.write(`<path transform="translate(%s %s)" d="%s" fill="%s"/>`, x, y, marks[i%len(marks)], colors[i%len(colors)])
-}
-
-// legendWidth returns the estimated width of an entry of the legend.
-func legendWidth(c Curve) float64 {
-	return legendLine + 4 + emWidth*tickSize*float64(utf8.RuneCountInString(c.Name)) + legendGap
-}
-
-// legendRows splits the numbers of the curves into rows that fit into the width of the picture.
-func legendRows(curves []Curve) (rows [][]int) {
-	room := 0.0
-	for i, c := range curves {
-		if len(rows) == 0 || legendWidth(c) > room {
-			rows, room = append(rows, nil), width-2*right+legendGap
+	for i, at := range spread(wanted, top, height-bottom) {
+		c := sorted[i]
+		x, y := s.x.At(c.end()[0]), s.y.At(c.end()[1])
+		class := `class="soft"`
+		if !c.Bound {
+			class = `stroke="` + styles[c.Style%len(styles)].color + `"`
 		}
-		rows[len(rows)-1] = append(rows[len(rows)-1], i)
-		room -= legendWidth(c)
+		const edge = width - right
+		fmt.Fprintf(s, `<path d="M%.2f %.2fL%.2f %.2fH%.2f" fill="none" %s stroke-width="0.7"/>`+"\n", x, y,
+			edge+leaderLength-4, at, edge+leaderLength-1, class)
+		s.text(edge+leaderLength+2, at+textSize/3, textSize, right-leaderLength-2, "start", c.Label)
 	}
-	return rows
 }
 
-// drawLegend draws a row of the legend around a height.
-func (s *svg) drawLegend(curves []Curve, row []int, y float64) {
-	x := right
-	for _, i := range row {
-		s.stroke(fmt.Sprintf("M%.2f %.2fh%g", x, y, legendLine), curves[i], i)
-		if !curves[i].Bound {
-			s.mark(x+legendLine/2, y, i)
+// end returns the point of a curve that is farthest to the right: the one with the lowest x.
+func (c Curve) end() [2]float64 {
+	return slices.MinFunc(c.Points, func(a, b [2]float64) int { return cmp.Compare(a[0], b[0]) })
+}
+
+// spread returns the heights nearest to the wanted ones, which fall, at least labelGap apart and between high and low. If
+// they are too many for that, some are above high.
+func spread(wanted []float64, high, low float64) []float64 {
+	// Without the gaps, the heights must only not rise: labels that would are grouped around their mean.
+	type group struct{ sum, labels float64 }
+	mean := func(g group) float64 { return g.sum / g.labels }
+	var groups []group
+	for i, w := range wanted {
+		g := group{w + labelGap*float64(i), 1}
+		for ; len(groups) > 0 && mean(groups[len(groups)-1]) < mean(g); groups = groups[:len(groups)-1] {
+			last := groups[len(groups)-1]
+			g = group{g.sum + last.sum, g.labels + last.labels}
 		}
-		s.text(x+legendLine+4, y+tickSize/4, tickSize, "start", curves[i].Name)
-		x += legendWidth(curves[i])
+		groups = append(groups, g)
 	}
+
+	var at []float64
+	for _, g := range groups {
+		for range int(g.labels) {
+			y := min(max(mean(g), high+labelGap*float64(len(wanted)-1)), low)
+			at = append(at, y-labelGap*float64(len(at)))
+		}
+	}
+	return at
 }

@@ -14,10 +14,10 @@ const hostile = "<script>alert(\"1\")</script> & 'a',"
 
 // TestSVG requires XML with the texts of the chart.
 func TestSVG(t *testing.T) {
-	chart := Chart{Title: hostile, X: hostile, Y: "rate", Curves: []Curve{
-		{Name: hostile, Points: [][2]float64{{2, 0.5}, {4, 0.25}}},
-		{Name: "line", Points: [][2]float64{{1, 0.1}, {4, 0.9}}},
-		{Name: "bound", Bound: true, Points: [][2]float64{{1, 0.2}, {4, 0.1}}},
+	chart := Chart{Title: hostile, X: hostile, Y: "rate", Asked: 0.03, Pick: &[2]float64{0.02, 0.3}, Curves: []Curve{
+		{Name: hostile, Label: hostile, Points: [][2]float64{{0.02, 0.5}, {0.04, 0.25}}},
+		{Name: "line", Style: 1, Points: [][2]float64{{0.01, 0.1}, {0.04, 0.9}}},
+		{Name: "bound", Label: "bound", Bound: true, Points: [][2]float64{{0.01, 0.2}, {0.04, 0.1}}},
 	}}
 	var b bytes.Buffer
 	if err := chart.WriteSVG(&b); err != nil {
@@ -55,29 +55,21 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// TestLegendRows checks that no row of the legend is wider than the picture, unless it has a single entry.
-func TestLegendRows(t *testing.T) {
-	var curves []Curve
-	for i := range 12 {
-		curves = append(curves, Curve{Name: strings.Repeat("x", 7*i)})
-	}
-
-	seen := 0
-	for _, row := range legendRows(curves) {
-		total := -legendGap
-		for _, i := range row {
-			if i != seen {
-				t.Errorf("curve %d is where curve %d belongs", i, seen)
+// TestSpread checks that names do not overlap, stay within the plot, and keep their order.
+func TestSpread(t *testing.T) {
+	const high, low = 50.0, 250.0
+	for _, wanted := range [][]float64{
+		{}, {100}, {300}, {10}, {250, 249, 248, 247}, {60, 55, 53, 52, 51, 50}, {200, 200, 199, 120, 119, 40},
+	} {
+		at := spread(wanted, high, low)
+		for i, y := range at {
+			if y < high-1e-9 || y > low+1e-9 || i > 0 && at[i-1]-y < labelGap-1e-9 {
+				t.Errorf("%g: %g", wanted, at)
 			}
-			seen++
-			total += legendWidth(curves[i])
-		}
-		if len(row) > 1 && total > width-2*right {
-			t.Errorf("a row of %g points", total)
 		}
 	}
-	if seen != len(curves) {
-		t.Errorf("%d curves of %d", seen, len(curves))
+	if at := spread([]float64{200, 150, 100}, high, low); at[0] != 200 || at[1] != 150 || at[2] != 100 {
+		t.Errorf("names with enough room moved to %g", at)
 	}
 }
 
