@@ -68,10 +68,12 @@ func New(c Config) (*Set, error) {
 	}
 	if open := c.open(); !open {
 		c.Keys = max(c.Keys, c.Capacity)
+		c.Spec = cmp.Or(c.Spec, defaultOfNew)
 	} else if max(c.Keys, c.Capacity, c.Needs.Later, c.Needs.Bytes) == 0 {
 		return nil, intake.NoKeys()
 	}
 
+	most := c.mostFPR()
 	c.Needs.Add = c.Needs.Add || c.open()
 	c, err := c.resolve(context.Background())
 	if err != nil {
@@ -101,9 +103,13 @@ func New(c Config) (*Set, error) {
 	if err := intake.CheckSize(kind, spec, keys, c.Limits.Bytes); err != nil {
 		return nil, err
 	}
-	if c.Limits.FPR > 0 {
-		_, fpr, err := kind.Forecast(spec, max(keys, family.Reader(spec).Uint("capacity")))
-		if err = cmp.Or(err, engine.CheckRate(filter.Info{FPRPrior: fpr, FPRPosterior: fpr}, c.Limits.FPR)); err != nil {
+	if most > 0 {
+		full := max(keys, family.Reader(spec).Uint("capacity"))
+		_, fpr, err := kind.Forecast(spec, full)
+		if err != nil {
+			return nil, err
+		}
+		if err := engine.CheckRate(filter.Info{Keys: full, FPRPrior: fpr, FPRPosterior: fpr}, most); err != nil {
 			return nil, err
 		}
 	}

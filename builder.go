@@ -28,6 +28,7 @@ type oneBuild struct {
 	trim   bool         // the Set is in the trimmed form, like Config.Like.Set
 	losses *bulk.Losses // with Config.Like.Set and of an Optimizer, else nil
 	part   bool         // it builds a shard: losses belong to the whole set
+	most   float64      // the highest rate of the filter; see Config.mostFPR
 }
 
 // newOneBuild returns the build of a Config without Dir.
@@ -55,8 +56,11 @@ func (c Config) memberBuild(ctx context.Context) (*oneBuild, error) {
 		return c.likeBuild()
 	}
 
-	b := &oneBuild{config: c}
+	b := &oneBuild{config: c, most: c.mostFPR()}
 	b.finish = b.finishOne
+	if err := c.checkForecast(c.Keys); err != nil {
+		return nil, err
+	}
 	if c.open() && c.Keys == 0 {
 		if c.Needs.ValueBits == 0 {
 			// The keys stay in the spool while the family gathers them, so both need a share of the memory.
@@ -110,7 +114,7 @@ func (c Config) likeBuild() (*oneBuild, error) {
 	}
 
 	facts := old.Facts()
-	b := &oneBuild{config: c, chosen: *facts.Chosen}
+	b := &oneBuild{config: c, chosen: *facts.Chosen, most: c.Limits.FPR}
 	b.finish = b.finishOne
 	b.spec = family.Without(old.Spec(), "trimmed")
 	if b.family, err = families.ByName(b.spec.Family()); err != nil {
@@ -249,7 +253,7 @@ func (b *oneBuild) finishOne(ctx context.Context) (*Set, error) {
 			return nil, err
 		}
 	}
-	return set, set.checkFPR(b.config.Limits.FPR)
+	return set, set.checkFPR(b.most)
 }
 
 // filter returns the filter of all keys.
@@ -285,6 +289,8 @@ func (b *oneBuild) startCounted(ctx context.Context) (err error) {
 		if b.family, b.spec, _, err = b.config.resolved(); err != nil {
 			return err
 		}
+	} else if err := b.config.checkForecast(b.config.Keys); err != nil {
+		return err
 	}
 	if b.target, err = b.newTarget(b.config.Keys, true); err != nil {
 		return err

@@ -23,6 +23,7 @@ func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	}
 
 	n := c.Needs
+	n.FPR = cmp.Or(n.FPR, c.FPR)
 	n.Keys = max(1, c.Keys)
 	n.Later = max(n.Later, max(c.Capacity, n.Keys)-n.Keys)
 	n.Unpatented = true
@@ -38,12 +39,20 @@ func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	return p.Choices[0], nil
 }
 
-// resolve returns a Config with a Spec. If c has Needs and no Spec, it calls Choose and Chosen, and sets Memory to 7/8
-// of intake.BuildMemory: the rest is for buffers; the result has no Needs. Else it returns c. Errors come from
+// resolve returns a Config with a Spec. If c has no Spec, it takes the default, or calls Choose and Building.Chosen, and
+// sets Building.Memory to 7/8 of intake.BuildMemory: the rest is for buffers. The result has no Needs. Errors come from
 // Choose.
 func (c Config) resolve(ctx context.Context) (Config, error) {
+	if err := c.checkFields(); err != nil || c.Spec != "" || c.Like.Set != nil {
+		return c, err
+	}
+
+	memory := intake.BuildMemory(c.Building.Memory, c.Needs.Memory)
+	memory -= memory / 8
 	if !c.open() {
-		return c, c.checkFields()
+		c = c.withDefault()
+		c.Building.Memory = memory
+		return c, nil
 	}
 
 	choice, err := c.Choose(ctx)
@@ -52,12 +61,9 @@ func (c Config) resolve(ctx context.Context) (Config, error) {
 	}
 
 	c.Spec = choice.Spec.String()
-	if c.Needs.FPR > 0 { // without a rate, the Spec has the chosen size
-		c.FPR = cmp.Or(c.FPR, c.Needs.FPR)
-	}
+	c.FPR = cmp.Or(c.FPR, c.Needs.FPR) // zero if the needs have a size instead
 
-	memory := intake.BuildMemory(c.Building.Memory, c.Needs.Memory)
-	c.Building.Memory = memory - memory/8
+	c.Building.Memory = memory
 	c.Needs = plan.Needs{} // the Spec replaces them
 	if c.Building.Chosen != nil {
 		c.Building.Chosen(choice)
@@ -81,7 +87,7 @@ func (c Config) Check() error {
 		return errors.Join(c.checkNeeds(), err, c.checkAllow(h))
 	}
 	_, _, _, err := c.resolved()
-	return err
+	return cmp.Or(err, c.checkForecast(max(c.Keys, c.Capacity)))
 }
 
 // checkDir is Check for a Config with Dir.
@@ -134,7 +140,7 @@ func (c Config) checkSetSize(each Config, keys uint64) error {
 // divided and raised by six standard deviations of the number of keys in a shard, so that the fullest shard has room.
 // With Needs, the planner chooses one Spec for all shards, for the set's Keys, divided in the same way; c.Keys must be
 // set then. Limits is for the whole set; its FPR is 0 in the result, and its Bytes are compared with the size of all
-// shards together. Sharding is zero and Allow is nil in the result.
+// shards together. Sharding is zero and Allow is nil in the result, and FPR is 0 unless the Spec has fpr=.
 //
 // The error wraps filter.ErrConfig if the number of shards is out of range or the Spec cannot be sharded: specs that fix all sizes,
 // such as m=, and budget=, with which the bytes of a shard would depend on the speed of the machine. It wraps
@@ -175,11 +181,15 @@ func (c Config) ForShard(ctx context.Context) (Config, error) {
 		c.Spec = s.String()
 	}
 
-	c.Keys, c.Sharding.Shards, c.Sharding.Dir = 0, 0, ""
+	if s, err := filter.ParseSpec(c.Spec); err != nil || !family.Given(s, "fpr") {
+		c.FPR = 0 // it is for the set: a shard may have more keys than the mean
+	}
+
+	c.Keys, c.Sharding = 0, Sharding{}
 	if err := c.checkShard(); err != nil {
 		return c, err
 	}
-	return c, set.checkSetSize(c, set.Keys)
+	return c, cmp.Or(set.checkSetSize(c, set.Keys), set.checkForecast(set.Keys))
 }
 
 // checkShard returns an error if the Spec cannot be the Spec of a shard.

@@ -16,16 +16,15 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// DefaultSpec is the filter of a Config without Spec and Needs.
-const DefaultSpec = "standard(fpr=0.01)"
-
 // Config selects the filter of a Set and says how to build it. Every function that takes a Config uses each field or
 // returns an error for it.
 type Config struct {
-	// Spec names a family and its parameters; see package filter. Default: DefaultSpec, unless Needs is set.
+	// Spec names a family and its parameters; see package filter. Without Spec, Needs and Capacity, a build takes ribbon,
+	// which is static (standard with Concurrent), and New takes standard, both with a rate of 1% unless FPR is set.
 	Spec string
-	// FPR is the false-positive rate that the filter is meant to keep. It is stored in the file, and
-	// filter.Info.Exceeded compares the filter with it.
+	// FPR is the false-positive rate to keep, such as 0.001. It sets fpr= of the Spec. For a Spec with another size, such
+	// as bits_per_key=, it is stored as the chosen rate, and if the forecast or the built filter exceeds it, the error
+	// wraps filter.ErrRate. Beside fpr= or Needs.FPR it must be the same rate.
 	FPR float64
 	// Keys is the number of keys. New sizes the filter for it. For a build it must be exact, or the error wraps
 	// filter.ErrKeys; 0 means unknown: the build then keeps the hashes of all keys, 16 bytes each, until it has counted
@@ -125,14 +124,10 @@ func fieldsOf(v reflect.Value) string {
 	return "{" + strings.Join(shown, " ") + "}"
 }
 
-// family returns the family and the Spec of a Config without open Needs.
+// family returns the family and the Spec of a Config without open Needs. The Spec has fpr= if FPR is its size.
 func (c Config) family() (families.Family, filter.Spec, error) {
-	text := c.Spec
-	if text == "" {
-		text = DefaultSpec
-	}
-
-	s, err := filter.ParseSpec(text)
+	c = c.withDefault()
+	s, err := filter.ParseSpec(c.Spec)
 	if err != nil {
 		return families.Family{}, s, err
 	}
@@ -141,10 +136,91 @@ func (c Config) family() (families.Family, filter.Spec, error) {
 	}
 
 	f, err := families.ByName(s.Family())
-	if err == nil && c.Concurrent && !f.Can.Has(family.CanConcurrent) {
-		err = families.Lacks(s, family.CanConcurrent)
+	if err != nil {
+		return f, s, err
 	}
+	if c.Concurrent && !f.Can.Has(family.CanConcurrent) {
+		return f, s, families.Lacks(s, family.CanConcurrent)
+	}
+
+	s, err = withRate(f, s, c.FPR)
 	return f, s, err
+}
+
+// The families of a Config without Spec and Needs.
+const (
+	defaultOfBuild = "ribbon"   // the smallest
+	defaultOfNew   = "standard" // takes keys at any time
+)
+
+// withDefault returns the Config of a build with the default of Spec, unless the planner or Like.Set decides.
+func (c Config) withDefault() Config {
+	if c.Spec != "" || c.Like.Set != nil || c.open() {
+		return c
+	}
+
+	c.Spec, c.FPR = defaultOfBuild, cmp.Or(c.FPR, plan.DefaultFPR)
+	if c.Concurrent { // ribbon is static, so it has no form for many writers
+		c.Spec = defaultOfNew
+	}
+	return c
+}
+
+// withRate returns s with rate as its size. If s has another size, or rate is 0, it returns s.
+func withRate(f families.Family, s filter.Spec, rate float64) (filter.Spec, error) {
+	if rate == 0 {
+		return s, nil
+	}
+	if given := family.Reader(s).Float("fpr"); family.Given(s, "fpr") {
+		return s, family.Refused("fpr", given != rate, fmt.Sprintf("the spec %s has another rate; leave one out", s))
+	}
+	if family.Given(s, "bits_per_key") || family.Given(s, "bytes") || family.GivenAny(s, f.Sizes) {
+		return s, nil
+	}
+	return s.With("fpr", rate), nil
+}
+
+// keptRate returns FPR if Spec has a size of another kind, so that the built filter must be compared with FPR, else 0.
+func (c Config) keptRate() float64 {
+	if c.Spec == "" {
+		return 0
+	}
+	if _, s, err := c.family(); err != nil || family.Given(s, "fpr") {
+		return 0
+	}
+	return c.FPR
+}
+
+// mostFPR returns the highest rate that the built filter may have, from Limits.FPR and keptRate, or 0 for no limit.
+func (c Config) mostFPR() float64 {
+	kept, limit := c.keptRate(), c.Limits.FPR
+	if kept == 0 || limit != 0 && limit < kept {
+		return limit
+	}
+	return kept
+}
+
+// checkForecast returns an error wrapping filter.ErrRate if the forecast of a filter of the Spec for that number of
+// keys, or for the capacity of the Spec, exceeds keptRate. If neither number is known, the error is nil.
+func (c Config) checkForecast(keys uint64) error {
+	rate := c.keptRate()
+	if rate == 0 {
+		return nil
+	}
+
+	f, s, err := c.family()
+	if err != nil {
+		return err
+	}
+	if keys = max(keys, family.Reader(s).Uint("capacity")); keys == 0 {
+		return nil
+	}
+
+	_, fpr, err := f.Forecast(s, keys)
+	if err != nil {
+		return err
+	}
+	return engine.CheckRate(filter.Info{Keys: keys, FPRPrior: fpr, FPRPosterior: fpr}, rate)
 }
 
 // open reports whether the planner must choose the Spec.
@@ -168,8 +244,11 @@ func (c Config) resolved() (f families.Family, s filter.Spec, h filter.Hasher, e
 
 // checkFields returns an error if a field of the Config is out of range by itself, or if Spec and Needs are set.
 func (c Config) checkFields() error {
-	if err := cmp.Or(engine.CheckChosen("fpr_chosen", c.FPR), engine.CheckChosen("max_fpr", c.Limits.FPR)); err != nil {
+	if err := cmp.Or(engine.CheckChosen("fpr", c.FPR), engine.CheckChosen("limits.fpr", c.Limits.FPR)); err != nil {
 		return err
+	}
+	if wanted := c.Needs.FPR; c.FPR != 0 && wanted != 0 && c.FPR != wanted {
+		return family.Invalid("fpr", c.FPR, "the needs have another rate, %v; leave one out", wanted)
 	}
 
 	for _, n := range []struct {
@@ -239,7 +318,7 @@ func (c Config) checkLike() error {
 	const no = "with like, size, hash function, chosen rate and shards are taken from that set; leave it out"
 	if err := cmp.Or(
 		family.Refused("spec", c.Spec != "", no), family.Refused("needs", c.Needs != (plan.Needs{}), no),
-		family.Refused("capacity", c.Capacity != 0, no), family.Refused("fpr_chosen", c.FPR != 0, no),
+		family.Refused("capacity", c.Capacity != 0, no), family.Refused("fpr", c.FPR != 0, no),
 		family.Refused("seed", c.Hashing.Seed != 0, no), family.Refused("secret", c.Hashing.Secret != nil, no),
 		family.Refused("hash", c.Hashing.ID != 0, no),
 		family.Refused("shards", c.Sharding.Shards != 0 && c.Sharding.Shards != old.inner().Facts().Stored.Shards, no),

@@ -40,7 +40,7 @@ func (o *Optimizer) Close() error { return o.b.Close() }
 
 // optimizer returns the build of an Optimizer.
 func (s *Set) optimizer(e filter.Effort, c Config) (*oneBuild, error) {
-	b := &oneBuild{config: c, chosen: s.chosen()}
+	b := &oneBuild{config: c, chosen: s.chosen(), most: c.Limits.FPR}
 	if s.inner().Parts() != nil {
 		if err := errors.Join(engine.Can(s.inner(), family.CanSearch), c.checkFields()); err != nil {
 			return nil, err
@@ -103,5 +103,5 @@ func (b *oneBuild) optimizeShards(ctx context.Context, old *Set, e filter.Effort
 	if err != nil {
 		return nil, err
 	}
-	return set, set.checkFPR(b.config.Limits.FPR)
+	return set, set.checkFPR(b.most)
 }

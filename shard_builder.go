@@ -224,7 +224,7 @@ func (b *shardBuild) write(ctx context.Context) error {
 	if m.Hash == filter.SipHash {
 		m.KeyCheck = b.in.Hasher().KeyCheck()
 	}
-	if err := engine.CheckShards(m, b.config.Limits.FPR); err != nil {
+	if err := engine.CheckShards(m, b.config.mostFPR()); err != nil {
 		return err
 	}
 	return b.folder.Commit(ctx, m, nil, nil)
@@ -252,8 +252,16 @@ func (b *shardBuild) shards(ctx context.Context, m *shard.Manifest) error {
 		}
 		return err
 	})
-	m.FPRChosen = shardset.ChosenRate(chosen)
+	m.FPRChosen = cmp.Or(b.chosen(), shardset.ChosenRate(chosen))
 	return err
+}
+
+// chosen returns the rate that the Config chooses for the whole set, or 0 if it follows from the shards.
+func (b *shardBuild) chosen() float64 {
+	if like := b.config.Like.Set; like != nil {
+		return like.chosen()
+	}
+	return cmp.Or(b.config.FPR, b.config.Needs.FPR)
 }
 
 // shard builds and writes a shard.

@@ -19,7 +19,7 @@
 // A Spec names a family and its parameters. Every family takes one of these sizes:
 //
 //	bits_per_key=   bits of the filter for each key
-//	fpr=            the false-positive rate to keep, above 0 and below 1
+//	fpr=            the false-positive rate to keep, such as 0.001 or 0.1%
 //	bytes=          the size of the whole filter
 //
 // and these parameters:

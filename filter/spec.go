@@ -20,6 +20,8 @@ const MaxSpecLen = 512
 // appears twice. A family without parameters is written without parentheses. The canonical form, which String
 // returns, has no spaces and sorts parameters by name. ParseSpec(s.String()) returns s.
 //
+// ParseSpec also reads a rate, fpr= or target=, in percent: fpr=0.1% becomes fpr=0.001.
+//
 // Two Specs are equal (==) if they have the same canonical form. Values are compared as text: 1e-3 and 0.001 differ.
 //
 // A Spec prints in its canonical form and is that form in JSON and text. The zero Spec is the empty text.
@@ -72,7 +74,7 @@ func ParseSpec(text string) (Spec, error) {
 	var params []Param // sorted by name
 	for item := range strings.SplitSeq(list, ",") {
 		name, value, ok := strings.Cut(item, "=")
-		name, value = strings.Trim(name, " "), strings.Trim(value, " ")
+		name, value = strings.Trim(name, " "), asNumber(strings.Trim(name, " "), strings.Trim(value, " "))
 		i, twice := find(params, name)
 		switch {
 		case !isName(name):
@@ -86,6 +88,21 @@ func ParseSpec(text string) (Spec, error) {
 		at += len(item) + 1
 	}
 	return newSpec(family, params), nil
+}
+
+// asNumber returns a rate in percent, such as 0.1%, as a number, 0.001, and other values as they are.
+func asNumber(name, value string) string {
+	percent, ok := strings.CutSuffix(value, "%")
+	if !ok || name != "fpr" && name != "target" || strings.Trim(percent, "0123456789.") != "" {
+		return value
+	}
+
+	// Two decimal places less in the text are exact; a division by 100 would round 0.7% to 0.006999999999999999.
+	rate, err := strconv.ParseFloat(percent+"e-2", 64)
+	if err != nil {
+		return value
+	}
+	return strconv.FormatFloat(rate, 'g', -1, 64)
 }
 
 // newSpec returns the Spec with these parameters, which are sorted by name.

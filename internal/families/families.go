@@ -173,6 +173,16 @@ func Lacks(s filter.Spec, can family.Ability) error {
 	if f, err := FormatOf(s.Family()); err == nil && f.Can.Has(can) && f.Can.Has(family.CanRawKeys) {
 		return fmt.Errorf("the family takes raw keys, not their hashes: %w", filter.ErrUnsupported)
 	}
+
 	others := strings.Join(Having(can), ", ")
+	if need, ok := needOf[can]; ok {
+		others += fmt.Sprintf("; build the list again with one of them, or with Needs.%s (--needs %s)", need,
+			strings.ToLower(need))
+	}
 	return fmt.Errorf("%s does not %s; families that do: %s: %w", s, can, others, filter.ErrUnsupported)
+}
+
+// needOf has the field of plan.Needs, also a word of --needs, that makes the planner choose a filter with an ability.
+var needOf = map[family.Ability]string{
+	family.CanAdd: "Add", family.CanRemove: "Remove", family.CanCount: "Count", family.CanMerge: "Merge",
 }

@@ -205,8 +205,7 @@ const readShare = 0.2
 
 func (p *Plan) config(keys uint64, o Options) bloomery.Config {
 	c := bloomery.Config{
-		Spec: p.Spec.String(), Keys: keys, Hashing: bloomery.Hashing{Seed: p.Seed,
-			ID: p.Hash}, FPR: p.FPRChosen, Capacity: p.Capacity,
+		Spec: p.Spec.String(), Keys: keys, Capacity: p.Capacity, Hashing: bloomery.Hashing{ID: p.Hash, Seed: p.Seed},
 		Building: bloomery.Building{Workers: o.Workers, Memory: o.Memory, TempDir: o.TempDir},
 	}
 	if p.Hash == filter.SipHash {

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -73,7 +74,7 @@ func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found
 
 	m := &shard.Manifest{
 		Spec: p.Spec, Hash: p.Hash, Seed: p.Seed, KeyCheck: p.KeyCheck, Shards: entries,
-		FPRChosen: shardset.ChosenRate(chosen),
+		FPRChosen: cmp.Or(p.FPRChosen, shardset.ChosenRate(chosen)),
 	}
 	return m, all, engine.CheckShards(m, p.MaxFPR)
 }

@@ -83,6 +83,14 @@ const planVersion = 1
 // maxPlan is the largest plan in bytes.
 const maxPlan = 1 << 30
 
+// lower returns the lower of two rates that are set, and the other one if one is 0.
+func lower(a, b float64) float64 {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
 // NewPlan divides the objects that match the patterns into ranges; see Match. It reads the first bytes of large
 // objects. Errors of Config wrap filter.ErrConfig and come from bloomery.Config.ForShard.
 func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan, error) {
@@ -98,11 +106,15 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 
 	c.Keys.Name = cmp.Or(c.Keys.Name, string(keyio.Lines))
 	p := &Plan{
-		Version: planVersion, Shards: c.Build.Sharding.Shards, FPRChosen: build.FPR, MaxFPR: c.Build.Limits.FPR,
+		Version: planVersion, Shards: c.Build.Sharding.Shards, FPRChosen: cmp.Or(c.Build.FPR, c.Build.Needs.FPR),
+		MaxFPR:   c.Build.Limits.FPR,
 		Capacity: build.Capacity, Keys: c.Keys, formats: c.Formats,
 	}
 	if p.Spec, err = filter.ParseSpec(build.Spec); err != nil {
 		return nil, err
+	}
+	if c.Build.Spec != "" && !family.Given(p.Spec, "fpr") { // the rate is not the size, so Finish must compare with it
+		p.MaxFPR = lower(p.MaxFPR, c.Build.FPR)
 	}
 	if err := p.checkFamily(); err != nil {
 		return nil, err
