@@ -17,6 +17,10 @@ func TestSpecRoundTrip(t *testing.T) {
 		" standard ( k = 7 , m=100 )": "standard(k=7,m=100)",
 		"standard(m=100,k=7)":         "standard(k=7,m=100)",
 		"fuse(fpr=1e-3)":              "fuse(fpr=1e-3)",
+		"fuse(fpr=0.1%)":              "fuse(fpr=0.001)",
+		"fuse(fpr = 0.7% )":           "fuse(fpr=0.007)",
+		"partitioned(target=.5%)":     "partitioned(target=0.005)",
+		"fuse(fpr=0.0000001%)":        "fuse(fpr=1e-09)",
 	} {
 		s, err := ParseSpec(text)
 		if err != nil || s.String() != want {
@@ -37,7 +41,8 @@ func TestSpecRoundTrip(t *testing.T) {
 
 func TestSpecErrors(t *testing.T) {
 	for _, text := range []string{"", "(", "9", "Standard", "a(", "a)", "a(b)", "a(b=)", "a(=1)", "a(b=1,)",
-		"a(b=1,b=2)",
+		"a(b=1,b=2)", "a(b=1%)", "a(fpr=%)", "a(fpr=1e-3%)", "a(fpr=-1%)", "a(fpr=1%%)", "a(fpr=1.2.3%)",
+		"a(" + strings.Repeat("b", MaxSpecLen-len("a(,fpr=9%)=1")) + "=1,fpr=9%)",
 		"a(b=1)x", "a(b=c=d)", "a(b=\x00)", "a(b=1", strings.Repeat("a", MaxSpecLen+1)} {
 		if s, err := ParseSpec(text); !errors.Is(err, ErrSpec) {
 			t.Errorf("ParseSpec(%q) = %v, %v; want ErrSpec", text, s, err)

@@ -87,7 +87,12 @@ func ParseSpec(text string) (Spec, error) {
 		params = slices.Insert(params, i, Param{name, value})
 		at += len(item) + 1
 	}
-	return newSpec(family, params), nil
+
+	s := newSpec(family, params)
+	if len(s.text) > MaxSpecLen { // a rate in percent is shorter than the number
+		return fail(MaxSpecLen, fmt.Sprintf("longer than %d bytes", MaxSpecLen))
+	}
+	return s, nil
 }
 
 // asNumber returns a rate in percent, such as 0.1%, as a number, 0.001, and other values as they are.

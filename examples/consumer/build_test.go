@@ -228,7 +228,7 @@ func TestConfig(t *testing.T) {
 	plain := bytesOf(t, built(t, keys, bloomery.Config{}))
 	seven := bytesOf(t, built(t, keys, bloomery.Config{Hashing: bloomery.Hashing{Seed: 7}}))
 	again := bytesOf(t, built(t, keys, bloomery.Config{Hashing: bloomery.Hashing{Seed: 7}, Keys: 1000,
-		Spec: bloomery.DefaultSpec}))
+		Spec: "ribbon(fpr=0.01)"}))
 	if bytes.Equal(plain, seven) || !bytes.Equal(seven, again) {
 		t.Error("the same keys, Spec and Seed must give the same file, and another Seed another one")
 	}

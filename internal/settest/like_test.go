@@ -97,7 +97,7 @@ func TestLikeForms(t *testing.T) {
 }
 
 func TestLikeErrors(t *testing.T) {
-	old := settest.Build(t, settest.Words(100), bloomery.Config{})
+	old := settest.Build(t, settest.Words(100), bloomery.Config{Spec: "standard"})
 	for name, c := range map[string]bloomery.Config{
 		"spec": {Spec: "standard"}, "needs": {Needs: plan.Needs{FPR: 0.1}}, "capacity": {Capacity: 7},
 		"seed":   {Hashing: bloomery.Hashing{Seed: 1}},
@@ -139,7 +139,7 @@ func TestLikeErrors(t *testing.T) {
 	}
 	like = bloomery.Config{Like: bloomery.Like{Set: old}, Limits: bloomery.Limits{FPR: 0.02}}
 	if _, err := bloomery.Build(t.Context(), slices.Values(settest.Words(400)), like); !errors.Is(err, filter.ErrRate) {
-		t.Errorf("a rate above MaxFPR: %v", err)
+		t.Errorf("a rate above Limits.FPR: %v", err)
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery"
@@ -30,7 +32,13 @@ func TestChosenRate(t *testing.T) {
 	}{
 		{bloomery.Config{}, 100, 0.01},
 		{bloomery.Config{Spec: "standard(fpr=0.003)"}, 100, 0.003},
-		{bloomery.Config{Spec: "standard(fpr=0.003)", FPR: 0.02}, 100, 0.02},
+		{bloomery.Config{Spec: "standard(fpr=0.003)", FPR: 0.003}, 100, 0.003},
+		{bloomery.Config{Spec: "standard(fpr=0.3%)"}, 100, 0.003},
+		{bloomery.Config{Spec: "standard", FPR: 0.003}, 100, 0.003},
+		{bloomery.Config{FPR: 0.003}, 100, 0.003},
+		{bloomery.Config{Needs: plan.Needs{Merge: true}, FPR: 0.003}, 100, 0.003},
+		{bloomery.Config{Needs: plan.Needs{FPR: 0.003}, FPR: 0.003}, 100, 0.003},
+		{bloomery.Config{Capacity: 1000, FPR: 0.003}, 100, 0.003},
 		{bloomery.Config{Spec: "standard(fpr=0.7)"}, 100, 0.7},
 		{bloomery.Config{Spec: "standard(capacity=5000)"}, 0, 0.01},
 		{bloomery.Config{Spec: "standard(bits_per_key=10)"}, 1000, 0.0082},
@@ -78,6 +86,100 @@ func TestChosenRate(t *testing.T) {
 		if _, err := bloomery.NewBuilder(t.Context(), c); !errors.Is(err, filter.ErrConfig) || c.Check() == nil {
 			t.Errorf("%v: %v", c, err)
 		}
+	}
+}
+
+// TestFPR checks that Config.FPR is the size of a Spec without one, for any other size the rate to keep, and never another
+// rate than the rate of the Spec or of the needs.
+func TestFPR(t *testing.T) {
+	keys := settest.Words(1000)
+	ways := map[string]func(c bloomery.Config) (*bloomery.Set, error){
+		"New": func(c bloomery.Config) (*bloomery.Set, error) {
+			c.Keys = 1000
+			return bloomery.New(c)
+		},
+		"Build": func(c bloomery.Config) (*bloomery.Set, error) {
+			return bloomery.Build(t.Context(), slices.Values(keys), c)
+		},
+		"known": func(c bloomery.Config) (*bloomery.Set, error) {
+			c.Keys = 1000
+			return bloomery.Build(t.Context(), slices.Values(keys), c)
+		},
+		"Dir": func(c bloomery.Config) (*bloomery.Set, error) {
+			c.Sharding.Dir, c.Sharding.Shards = filepath.Join(t.TempDir(), "set"), 3
+			return bloomery.Build(t.Context(), slices.Values(keys), c)
+		},
+	}
+
+	for way, make := range ways {
+		for _, spec := range []string{"standard", "blocked", "blocked(layout=split)", "rankindexed", "ribbon", "partitioned"} {
+			set, err := make(bloomery.Config{Spec: spec, FPR: 0.001})
+			if way == "New" && (spec == "ribbon" || spec == "partitioned") {
+				continue // static
+			}
+			if err != nil {
+				t.Errorf("%s of %s: %v", way, spec, err)
+				continue
+			}
+			i := set.Info()
+			if i.FPRChosen != 0.001 || way != "New" && (i.FPRPosterior > 0.002 || i.FPRPosterior < 0.0002) {
+				t.Errorf("%s of %s: chosen rate %v, posterior %v", way, spec, i.FPRChosen, i.FPRPosterior)
+			}
+			set.Close()
+		}
+
+		for spec, want := range map[string]error{
+			"standard(fpr=0.001)": nil, "standard(fpr=0.1%)": nil, "standard(bits_per_key=16)": nil,
+			"standard(bytes=2500)": nil, "rankindexed(bits_per_key=20)": nil,
+			"standard(fpr=0.002)": filter.ErrConfig, "standard(bits_per_key=12)": filter.ErrRate,
+			"standard(bytes=1000)": filter.ErrRate, "blocked(bits_per_key=10)": filter.ErrRate,
+		} {
+			set, err := make(bloomery.Config{Spec: spec, FPR: 0.001})
+			if !errors.Is(err, want) || (err == nil) != (want == nil) {
+				t.Errorf("%s of %s with a rate of 0.001: %v, want %v", way, spec, err, want)
+			}
+			if err != nil {
+				continue
+			}
+			if got := set.Info().FPRChosen; got != 0.001 {
+				t.Errorf("%s of %s: chosen rate %v", way, spec, got)
+			}
+			set.Close()
+		}
+		if _, err := make(bloomery.Config{Needs: plan.Needs{FPR: 0.01}, FPR: 0.001}); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%s with another rate of the needs: %v", way, err)
+		}
+	}
+
+	early := bloomery.Config{Spec: "partitioned(bits_per_key=4)", Keys: 1000, FPR: 0.001}
+	if _, err := bloomery.NewBuilder(t.Context(), early); !errors.Is(err, filter.ErrRate) || early.Check() == nil {
+		t.Errorf("NewBuilder of a search that cannot reach the rate: %v", err)
+	}
+}
+
+// TestDefaults checks the family of a Config without Spec and Needs.
+func TestDefaults(t *testing.T) {
+	keys := slices.Values(settest.Words(1000))
+	for want, c := range map[string]bloomery.Config{
+		"ribbon": {}, "ribbon ": {Keys: 1000}, "standard": {Concurrent: true}, "standard ": {Capacity: 2000},
+		"ribbon  ": {Sharding: bloomery.Sharding{Dir: filepath.Join(t.TempDir(), "set")}},
+	} {
+		set := settest.Must(bloomery.Build(t.Context(), keys, c))
+		if got := set.Spec().Family(); got != strings.TrimSpace(want) || set.Info().FPRChosen != 0.01 {
+			t.Errorf("Build(%v): %s, chosen rate %v", c, got, set.Info().FPRChosen)
+		}
+		if err := set.AddString("x"); want == "ribbon" && (!errors.Is(err, filter.ErrUnsupported) ||
+			!strings.Contains(err.Error(), "Needs.Add")) {
+			t.Errorf("Add to a static Set: %v", err)
+		}
+		if err := set.Remove([]byte("x")); want == "ribbon" && !strings.Contains(err.Error(), "Needs.Remove") {
+			t.Errorf("Remove from a static Set: %v", err)
+		}
+		set.Close()
+	}
+	set := settest.Must(bloomery.New(bloomery.Config{Keys: 1000}))
+	if got := set.Spec().Family(); got != "standard" || set.Info().FPRChosen != 0.01 {
+		t.Errorf("New: %s, chosen rate %v", got, set.Info().FPRChosen)
 	}
 }
 
