@@ -54,7 +54,7 @@ func TestConfigOfAUser(t *testing.T) {
 // TestTooLate calls methods of builders and sets after their end, and checks that no key is lost or written without an
 // error.
 func TestTooLate(t *testing.T) {
-	b := must(bloomery.NewBuilder(t.Context(), bloomery.Config{}))(t)
+	b := must(bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: "standard"}))(t)
 	if err := b.AddString("a"); err != nil {
 		t.Fatal(err)
 	}

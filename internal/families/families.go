@@ -184,5 +184,5 @@ func Lacks(s filter.Spec, can family.Ability) error {
 
 // needOf has the field of plan.Needs, also a word of --needs, that makes the planner choose a filter with an ability.
 var needOf = map[family.Ability]string{
-	family.CanAdd: "Add", family.CanRemove: "Remove", family.CanCount: "Count", family.CanMerge: "Merge",
+	family.CanAdd: "Add", family.CanRemove: "Remove",
 }
