@@ -100,7 +100,7 @@ func (r report) write(w io.Writer) {
 	}
 	if r.Capacity > 0 {
 		fmt.Fprintf(w, "capacity\t%d (load %.4f)\n", r.Capacity, r.load())
-		fmt.Fprintf(w, "room left\t%d keys\n", r.room())
+		fmt.Fprintf(w, "room left\t%s\n", keysText(r.room()))
 	}
 
 	for level, p := range r.Pools {
@@ -151,13 +151,14 @@ func (r report) write(w io.Writer) {
 		line("most keys", many)
 	}
 
-	form := ""
+	size, form := "", ""
+	if mostlyHeader(r.file.Bytes, r.Bits) {
+		size = ", mostly header"
+	}
 	if r.file.Trimmed {
 		form = ", trimmed"
-	} else if mostlyHeader(r.file.Bytes, r.Bits) {
-		form = ", mostly header"
 	}
-	fmt.Fprintf(w, "file\t%s, format %d%s\n", bytesText(r.file.Bytes), container.Version, form)
+	fmt.Fprintf(w, "file\t%s%s, format %d%s\n", bytesText(r.file.Bytes), size, container.Version, form)
 }
 
 func (a *app) estimateCommand() *cobra.Command {

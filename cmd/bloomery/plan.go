@@ -236,10 +236,14 @@ func (a *app) printPlan(n plan.Needs, p plan.Plan, all bool) {
 	if !all {
 		few = few[:min(shortPlan, len(few))]
 	}
-	fmt.Fprintf(a.stdout, "\n%d of %d filters that meet the needs, the %s first:\n", len(few), len(p.Choices), order)
+	count := fmt.Sprint(len(p.Choices))
+	if len(few) < len(p.Choices) {
+		count = fmt.Sprintf("%d of %s", len(few), count)
+	}
+	fmt.Fprintf(a.stdout, "\n%s filters that meet the needs, the %s first:\n", count, order)
 	a.printRows(few)
 	if !all {
-		fmt.Fprintln(a.stdout, "\nbloomery build takes the pick. --all lists all filters, with reasons.")
+		fmt.Fprintln(a.stdout, "\nbloomery build takes the pick. --all lists every filter, with reasons.")
 		return
 	}
 
