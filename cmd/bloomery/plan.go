@@ -171,10 +171,11 @@ func (a *app) printPick(c plan.Choice) {
 
 // printReason prints the reason for a choice, and its caveat.
 func (a *app) printReason(c plan.Choice) {
+	reason := c.Reason
 	if c.Instead != "" {
-		a.printWrapped(c.Instead)
+		reason = c.Instead + ": " + reason
 	}
-	a.printWrapped(c.Reason)
+	a.printWrapped(reason)
 	if c.Warning != "" {
 		a.printWrapped("but: " + c.Warning)
 	}
