@@ -282,7 +282,7 @@ func TestMarshal(t *testing.T) {
 	bin, _ := settest.Build(t, settest.Words(3), bloomery.Config{}).MarshalBinary()
 	for what, err := range map[string]error{
 		"short": s.UnmarshalBinary(bin[:len(bin)-1]), "long": s.UnmarshalBinary(append(bytes.Clone(bin), 0)),
-		"empty": s.UnmarshalBinary(nil),
+		"empty": s.UnmarshalBinary(nil), "empty text": s.UnmarshalText(nil), "no base64": s.UnmarshalText([]byte("a set")),
 	} {
 		if err == nil || bloomery.FilterOf(&s) != nil {
 			t.Errorf("%s: %v", what, err)
@@ -316,6 +316,7 @@ func TestTwoChanges(t *testing.T) {
 		"Merge":           func() { _ = set.Merge(other) },
 		"Reset":           func() { _ = set.Reset() },
 		"UnmarshalBinary": func() { _ = set.UnmarshalBinary(file) },
+		"UnmarshalText":   func() { _ = set.UnmarshalText(nil) },
 		"Addition": func() {
 			a := must(set.Addition(bloomery.JobConfig{}))
 			defer a.Close()

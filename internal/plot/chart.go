@@ -9,7 +9,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"html"
 	"io"
 	"math"
 	"slices"
@@ -90,6 +89,9 @@ type svg struct {
 	x, y Axis
 }
 
+// escape is all of package html that a picture needs.
+var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;")
+
 // write writes a line. Lengths are rounded, and texts are escaped.
 func (s *svg) write(format string, args ...any) {
 	for i, arg := range args {
@@ -97,7 +99,7 @@ func (s *svg) write(format string, args ...any) {
 		case float64:
 			args[i] = strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)
 		case string:
-			args[i] = html.EscapeString(v)
+			args[i] = escape.Replace(v)
 		}
 	}
 	fmt.Fprintf(s, format+"\n", args...)

@@ -341,7 +341,7 @@ func TestSecretNotShown(t *testing.T) {
 	for _, h := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
 		slog.New(h).Info("set", "set", s, "config", c, "hasher", s.Hasher(), "all", []any{s, c})
 	}
-	if err := json.NewEncoder(&out).Encode(s.Hasher()); err != nil { // a Set and a Config are no JSON values
+	if err := json.NewEncoder(&out).Encode(s.Hasher()); err != nil { // a Config is no JSON value
 		t.Fatal(err)
 	}
 	text := strings.ToLower(out.String())
