@@ -26,7 +26,7 @@ export async function programs(language) {
     const text = await readFile(join(root, page), 'utf8');
     const blocks = text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'));
     return Array.from(blocks, ([, code], i) => ({
-      page,
+      page: page.replace('../', 'repository '),
       number: i + 1,
       code,
       prints: Array.from(code.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm), ([, line]) => line),
