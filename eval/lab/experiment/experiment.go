@@ -36,6 +36,9 @@ type Experiment struct {
 func (e Experiment) Do(ctx context.Context, c Config) (figure.Result, error) {
 	r, err := e.Run(ctx, c)
 	r.Name, r.Source = e.Name, e.Source
+	if c.Quick {
+		r.ExplainNoise()
+	}
 	r.DropNonFinite()
 	return r, err
 }

@@ -81,6 +81,35 @@ func (d Document) Count() (all Count) {
 	return all
 }
 
+// Difference is a row that disagrees with its published value.
+type Difference struct {
+	Row
+	Page string // of the document
+	Name string // of the experiment
+}
+
+// Misprints returns the rows that disagree because the published value is a misprint.
+func (r Report) Misprints() []Difference { return r.differences(true) }
+
+// Differences returns the rows that disagree and are no misprints.
+func (r Report) Differences() []Difference { return r.differences(false) }
+
+func (r Report) differences(misprints bool) (found []Difference) {
+	for _, d := range r.Documents {
+		for _, e := range d.Entries {
+			if e.Result == nil {
+				continue
+			}
+			for _, row := range e.Result.Rows {
+				if row.verdict() == "NO" && row.Misprint == misprints {
+					found = append(found, Difference{row, d.Page, e.Name})
+				}
+			}
+		}
+	}
+	return found
+}
+
 // Done returns the number of experiments of the report that have a result.
 func (r Report) Done() int { return Document{Entries: r.Entries()}.Done() }
 

@@ -186,3 +186,34 @@ func TestParts(t *testing.T) {
 		}
 	}
 }
+
+// TestDifferences requires misprints first, the reason beside each row that disagrees, and the noise of a quick run last.
+func TestDifferences(t *testing.T) {
+	result := Result{Name: "sums", Rows: []Row{
+		Exact("far off", 2).Against(1, 0.1).Noted("for a reason"),
+		Exact("printed wrong", 3).Against(1, 0.1).Misprinted("the text has %d", 3),
+		Exact("printed wrong, but close", 1).Against(1, 0.1).Misprinted("no"),
+	}}
+	r := Report{Documents: []Document{{Page: "page", Title: "t", Entries: []*Entry{{Name: "sums", Result: &result}}}}}
+	if m, d := r.Misprints(), r.Differences(); len(m) != 1 || m[0].Label != "printed wrong" || len(d) != 1 {
+		t.Fatalf("%v and %v", m, d)
+	}
+
+	index, _ := written(t, r)
+	first := strings.Index(index, "printed wrong: 1 published, 3 measured <span class=\"about\">(the text has 3)")
+	second := strings.Index(index, "far off: 1 published, 2 measured <span class=\"about\">(for a reason)")
+	if first < 0 || second < first {
+		t.Errorf("places %d and %d in\n%s", first, second, index)
+	}
+
+	r.Quick = true
+	result.ExplainNoise()
+	index, documents := written(t, r)
+	top, rest, _ := strings.Cut(index, "</header>")
+	if !strings.Contains(top, "printed wrong: ") || !strings.Contains(rest, "(for a reason; a quick run measures fewer") {
+		t.Errorf("a quick run shows\n%s", index)
+	}
+	if page := documents[0]; strings.Count(page, noise) != 1 || !strings.Contains(page, "the text has 3") {
+		t.Errorf("the page of the document is\n%s", page)
+	}
+}

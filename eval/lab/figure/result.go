@@ -45,6 +45,8 @@ type Row struct {
 	Tolerance float64 // largest difference from Published that counts as agreement, in the unit of Published
 	Agrees    *bool   // whether Published lies within Tolerance of Measured; nil without Published
 	Note      string
+	// Misprint is true if the published value is a misprint; Note gives the reason. JSON and CSV have the note only.
+	Misprint bool
 }
 
 // Mean returns the row of the mean of measured, one value a trial, with its 95% interval.
@@ -92,6 +94,29 @@ func (r Row) Interval() (value, low, high float64) { return r.Measured, r.Low, r
 func (r Row) Noted(format string, args ...any) Row {
 	r.Note = fmt.Sprintf(format, args...)
 	return r
+}
+
+// Misprinted returns the row with the reason why its published value is a misprint.
+func (r Row) Misprinted(format string, args ...any) Row {
+	r = r.Noted(format, args...)
+	r.Misprint = true
+	return r
+}
+
+// noise is the reason why a row of a quick run may disagree.
+const noise = "a quick run measures fewer keys and trials"
+
+// ExplainNoise notes beside each row that disagrees, unless it is a misprint, that the run was quick.
+func (r *Result) ExplainNoise() {
+	for i, row := range r.Rows {
+		if row.Agrees == nil || *row.Agrees || row.Misprint {
+			continue
+		}
+		if row.Note != "" {
+			row.Note += "; "
+		}
+		r.Rows[i].Note = row.Note + noise
+	}
 }
 
 // Plot is a picture, and Curve one of its lines.

@@ -109,12 +109,17 @@ func runStorage(ctx context.Context, c experiment.Config, counts bool) (figure.R
 			printed = p.counts
 		}
 		rate := p.rate()
+		dleft := p.digits(label("d-left by formula, at the rate of the rank-indexed configuration"), printed.dleft, 0.1,
+			func(p config) float64 { return dleftBits(p.rate(), counts) })
+		if saved := p.savings; saved != 0 && !counts {
+			dleft = dleft.Misprinted("a misprint: the column of savings of the same row, %.1f%%, corresponds to %.1f", saved,
+				printed.rank/(1-saved/100))
+		}
 		result.Add(p.digits(label("standard by formula, at the rate of the rank-indexed configuration"),
 			printed.standard, 0.1, func(p config) float64 { return standardBits(p.rate(), counts) }),
 			figure.Exact(label("standard by formula, at ε itself"), standardBits(p.fpr, counts)).
 				Noted("k = %.2f; the rate of the configuration is %.3g", math.Log2(1/p.fpr), rate),
-			p.digits(label("d-left by formula, at the rate of the rank-indexed configuration"), printed.dleft, 0.1,
-				func(p config) float64 { return dleftBits(p.rate(), counts) }),
+			dleft,
 			figure.Exact(label("d-left by formula, at ε itself, whole bits"),
 				8./6*math.Ceil(dleftBits(p.fpr, counts)*6/8)).
 				Noted("the example of section II.B rounds bits up, the table does not"),
