@@ -232,7 +232,7 @@ func (f form) many(t *testing.T, route routing, size size) (routed []trials) {
 
 // TestIndependence requires that filters of shards have the same rates as filters of unrouted keys, for every family
 // with every hash function. Without -long, 1,000 shards have one hash function of each family, and a run has a third of
-// the families.
+// the cases.
 func TestIndependence(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -242,7 +242,7 @@ func TestIndependence(t *testing.T) {
 	for i, f := range all {
 		for _, size := range sizes {
 			first := i == 0 || all[i-1].spec.String() != f.spec.String()
-			if size.shards == 1000 && (!first && !*long || !runs()) {
+			if size.shards == 1000 && !first && !*long || !runs() {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/%d", f, size.shards), func(t *testing.T) {

@@ -104,7 +104,7 @@ func TestMemoryOfBuild(t *testing.T) {
 	go func() {
 		out := bufio.NewWriterSize(w, 1<<20)
 		for i := range 8_000_000 {
-			fmt.Fprintln(out, i)
+			_, _ = out.Write(append(strconv.AppendInt(out.AvailableBuffer(), int64(i), 10), '\n'))
 		}
 		w.CloseWithError(out.Flush())
 	}()
@@ -126,7 +126,8 @@ func numbersTo(n, restAfter int) io.Reader {
 	go func() {
 		out := bufio.NewWriter(w)
 		for i := range n {
-			if fmt.Fprintln(out, i); (i+1)%restAfter == 0 {
+			_, _ = out.Write(append(strconv.AppendInt(out.AvailableBuffer(), int64(i), 10), '\n'))
+			if (i+1)%restAfter == 0 {
 				out.Flush()
 				time.Sleep(20 * time.Millisecond)
 			}
