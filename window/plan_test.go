@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -65,15 +66,16 @@ func arrivals(n int, burst, at float64, arrive func(x float64)) {
 
 // TestFewKeys runs filters of various sizes for many windows, with exactly the planned number of keys within TTL:
 // evenly spread, at random, and, where promised, all at once. Refused and shortened operations and false positives must
-// be as rare as planned.
+// be as rare as planned. A run has a third of the sizes and arrivals.
 func TestFewKeys(t *testing.T) {
+	runs := filtertest.Third(t, *long)
 	filters, least := 20, 3000
 	if testing.Short() {
 		filters, least = 6, 500
 	}
 	for _, keys := range []int{1, 2, 3, 5, 8, 13, 20, 40, 80, 130, 200, 250, 300, 500, 1000, 2000, 5000} {
 		for _, pattern := range []string{"even", "random", "together"} {
-			if pattern == "together" && keys > few {
+			if pattern == "together" && keys > few || !runs() {
 				continue
 			}
 			t.Run(fmt.Sprintf("keys=%d/arrivals=%s", keys, pattern), func(t *testing.T) {
@@ -130,8 +132,8 @@ func TestFewKeys(t *testing.T) {
 }
 
 // TestWindows runs filters that are as full as planned for many windows, with even arrivals, and with bursts at the
-// worst and at random places. Nothing is refused, and the rate is as promised at each point, where each point is an
-// epoch.
+// worst and at random places, a third of them per run. Nothing is refused, and the rate is as promised at each point,
+// where each point is an epoch.
 func TestWindows(t *testing.T) {
 	windows, absent := 12, 20_000
 	if testing.Short() {
@@ -145,8 +147,12 @@ func TestWindows(t *testing.T) {
 		all = append(all, Config{Keys: 1_000_000, FPR: 0.01}, Config{Keys: 1_000_000, FPR: 0.001},
 			Config{Keys: 10_000_000, FPR: 0.01})
 	}
+	runs := filtertest.Third(t, *long)
 	for _, c := range all {
 		for _, burst := range []string{"even", "worst", "random"} {
+			if !runs() {
+				continue
+			}
 			c.TTL, c.EventTime, c.Burst = 7*time.Hour, true, 0.1
 			if burst != "even" {
 				c.Burst = 0.5

@@ -45,6 +45,9 @@ func Count(f family.Filter, hs []filter.Hash) (found uint64) {
 // thirdSeed is the seed of all tests of a run.
 var thirdSeed = rand.Uint64()
 
+// Full reports whether tests run all their cases, which is with the environment CI_FULL=1.
+func Full() bool { return os.Getenv("CI_FULL") != "" }
+
 // Third returns a function that reports whether a test of a large grid runs its next case. One of every three
 // consecutive cases runs, so that a run covers all parts of the grid and several runs cover all cases. All cases run if
 // all is set, which is the -long flag of the test, or with the environment CI_FULL=1.
@@ -53,7 +56,7 @@ var thirdSeed = rand.Uint64()
 // of a case must not depend on the cases before it.
 func Third(t testing.TB, all bool) (runs func() bool) {
 	t.Helper()
-	if all || os.Getenv("CI_FULL") != "" {
+	if all || Full() {
 		return func() bool { return true }
 	}
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -16,8 +17,11 @@ func TestSearch(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 1))
 	pick := func(of ...float64) float64 { return of[rng.IntN(len(of))] }
-	trials := 20
-	if testing.Short() {
+	trials := 10
+	switch {
+	case filtertest.Full():
+		trials = 20
+	case testing.Short():
 		trials = 5
 	}
 	for range trials {
