@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
@@ -73,7 +74,7 @@ func (t *trial) newSubject(ctx context.Context, seed uint64, number, mostKeys, a
 func isUnmet(err error) bool {
 	var config *filter.ConfigError
 	return errors.As(err, &config) || errors.Is(err, filter.ErrFull) || errors.Is(err, filter.ErrTooLarge) ||
-		errors.Is(err, filter.ErrConfig) || errors.Is(err, filter.ErrUnsupported)
+		errors.Is(err, filter.ErrConfig) || errors.Is(err, filter.ErrUnsupported) || errors.Is(err, filter.ErrRate)
 }
 
 // build makes the filter, saves it and chooses the keys that are asked.
@@ -92,8 +93,8 @@ func (s *subject) build(ctx context.Context, r *rand.Rand, ask int) error {
 	default:
 		c.Hashing.Seed = []uint64{0, 1, r.Uint64(), math.MaxUint64}[r.IntN(4)]
 	}
-	if r.IntN(5) == 0 {
-		c.FPR = math.Exp2(-60 * r.Float64())
+	if r.IntN(5) == 0 && !strings.Contains(s.plan.spec, "fpr=") {
+		c.FPR = 1 - math.Exp2(-1-50*r.Float64()) // a high rate, which filters of any size keep
 	}
 	left := len(members) // members from left on need not be present
 	var err error

@@ -19,7 +19,7 @@ const ours = "github.com/bloomery/bloomery"
 
 func bloomeryColumn() library {
 	return library{
-		name: "Bloomery", path: ours, types: []string{"Set", "Builder", "Live", "Config", "Key", "Option"},
+		name: "Bloomery", path: ours, types: []string{"Set", "Builder", "Live", "Config", "Hashing", "Key", "Option"},
 		make: ourSubject, proof: ourProofs,
 	}
 }

@@ -28,7 +28,7 @@ func bloomeryStrings(ctx context.Context, keys iter.Seq[string]) (*bloomery.Set,
 }
 
 func bloomeryIntegers(ctx context.Context, keys iter.Seq[uint64]) (*bloomery.Set, error) {
-	return bloomery.Build(ctx, keys, bloomery.Config{})
+	return bloomery.Build(ctx, keys, bloomery.Config{Spec: "standard"})
 }
 
 func bloomerySave(ctx context.Context, s *bloomery.Set, path string) (*bloomery.Set, error) {
