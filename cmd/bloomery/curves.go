@@ -44,10 +44,10 @@ func planChart(ctx context.Context, n plan.Needs, pick *plan.Choice, progress fu
 	}
 
 	c := plot.Chart{
-		Title: thousands(int(n.Keys+n.Later)) + " keys: size against the false-positive rate",
+		Title: thousands(n.Keys+n.Later) + " keys: size against the false-positive rate",
 		X:     "false-positive rate", Y: "bits per key", Curves: all,
 	}
-	if n.FPR == 0 && n.BitsPerKey == 0 && n.Bytes == 0 {
+	if pick != nil && n.FPR == 0 && n.BitsPerKey == 0 && n.Bytes == 0 {
 		n.FPR = plan.DefaultFPR
 	}
 	if n.FPR > 0 {

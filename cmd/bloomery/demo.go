@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -260,9 +259,9 @@ func askAll(set *bloomery.Set, keys []string) (present []string, ns float64) {
 func listBytes(keys []string) uint64 { return uint64(len(strings.Join(keys, "\n")) + 1) }
 
 // thousands formats a number with commas.
-func thousands(n int) string {
+func thousands[N int | uint64](n N) string {
 	if n < 1000 {
-		return strconv.Itoa(n)
+		return fmt.Sprint(n)
 	}
 	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
 }
