@@ -168,3 +168,27 @@ var (
 		t.Errorf("%d examples", n)
 	}
 }
+
+// TestConfigPage requires that docs/reference/config.md names every field of Config and of the structs in it.
+func TestConfigPage(t *testing.T) {
+	atRoot(t)
+	page, err := os.ReadFile("docs/reference/config.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := os.ReadFile("docs/api/bloomery.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	fields := regexp.MustCompile(`(?m)^field (?:Config|Like|Hashing|Sharding|Limits|Building)\.(\w+) `)
+	found := fields.FindAllStringSubmatch(string(names), -1)
+	for _, f := range found {
+		if !strings.Contains(string(page), "`"+f[1]+"`") {
+			t.Errorf("docs/reference/config.md does not name the field %s", f[1])
+		}
+	}
+	if len(found) < 20 {
+		t.Errorf("%d fields", len(found))
+	}
+}
