@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -91,8 +92,21 @@ type Difference struct {
 // Misprints returns the rows that disagree because the published value is a misprint.
 func (r Report) Misprints() []Difference { return r.differences(true) }
 
-// Differences returns the rows that disagree and are no misprints.
-func (r Report) Differences() []Difference { return r.differences(false) }
+// Differences returns the rows that disagree and are no misprints: computed rows first, then rows with a statistical
+// error, which a quick run increases.
+func (r Report) Differences() []Difference {
+	found := r.differences(false)
+	slices.SortStableFunc(found, func(a, b Difference) int {
+		switch {
+		case a.noisy() == b.noisy():
+			return 0
+		case b.noisy():
+			return -1
+		}
+		return 1
+	})
+	return found
+}
 
 func (r Report) differences(misprints bool) (found []Difference) {
 	for _, d := range r.Documents {

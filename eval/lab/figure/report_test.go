@@ -193,9 +193,11 @@ func TestDifferences(t *testing.T) {
 		Exact("far off", 2).Against(1, 0.1).Noted("for a reason"),
 		Exact("printed wrong", 3).Against(1, 0.1).Misprinted("the text has %d", 3),
 		Exact("printed wrong, but close", 1).Against(1, 0.1).Misprinted("no"),
+		Mean("rolled dice", []float64{2, 3}).Against(1, 0.1),
+		Exact("computed", 4).Against(1, 0.1).Noted("the text rounds"),
 	}}
 	r := Report{Documents: []Document{{Page: "page", Title: "t", Entries: []*Entry{{Name: "sums", Result: &result}}}}}
-	if m, d := r.Misprints(), r.Differences(); len(m) != 1 || m[0].Label != "printed wrong" || len(d) != 1 {
+	if m, d := r.Misprints(), r.Differences(); len(m) != 1 || m[0].Label != "printed wrong" || len(d) != 3 || d[2].Label != "rolled dice" {
 		t.Fatalf("%v and %v", m, d)
 	}
 
@@ -210,7 +212,7 @@ func TestDifferences(t *testing.T) {
 	result.ExplainNoise()
 	index, documents := written(t, r)
 	top, rest, _ := strings.Cut(index, "</header>")
-	if !strings.Contains(top, "printed wrong: ") || !strings.Contains(rest, "(for a reason; a quick run measures fewer") {
+	if !strings.Contains(top, "printed wrong: ") || !strings.Contains(rest, "measured <span class=\"about\">(a quick run measures fewer") {
 		t.Errorf("a quick run shows\n%s", index)
 	}
 	if page := documents[0]; strings.Count(page, noise) != 1 || !strings.Contains(page, "the text has 3") {

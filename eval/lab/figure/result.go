@@ -106,10 +106,13 @@ func (r Row) Misprinted(format string, args ...any) Row {
 // noise is the reason why a row of a quick run may disagree.
 const noise = "a quick run measures fewer keys and trials"
 
-// ExplainNoise notes beside each row that disagrees, unless it is a misprint, that the run was quick.
+// noisy reports whether the row has a statistical error. A computed row differs in a full run as well.
+func (r Row) noisy() bool { return r.Low != r.High }
+
+// ExplainNoise notes beside each row that disagrees and has a statistical error that the run was quick.
 func (r *Result) ExplainNoise() {
 	for i, row := range r.Rows {
-		if row.Agrees == nil || *row.Agrees || row.Misprint {
+		if row.Agrees == nil || *row.Agrees || row.Misprint || !row.noisy() {
 			continue
 		}
 		if row.Note != "" {

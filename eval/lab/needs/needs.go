@@ -284,7 +284,10 @@ func needRows(all []needed) []figure.Row {
 		}
 	}
 	share := func(label string, count float64) figure.Row {
-		return figure.Exact(label, count/float64(max(len(possible), 1)))
+		of := uint64(max(len(possible), 1))
+		r := figure.Exact(label, count/float64(of))
+		r.Low, r.High = experiment.Tally{Hits: uint64(count), Of: of}.Interval()
+		return r
 	}
 	rows := []figure.Row{
 		figure.Exact("needs that some filter meets", float64(len(possible))).

@@ -51,7 +51,7 @@ func runLoads(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		r := figure.Exact(fmt.Sprintf("load > %d, Poisson tail", t.threshold), tail).Against(t.share, t.unit/2)
 		published.AddPoint(float64(t.threshold), t.share)
 		if t.threshold == top {
-			result.Add(r.Noted(
+			result.Add(r.Misprinted(
 				"load >= %d: %.2g. The published value is neither; it is below 2^-53 = 1.1e-16, the resolution "+
 					"of 1 minus a distribution function in double precision", top, stat.PoissonTail(mean, top-1),
 			))
