@@ -125,6 +125,9 @@ Filters of other languages, each side in a process of its own, measured in alter
 		if noJobs == nil {
 			fmt.Fprint(w, `
 How many lines of code a user writes for common jobs, with Bloomery and with three other libraries: [jobs.md](jobs.md).
+
+Other measurements: [features](features.md) of libraries for Go, [speed](speed.md) of a query, [scale](scale.md) of
+builds on clusters, [cache admission](admission.md).
 `)
 		}
 		return nil
