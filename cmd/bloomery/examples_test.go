@@ -115,7 +115,7 @@ const clubcardSetup = "mkdir cache && cp base.clubcard delta.clubcard index.bin 
 // shardSetup makes a plan with two ranges.
 const shardSetup = "bloomery shard plan -o large.set --shards 16 --spec blocked --range 64Ki large.txt"
 
-// longExamples run too long for a test. They must still run after a second, without an error, and end when they are
+// longExamples run too long for a test. They must still run after 0.4 s, without an error, and end when they are
 // interrupted.
 var longExamples = []string{
 	"bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt --budget 5m -o better.bloom",
@@ -212,11 +212,11 @@ func exampleBin(t *testing.T) string {
 func runExample(t *testing.T, bin, dir, line string) {
 	long, wait := slices.Contains(longExamples, line), time.Duration(0)
 	if long {
-		wait = time.Second
+		wait = 400 * time.Millisecond
 	}
 	out, err := runLine(t, bin, dir, line, wait)
 	for long && err != nil && !strings.Contains(out, "interrupted") && wait < 20*time.Second {
-		wait *= 4 // a slow machine has not started the program after a second
+		wait *= 4 // a slow machine has not started the program after 0.4 s
 		out, err = runLine(t, bin, dir, line, wait)
 	}
 	if long && err != nil && strings.Contains(out, "interrupted") {

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -126,6 +127,9 @@ func TestMain(m *testing.M) {
 	if run := children[os.Args[0]]; run != nil {
 		fmt.Fprintln(os.Stderr, run(os.Args[1:]))
 		os.Exit(exitError)
+	}
+	if filepath.Base(os.Args[0]) != "bloomery" {
+		debug.SetGCPercent(400) // tests that run commands in this process have small heaps, and collected them all the time
 	}
 	testscript.Main(m, map[string]func(){"bloomery": main})
 }

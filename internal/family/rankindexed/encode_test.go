@@ -16,8 +16,11 @@ import (
 // an error or a filter that can be queried and changed without a panic.
 func TestHostile(t *testing.T) {
 	hs := filtertest.Hashes(700, 1)
-	rounds := 2000
-	if testing.Short() {
+	rounds := 700
+	switch {
+	case filtertest.Full():
+		rounds = 2000
+	case testing.Short():
 		rounds = 200
 	}
 	refused, taken := 0, 0
@@ -207,13 +210,18 @@ func TestTrimChecks(t *testing.T) {
 }
 
 // TestWrittenIsRead changes filters of random geometries in every way: also by many goroutines, while they double, with
-// keys that look alike, past the capacity. Decode must read what Encode writes at any time, as files are.
+// keys that look alike, past the capacity. Decode must read what Encode writes at any time, as files are. A run tries a
+// third of the geometries.
 func TestWrittenIsRead(t *testing.T) {
+	runs := filtertest.Third(t, testing.Short())
 	rounds := uint64(300)
 	if testing.Short() {
 		rounds = 30
 	}
 	for seed := range rounds {
+		if !runs() {
+			continue
+		}
 		r := rand.New(rand.NewPCG(seed, 17))
 		g := randomGeometry(r)
 		f, err := newFilter(g)
