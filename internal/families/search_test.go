@@ -16,8 +16,9 @@ import (
 )
 
 // TestKeepsRate asks for rates: the searched filter has them, also with few keys, whose filters are all different,
-// and in hardly more bits than it needs.
+// and in hardly more bits than it needs. A run tries a third of the rates and numbers of keys.
 func TestKeepsRate(t *testing.T) {
+	runs := filtertest.Third(t, *long || testing.Short())
 	for _, text := range append(With(family.CanSearch), "twochoice(hashing=double)") {
 		f, plain := parse(t, text)
 		for _, fpr := range []float64{0.3, 0.2, 0.05, 0.01, 1e-3, 1e-5, 1e-6} {
@@ -27,6 +28,9 @@ func TestKeepsRate(t *testing.T) {
 				}
 				if testing.Short() && n > 300 || family.Given(plain, "hashing") && (n < 1000 || fpr < 0.01) {
 					continue // of double hashing, groups that coincide are too many there
+				}
+				if !runs() {
+					continue
 				}
 				s, seeds := plain.With("fpr", fpr).With("effort", "fast"), uint64(12)
 				if n > 30 {
