@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/window"
 )
 
@@ -140,21 +141,26 @@ func numbersTo(n, restAfter int) io.Reader {
 // TestMemoryOfDedup checks the memory limits of docs/guides/dedup.md for a state that is made, and for one that is read
 // and saved many times. The limit is the size of the filter, or with --ttl twice this size, since a copy is saved; while
 // the filter doubles, it is up to three times the size. The program and its buffers take 20 MiB; a further copy takes
-// more than the 32 MiB that the test leaves.
+// more than the 32 MiB that the test leaves. A run has one of the three states.
 func TestMemoryOfDedup(t *testing.T) {
 	if testing.Short() {
 		t.Skip("filters of 48 MiB; left out with -short")
 	}
-	for name, c := range map[string]struct {
+	runs := filtertest.Third(t, *long)
+	for _, c := range []struct {
+		name        string
 		flags       []string
 		save        string
 		lines, rest int
 		made, read  int64 // times the filter
 	}{
-		"ttl":   {[]string{"--ttl", "1h", "--keys", "28M", "--fpr", "1%"}, "10ms", 60, 10, 2, 2},
-		"fixed": {[]string{"--keys", "40M", "--fpr", "1%"}, "10ms", 60, 10, 1, 1},
-		"grows": {[]string{"--fpr", "1e-9"}, "200ms", 4_500_000, 1_000_000, 3, 1}, // some saves in seconds of work
+		{"ttl", []string{"--ttl", "1h", "--keys", "28M", "--fpr", "1%"}, "10ms", 60, 10, 2, 2},
+		{"fixed", []string{"--keys", "40M", "--fpr", "1%"}, "10ms", 60, 10, 1, 1},
+		{"grows", []string{"--fpr", "1e-9"}, "200ms", 4_500_000, 1_000_000, 3, 1}, // some saves in seconds of work
 	} {
+		if !runs() {
+			continue
+		}
 		state := filepath.Join(t.TempDir(), "seen.state")
 		args := append([]string{"dedup", "--state", state}, c.flags...)
 		made := peakOfReader(t, numbersTo(c.lines, c.rest), append(args, "--save", c.save)...)
@@ -163,10 +169,10 @@ func TestMemoryOfDedup(t *testing.T) {
 		if err != nil || st.Size() < 40<<20 {
 			t.Fatalf("%v of %d bytes", err, st.Size())
 		}
-		t.Logf("%s: a state of %d MiB; %d MiB in memory when it was made, %d MiB when it was read", name, st.Size()>>20,
+		t.Logf("%s: a state of %d MiB; %d MiB in memory when it was made, %d MiB when it was read", c.name, st.Size()>>20,
 			made>>20, read>>20)
 		if made > c.made*st.Size()+32<<20 || read > c.read*st.Size()+32<<20 {
-			t.Errorf("%s: %d and %d MiB in memory, at most %d and %d times %d MiB, and 32 MiB", name, made>>20, read>>20,
+			t.Errorf("%s: %d and %d MiB in memory, at most %d and %d times %d MiB, and 32 MiB", c.name, made>>20, read>>20,
 				c.made, c.read, st.Size()>>20)
 		}
 	}
