@@ -23,19 +23,8 @@ func (a *app) addCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add FILE [INPUT...]",
 		Short: "Add keys to a filter file",
-		Long: `Add the keys of the inputs, or of standard input, to a filter file and write it back, all or nothing.
-The size of the filter stays, so its false-positive rate rises with every key; a warning says that it has left the one
-that was chosen at the build. A filter that has a capacity takes a few keys more than that, or doubles if its spec has
-growth=. When it is full, nothing is added: exit code 2.
-
-If the filter has values (build --value-bits), each line may have one behind its last tab, as for build; else the new
-keys have the value 0.
-
-FILE may be the folder of a sharded set: only the shards of the new keys are read and written again. Until then the
-hashes of the keys take 16 bytes each, beyond 64 MiB in a temporary file.
-
-A second add to the same file waits for the first. If the file changes in another way meanwhile, nothing is added:
-exit code 2.`,
+		Long: `Every key raises the false-positive rate; see bloomery help rates. A full filter, or a change by another program, is an
+error, and nothing is added. Two adds to the same file wait for each other.`,
 		Example: `  bloomery build -o blocked.bloom --capacity 1M blocklist.txt
   bloomery add blocked.bloom new-entries.txt
   bloomery add --max-fpr 1% blocked.bloom allowed.txt`,
@@ -143,12 +132,9 @@ func (a *app) putCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "put FILE [INPUT...]",
 		Short: "Set the values of keys in a filter file",
-		Long: `Set the values of keys, from lines such as "yopmail.com<TAB>3", in a rankindexed filter file that was
-built with --value-bits, and write it back, all or nothing. The value is a decimal number behind the last tab of the
-line. The keys must be there, from build or add, which also takes lines with values.
-
-Keys that look alike, at the false-positive rate, share a value: the last one that was put.`,
-		Example: `  bloomery build -o routes.bloom --spec rankindexed --value-bits 8 --capacity 1M /dev/null
+		Long:  `Lines such as "yopmail.com<TAB>3" have a key and its value. The keys must be in the filter already.`,
+		Example: `  bloomery build -o routes.bloom --spec rankindexed --value-bits 8 \
+    --capacity 1M /dev/null
   bloomery add routes.bloom routes.tsv
   bloomery put routes.bloom changes.tsv`,
 		Args: cobra.MinimumNArgs(1),

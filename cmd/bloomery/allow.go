@@ -22,9 +22,9 @@ type allowFlags struct {
 
 func (f *allowFlags) register(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.lists, "allow", nil,
-		"file with keys that are not members and must not be found: never a false positive (may be repeated)")
+		"`LIST`: keys that must not be found; repeatable")
 	c.Flags().BoolVar(&f.conflicts, "conflicts", false,
-		"if keys of --allow are members, print all of them to standard output, not only the first one")
+		"print all keys of --allow that are also in the inputs")
 }
 
 // check returns an error if the lists cannot be read in addition to the inputs.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,19 +36,13 @@ func (a *app) buildCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "build -o FILE [INPUT...]",
 		Short: "Build a filter file from lists of keys",
-		Long:  buildHelp + "\n\n" + familyHelp(),
-		Example: `  bloomery build -o words.bloom words.txt
-  bloomery build -o sessions.bloom --needs remove,merge --capacity 1M sessions.txt
-  bloomery build -o revoked.bloom --fpr 0.001 revoked-*.txt.gz
-  bloomery build -o users.bloom --bits-per-key 12 --input-format csv --column email users.csv
-  bloomery build -o small.bloom --spec partitioned --effort max --fpr 0.1% keys.txt
-  bloomery build -o growing.bloom --spec "rankindexed(fpr=0.01,growth=6)" sessions.txt
-  bloomery build -o countries.bloom --spec ribbon --value-bits 8 addresses.tsv
-  bloomery build -o java.bloom --spec guava --fpr 0.1% keys.txt && bloomery convert java.bloom -o keys.guava
-  zcat huge.gz | bloomery build -o huge.bloom --spec blocked --bytes 64MiB
-  bloomery build -o large.set --shards 16 --spec blocked large.txt
-  bloomery build -o next.bloom --like small.bloom keys.txt
-  bloomery build -o blocklist.bloom --spec standard --allow allowed.txt blocklist.txt`,
+		Long: `Without --spec and --needs, the filter is a ribbon filter with 1% false positives, to which no key can be added. A list
+without keys makes an empty filter, with a warning.`,
+		Example: `  bloomery build -o revoked.bloom --fpr 0.1% revoked-*.txt.gz
+  bloomery build -o users.bloom --input-format csv --column email users.csv
+  bloomery build -o sessions.bloom --needs remove --capacity 1M sessions.txt
+  bloomery build -o small.bloom --spec "partitioned(fpr=0.001)" keys.txt
+  zcat huge.gz | bloomery build -o huge.bloom --spec blocked --bytes 64MiB`,
 		RunE: func(c *cobra.Command, args []string) error {
 			given := c.Flags().Changed
 			sharded := given("shards")
@@ -79,20 +72,28 @@ func (a *app) buildCommand() *cobra.Command {
 			return a.build(c.Context(), &f, args, config)
 		},
 	}
-	f.register(c, "ribbon, or what --needs asks for")
+	f.register(c, "ribbon")
 	outputFlag(c, &f.output)
 	c.Flags().StringVar(&f.like, "like", "",
-		"filter `file` or sharded set of a similar list: its size, hash function and rate, no search; few bits differ")
-	memoryFlags(c, &f.config.Building.Memory, &f.config.Building.TempDir, oneFile)
+		"`FILE`: copy size, hash and search, for small deltas")
+	memoryFlags(c, &f.config.Building.Memory, &f.config.Building.TempDir, noLimit)
 	f.allow.register(c)
-	shrinkFlag(c, &f.config.Like.Shrink, "with --like at most half, never all")
-	shardsFlag(c, &f.shards,
-		"write a sharded set to the folder -o DIR: number of shards, or auto for one per 4 million keys")
+	shrinkFlag(c, &f.config.Like.Shrink, "with --like 50%")
+	shardsFlag(c, &f.shards, "`N`: filters in the folder -o DIR, or auto")
 	complete(c, "shards", "auto")
+	cli.GroupFlags(c, "Filter", filterFlags...)
+	cli.GroupFlags(c, "Output and memory", "output", "shards", "memory", "temp-dir")
+	cli.GroupFlags(c, "Other lists", "like", "shrink", "allow", "conflicts")
 	for _, name := range fixedByLike {
 		c.MarkFlagsMutuallyExclusive("like", name)
 	}
 	return c
+}
+
+// filterFlags are the flags that describe a filter, except the flags for inputs.
+var filterFlags = []string{
+	"spec", "fpr", "bits-per-key", "bytes", "capacity", "needs", "for", "counting", "value-bits", "effort", "budget",
+	"hash", "seed", "max-fpr",
 }
 
 // register adds the flags that describe a filter. normal is the default of --spec.
@@ -101,7 +102,7 @@ func (f *buildFlags) register(c *cobra.Command, normal string) {
 	f.values.register(c)
 	sizeFlags(c, &f.size)
 	maxFPRFlag(c, &f.config.Limits.FPR)
-	c.Flags().StringVar(&f.spec, "spec", "", "family of the filter, or a spec (default: "+normal+")")
+	c.Flags().StringVar(&f.spec, "spec", "", "`SPEC`: family and its parameters (default "+normal+")")
 	cli.Alias(c, "family", "spec")
 	f.effort.register(c)
 	f.form.register(c)
@@ -110,73 +111,6 @@ func (f *buildFlags) register(c *cobra.Command, normal string) {
 	c.MarkFlagsMutuallyExclusive("spec", "needs")
 	c.MarkFlagsMutuallyExclusive("spec", "for")
 	complete(c, "spec", families.Names()...)
-}
-
-const buildHelp = `Build a filter from the keys in the inputs, or in standard input, and write it to a file, all or
-nothing, or with -o - to standard output.
-
-Without --spec the filter is of the first of these families that does what you need, at any number of keys:
-
-  ribbon                    nothing else: a static filter, to which no key can be added
-  standard                  --needs add, --capacity, --needs merge
-  blocked                   --needs line
-  rankindexed               --needs remove, --counting, --value-bits
-  counting                  --needs remove,merge
-
-The choice is printed, with what the filter can do later. Filters with a known patent are never chosen. --for size and
---for speed take the first filter in the order of bloomery plan instead. Without a size the false-positive rate is 1%.
-Below a rate of 2^-32, and above 33 bits per key, ribbon is replaced by the smallest of the others.
-
-With --spec the filter is of that family, with its default size, or what a full spec says, such as
-"blocked(layout=split,bits_per_key=12)". A size that the family cannot use is an error. --effort and --budget say how
-long the families with a search search. Duplicate keys count once or every time, depending on the family; with
---counting the filter counts how often each key comes.
-
-The rate that you choose is stored in the file: --fpr, or the rate that follows from --bits-per-key. The commands
-that change or describe the filter warn if its rate has left the chosen one.
-
-With --value-bits 8 a build reads lines such as "10.0.0.1<TAB>3", as put does, or with --input-format csv or tsv a
---value-column, by default the second one. A key may come again with the same value only. bloomery get prints the
-values. Values of rankindexed can change (put), keys that look alike share one, and without values in the inputs all are
-0. Values of ribbon cannot change, are always right, and every key needs one. "ribbon(r=0)" stores values without
-fingerprints: every key then seems to be present, and a key that was not in the input has an arbitrary value.
-
-Keys of any bytes come as lines of hexadecimal digits, --input-format hex: an integer as the 16 digits of its eight
-bytes, little endian. A value and the tab before it are then part of the digits.
-
-A list without keys makes an empty filter, with a warning; with --like it is refused. Inputs that are regular files are
-read twice, the first time to count the keys; if they change in between, nothing is written. Of others the hashes of all
-keys are kept, beyond --memory or 64 MiB in a temporary file. For bitsandblooms these are the keys themselves.
-
-With --like OLD the new filter has size, hash function, chosen rate and form (see trim) of OLD, and what a search has
-chosen for OLD stays. For a list that changes little few bits then differ, so that a small file brings a copy of OLD up
-to date (bloomery diff, bloomery publish). Nothing is searched again: the rate rises as keys change. Make room for that
-in the first build: --spec "partitioned(fpr=0.01,later=8000)", or --capacity, and build anew when a warning says so.
-OLD may be a sharded set, and -o may name it. All bits of ribbon and fuse change with their keys. Nothing is written if
-the new filter has less than half of the keys of OLD, or of its --allow list: --shrink allows it.
-
-With --allow the filter is exact for a list of allowed keys, such as popular domains for a blocklist: no key of the list
-is found. Each false positive among them costs about 1.44·log2(keys / exceptions) + 4.4 bits. No key can be added to
-the filter or removed: build it again. A key of the list that is also in the inputs is an error. Hashes of all keys stay
-in memory up to --memory, by default 64 MiB, then in a temporary file.
-
-With --shards the output is a sharded set: a folder with one filter file per shard and manifest.json, for sets that are
-larger than the memory of a build or that are built on many machines (bloomery shard). Other commands take the folder in
-place of a file. Sizes and rates are for the whole set. Inputs are read once, except with auto or without --spec.
-Hashes of keys stay in memory up to half of --memory, by default 1 GiB, then in a temporary file. An existing set is
-replaced when the new one is complete.`
-
-func familyHelp() string {
-	var b strings.Builder
-	b.WriteString("Families and the parameters of their specs, besides bits_per_key=, fpr= and bytes=:\n")
-	for _, f := range families.All() {
-		fmt.Fprintf(&b, "\n  %s: %s\n", f.Name, f.Summary)
-		fmt.Fprintf(&b, "    %-27s  %s\n", "without a size", f.Default)
-		for _, p := range f.Parameters {
-			fmt.Fprintf(&b, "    %-27s  %s\n", p.Name+"="+p.Value, p.Help)
-		}
-	}
-	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // buildConfig returns the checked Config of the flags. It reads no keys.

@@ -19,29 +19,13 @@ func (a *app) checkCommand() *cobra.Command {
 	var f checkFlags
 	c := &cobra.Command{
 		Use:   "check FILE [INPUT... | -e KEY...]",
-		Short: "Print the keys that a filter holds, as grep does",
-		Long: `Print those keys of the inputs, or of standard input, that the filter holds, in their order, one per
-line, as soon as they come. Exit code 0 if a key was printed (or counted), 1 if none was, 2 on an error. FILE may be -,
-standard input, if the keys come from files. If it is overwritten in place meanwhile, that is an error at the end, and
-lines that were printed before may be wrong.
-
-With --input-format csv or tsv, whole rows are printed exactly as they are in the input, after its header row if it has
-one; several inputs must have the same header row. Rows with an empty key are left out, unless --keep-empty is given.
-
-A line or a row of tsv with a NUL byte is a key, and a warning says how many there were. At other bad rows, such as one
-without the column, the command ends after the answers for all rows before. --bad-rows changes both.
-
-The lines are keys, also for a filter with values: for lines as in its build, with a value behind the last tab, add
---input-format tsv. Of a filter of package window, whose keys expire, those are printed that it held when it was saved.
-
-With --json every key gets a line such as {"key":"yopmail.com","present":true}, with "row" if it has a row, and with -v
-only the keys that the filter does not hold. The exit code is the same as without; bytes that are not UTF-8 become
-U+FFFD. -q hides no key: for the exit code alone send the output to /dev/null.`,
-		Example: `  bloomery check blocked.bloom visitors.txt
-  echo yopmail.com | bloomery check -c disposable.bloom
+		Short: "Print the keys that are in a filter, as grep does",
+		Long: `Keys are printed in the order of the inputs, as soon as they are read. The exit code is 0 if a key is printed or
+counted, 1 if none is.`,
+		Example: `  bloomery check disposable.bloom -e yopmail.com
+  bloomery check blocked.bloom visitors.txt
   bloomery check -v known.bloom all.txt.zst > new.txt
-  bloomery check -v known.bloom --input-format csv --column email users.csv > new.csv
-  find . -type f -print0 | bloomery build -0 -o files.bloom
+  bloomery check -v known.bloom --input-format csv --column email users.csv
   find . -type f -print0 | bloomery check -0 files.bloom`,
 		RunE: func(c *cobra.Command, args []string) error {
 			set, err := a.open(args[0])
@@ -82,8 +66,8 @@ U+FFFD. -q hides no key: for the exit code alone send the output to /dev/null.`,
 
 func (f *checkFlags) register(c *cobra.Command) {
 	f.in.register(c)
-	c.Flags().BoolVarP(&f.invert, "invert-match", "v", false, "print the keys that the filter does not hold")
-	c.Flags().BoolVarP(&f.count, "count", "c", false, "print the number of keys instead")
+	c.Flags().BoolVarP(&f.invert, "invert-match", "v", false, "print the keys that are not in the filter")
+	c.Flags().BoolVarP(&f.count, "count", "c", false, "print only the number of keys")
 }
 
 // asker sets hits to the answers for the keys of a batch.

@@ -22,8 +22,8 @@ func (a *app) clubcardCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "clubcard",
 		Short: "Ask the sets of revoked certificates of CRLite and upki",
-		Long: `Ask Clubcards, the exact sets of revoked certificates that Mozilla's CRLite and upki publish, of format
-version 4 (https://c2sp.org/upki-revocation). They are read only.`,
+		Long: `A Clubcard is an exact set of revoked certificates, as Mozilla publishes it (https://c2sp.org/upki-revocation). Format
+version 4 is read.`,
 		Example: `  bloomery clubcard check cache valid.pem
   bloomery clubcard info base.clubcard`,
 	}
@@ -36,17 +36,18 @@ func (a *app) clubcardCheckCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE CHAIN | check FILE -e PEM...",
 		Short: "Print whether a certificate is revoked",
-		Long: `Print whether a certificate is revoked. CHAIN is a PEM file with the certificate and then the
-certificate of its issuer. FILE is a Clubcard, or the folder of several with their index.bin. The answers are:
+		Long: `CHAIN is a PEM file with the certificate and then its issuer. FILE is a Clubcard, or a folder of them with index.bin.
+The answers:
 
   revoked
-  not revoked
+  not revoked    the only answer with exit code 0
   not enrolled   the issuer is not in the set
-  not covered    the set is not about the certificate's logs and times, or it has no embedded timestamps
+  not covered    the certificate has no timestamps, or none of the set's logs
+                 and times
 
-Exit code 0 if the certificate is not revoked, 1 for the other answers, 2 on an error. Of the chain only the signature
-of the issuer is checked: validate the certificate and its timestamps first.`,
-		Example: "  bloomery clubcard check cache valid.pem\n  bloomery clubcard check base.clubcard valid.pem --json",
+Validate the certificate and its timestamps first: only the signature of the issuer is checked.`,
+		Example: `  bloomery clubcard check cache valid.pem
+  bloomery clubcard check base.clubcard valid.pem --json`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(given) > 0 {
 				return cobra.ExactArgs(1)(c, args)
@@ -73,7 +74,7 @@ of the issuer is checked: validate the certificate and its timestamps first.`,
 			return exitIf(no, nil)
 		},
 	}
-	c.Flags().StringArrayVarP(&given, "pem", "e", nil, "the `text` of CHAIN, in place of the file; repeatable")
+	c.Flags().StringArrayVarP(&given, "pem", "e", nil, "`PEM`: text in place of CHAIN; repeatable")
 	return c
 }
 
@@ -109,8 +110,7 @@ func (a *app) clubcardInfoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "info FILE",
 		Short:   "Describe a Clubcard",
-		Long:    "Describe a Clubcard: the certificates that it is about, and its size.",
-		Example: "  bloomery clubcard info base.clubcard",
+		Example: `  bloomery clubcard info base.clubcard`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			f, err := readClubcard(c.Context(), args[0])

@@ -8,8 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/families"
-	"github.com/bloomery/bloomery/internal/family"
 )
 
 func (a *app) mergeCommand() *cobra.Command {
@@ -17,16 +15,11 @@ func (a *app) mergeCommand() *cobra.Command {
 	var most float64
 	c := &cobra.Command{
 		Use:   "merge -o FILE A B...",
-		Short: "Merge filter files of the same spec and seed",
-		Long: `Write a filter that holds the keys of all the given ones. They must have the same spec and seed: build them
-with the same --spec, size, --capacity and --seed. The result has the size of one of them. Its number of keys is the
-sum: common keys count in each filter. The output says how many are distinct, estimated from the bits, if that is less.
-If its rate exceeds the chosen one, merge prints a warning. Of different chosen rates the highest counts. Name each file
-once; one of the filters may be -, standard input.
-
-Families: ` + strings.Join(families.Having(family.CanMerge), ", ") + ".",
-		Example: `  bloomery build -o monday.bloom --spec standard --fpr 1% --capacity 1M monday.txt
-  bloomery build -o tuesday.bloom --spec standard --fpr 1% --capacity 1M tuesday.txt
+		Short: "Merge filters into one that contains the keys of all",
+		Long: `Build the filters with equal --spec, size, --capacity and --seed. The result has their size, and a higher rate. Keys in
+several filters count each time; the output also estimates the number of different keys.`,
+		Example: `  bloomery build -o monday.bloom --spec standard --capacity 1M monday.txt
+  bloomery build -o tuesday.bloom --spec standard --capacity 1M tuesday.txt
   bloomery merge -o all.bloom monday.bloom tuesday.bloom`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -47,16 +40,11 @@ func (a *app) intersectCommand() *cobra.Command {
 	var output string
 	c := &cobra.Command{
 		Use:   "intersect -o FILE A B...",
-		Short: "Write a filter of the keys that all filters hold",
-		Long: `Write a filter that holds every key that is in all the given ones. They must have the same spec and seed:
-build them with the same --spec, size, --capacity and --seed.
-
-Families: ` + strings.Join(families.Having(family.CanIntersect), ", ") + `.
-
-A key that is in none of them is falsely present at most at the lowest of their rates, and a key that is in some of them
-at the rates of the others. The number of keys is the smallest of theirs, an upper bound; see bloomery estimate A B.`,
-		Example: `  bloomery build -o monday.bloom --spec standard --fpr 1% --capacity 1M monday.txt
-  bloomery build -o tuesday.bloom --spec standard --fpr 1% --capacity 1M tuesday.txt
+		Short: "Write a filter of the keys that all filters contain",
+		Long: `The filters must fit together as for merge. Keys in none of them are present at most at the lowest rate, keys in some of
+them at the rates of the others.`,
+		Example: `  bloomery build -o monday.bloom --spec standard --capacity 1M monday.txt
+  bloomery build -o tuesday.bloom --spec standard --capacity 1M tuesday.txt
   bloomery intersect -o both.bloom monday.bloom tuesday.bloom`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {

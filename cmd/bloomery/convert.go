@@ -28,40 +28,30 @@ func (a *app) convertCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "convert [--from FORMAT] [--to FORMAT] [--column NAME] FILE -o FILE",
 		Short: "Read and write the filter files of other systems",
-		Long: `Convert a filter file of another system to a filter file of ours, or the other way round, byte for
-byte. A converted filter keeps the hash function of its system and answers every key as it does there. check, verify,
-info and add work on it as on any other, and merge except for redisbloom.
+		Long: `A converted filter gives the answers of its system. All commands read it.
 
-  parquet          split-block filter of a Parquet column chunk: Thrift header and bitset, or with --column the
-                   whole Parquet file
-  guava            BloomFilter.writeTo of Guava, both strategies
+  parquet          header and bitset of a split-block filter; with --column
+                   the Parquet file
+  guava            BloomFilter.writeTo of Guava (Java)
+  spark            BloomFilter.writeTo of Apache Spark, versions 1 and 2
   bits-and-blooms  WriteTo of github.com/bits-and-blooms/bloom/v3
-  redisbloom       the data of all BF.SCANDUMPs of a key, one after the other
-  spark            BloomFilter.writeTo of Apache Spark (org.apache.spark.util.sketch), versions 1 and 2
-  xorfilter8 16 32 Save of the binary fuse filters of github.com/FastFilter/xorfilter
-  fastfilter8 16   binary_fuse8_serialize of FastFilter/xor_singleheader (C)
-  xorf8 16 32      BinaryFuse8 of the Rust crate xorf, in bincode with integers of fixed size
-  bloomery         a file of ours
+  redisbloom       the data of all BF.SCANDUMPs of a key, concatenated
+  xorfilter8 16 32 Save of github.com/FastFilter/xorfilter (Go)
+  fastfilter8 16   binary_fuse8_serialize of FastFilter (C)
+  xorf8 16 32      BinaryFuse8 of the Rust crate xorf, in bincode
+  bloomery         our own files
 
-With --redis-key a redisbloom filter is written as the BF.LOADCHUNK commands that load it into a Redis, for redis-cli
---pipe. The key must be new, or keys are lost. To replace a filter, load under another name and rename it, as in the last
-example.
+--from and --to are needed only where several formats fit. Build filters for another system with one of:
 
-Without --from the format is recognised by content. Without --to it is bloomery, and for files of ours the format of
-the filter's system. Only filters with the bits and the hash function of another system can be written for it. Build
-them with
-  bloomery build --spec guava | bitsandblooms | redisbloom | spark
-  bloomery build --spec "blocked(layout=split)" --hash xxh64       for Parquet
-  bloomery build --spec "fuse(width=8)" --hash uint64              for FastFilter, from keys of 8 bytes
-RedisBloom and FastFilter in C store the number of keys; for others it is estimated. FILE may be -, standard input.
+  --spec guava, bitsandblooms, redisbloom, spark
+  --spec "blocked(layout=split)" --hash xxh64     for Parquet
+  --spec "fuse(width=8)" --hash uint64            for FastFilter and xorf,
+                                                  from keys of 8 bytes
 
-A Parquet file has a filter for each row group of a column. --column NAME picks a column, nested names with dots
-between them, and --row-group N picks row group N, counted from 0. Without --column an error lists the columns that
-have filters.`,
+Loading a --redis-key that exists loses keys: load under a new name, and rename it.`,
 		Example: `  bloomery convert users.guava -o users.bloom
-  bloomery check users.bloom candidates.txt
-  bloomery build -o words.bloom --spec "guava(fpr=0.001)" words.txt
-  bloomery convert words.bloom -o words.guava
+  bloomery build -o w.bloom --spec guava words.txt
+  bloomery convert w.bloom -o words.guava
   bloomery convert keys.parquet --column name --row-group 0 -o column.bloom
   bloomery convert seen.bloom --redis-key seen.new -o seen.resp
   redis-cli --pipe < seen.resp && redis-cli RENAME seen.new seen`,
@@ -71,12 +61,12 @@ have filters.`,
 			return a.convert(c.Context(), args[0], f)
 		},
 	}
-	c.Flags().StringVar(&f.from, "from", "", "format of the file to read")
-	c.Flags().StringVar(&f.to, "to", "", "format of the file to write")
-	const redisHelp = "write commands that load the filter under this `key`, which must be new"
+	c.Flags().StringVar(&f.from, "from", "", "`FORMAT`: format to read")
+	c.Flags().StringVar(&f.to, "to", "", "`FORMAT`: format to write")
+	const redisHelp = "`KEY`: write BF.LOADCHUNK commands for this new key"
 	c.Flags().Func("redis-key", redisHelp, named(&f.redisKey, "key"))
-	c.Flags().StringVar(&f.column.name, "column", "", "read the filter of this column of a Parquet file")
-	c.Flags().IntVar(&f.column.group, "row-group", 0, "read it from this row group, counted from 0")
+	c.Flags().StringVar(&f.column.name, "column", "", "`NAME`: column of a Parquet file, nested names with dots")
+	c.Flags().IntVar(&f.column.group, "row-group", 0, "`NUMBER`: row group of --column, from 0")
 	outputFlag(c, &f.output)
 	var names []string
 	for _, format := range append(interop.Formats(), ownFormat) {

@@ -33,40 +33,28 @@ func (a *app) dedupCommand() *cobra.Command {
 	var f dedupFlags
 	c := &cobra.Command{
 		Use:   "dedup [INPUT...]",
-		Short: "Print the lines that were not seen before, or not within a time",
-		Long: `Print the lines of the inputs, or of standard input, in their order and as soon as they come, without those
-that repeat an earlier line. It takes the memory of a filter. No line is printed twice. A new line is taken for a
-repeated one, and not printed, at the false-positive rate.
+		Short: "Print lines that were not seen before, or not within a time",
+		Long: `Lines are printed in order, as soon as they are read, and none twice. A filter in memory remembers them, so a new line
+is lost at the rate of --fpr.
 
-Without --ttl all lines are remembered. Memory grows with the number of different lines, 2 to 7 bytes each at
-0.1%, or is fixed by --keys: the command then stops at the first new line for which there is no room.
+Without --ttl, lines are remembered for ever, in 2 to 7 bytes each at 0.1%; --keys fixes the memory, and the command stops
+when it is full. With --ttl 24h, a line is printed if it was not printed within 24 hours, or with --refresh not seen. It
+is remembered for up to a seventh longer, in 2.2 bytes; if more than --keys different lines arrive within --ttl, the
+oldest are forgotten early, with a warning.
 
-With --ttl 24h a line is printed if it was not printed within the last 24 hours; with --refresh, if it was not seen
-within them. A line is remembered for a seventh longer at most. --keys is the number of different lines that come within
-that time, and the memory 2.2 bytes for each at 0.1%. If more come, the oldest are forgotten too early, with a warning.
+Times come from the clock, or from --time-column, as RFC 3339 or Unix seconds in about ascending order: an older row
+counts as one of the latest time. A time a day ahead of the machine is bad.
 
-With --input-format csv or tsv the key of a row is its --column. Whole rows are printed as they are in the input, after
-its header row if it has one; several inputs must have the same header row.
+--state is replaced every --save and at the end, after the lines that it remembers were printed, so no line is lost if
+the command is killed; the next run may repeat lines since the last save. All runs need the same flags. check, info and
+verify read the state. With --state, standard output must not be closed.
 
-Time comes from the clock, or with --time-column from the rows: RFC 3339 or Unix seconds. Rows must be about in
-the order of their times: a row that is late counts as one of the latest time so far. One that is more than a day ahead
-of the machine is bad, since time does not go back.
-
-A line or a row of tsv with a NUL byte is like any other, and a warning says how many there were. At other bad rows,
-such as one without a time, the command ends after all rows before were printed. --bad-rows changes both.
-
---state FILE holds what is remembered. It is read at the start, if it exists. It is replaced every --save, at the end
-and when the command is interrupted, each time after all lines that it remembers were printed. So no new line is lost
-if the command is killed, and the next run prints again at most what was printed since the state was last saved. All
-runs must have the same --ttl, --keys, --fpr, --time-column and --secret-file. Without --ttl the file is a filter for
-bloomery check. With --ttl a state from a clock that is ahead by more than --ttl and a minute is an error.
-
---count prints the number of lines instead; with --json a report, also of how many lines were read, remembered and late.
-With --json alone each line gets a line such as {"key":"yopmail.com"}, with "row" if it has a row.`,
+--count --json reports how many lines were read, remembered and late.`,
 		Example: `  bloomery dedup log.txt > first.txt
   bloomery dedup --keys 10M --fpr 0.01% log.txt all.txt.zst > both.txt
   cat log.txt | bloomery dedup --ttl 24h --keys 1M --state seen.state
-  bloomery dedup --input-format csv --column id --time-column at --ttl 7d --keys 1M events.csv > new.csv
+  bloomery dedup --input-format csv --column id --time-column at \
+    --ttl 7d --keys 1M events.csv > new.csv
   bloomery dedup --repeats --count addresses.txt`,
 		RunE: func(c *cobra.Command, inputs []string) error {
 			if err := f.check(c); err != nil {
@@ -86,18 +74,16 @@ func (f *dedupFlags) register(c *cobra.Command) {
 	f.in.register(c)
 	f.in.badRows(c, keyio.Pass)
 	f.in.keepEmpty(c)
-	parse(c, &f.keys, "keys", "`number` of different keys that come within --ttl, or without it, of all (default: the "+
-		"memory grows)", parseCount)
-	parseDefault(c, &f.fpr, "fpr", dedupFPR, "false-positive `rate`: the share of new keys that are not printed",
-		parseRate)
-	parse(c, &f.ttl, "ttl", "`time` after which a key is new again, such as 90s, 24h or 7d (default: never)", parseSpan)
-	c.Flags().BoolVar(&f.refresh, "refresh", false, "the time counts from the last row with the key, printed or not")
-	const timeHelp = "csv, tsv: column with the time of a row, `name` in the header row, or number from 1"
+	parse(c, &f.keys, "keys", "`N`: different keys, within --ttl or in all", parseCount)
+	parseDefault(c, &f.fpr, "fpr", dedupFPR, "`RATE`: share of new keys that are not printed", parseRate)
+	parse(c, &f.ttl, "ttl", "`TIME`: time until a key is new again, such as 7d", parseSpan)
+	c.Flags().BoolVar(&f.refresh, "refresh", false, "--ttl begins again when a key repeats")
+	const timeHelp = "`NAME`: column of the time, or its number"
 	c.Flags().Func("time-column", timeHelp, named(&f.timeColumn, "column"))
-	c.Flags().Func("state", "`file` with what is remembered: read if it exists, and replaced", named(&f.state, "file"))
-	parseDefault(c, &f.interval, "save", "30s", "`time` between two replacements of the state", parseSpan)
-	c.Flags().BoolVar(&f.repeats, "repeats", false, "print the rows that are repeated instead")
-	c.Flags().BoolVarP(&f.count, "count", "c", false, "print the number of rows instead")
+	c.Flags().Func("state", "`FILE`: file that remembers lines between runs", named(&f.state, "file"))
+	parseDefault(c, &f.interval, "save", "30s", "`TIME`: time between two saves of --state", parseSpan)
+	c.Flags().BoolVar(&f.repeats, "repeats", false, "print the repeated rows instead")
+	c.Flags().BoolVarP(&f.count, "count", "c", false, "print only the number of rows")
 }
 
 // check returns an error if the flags contradict each other.

@@ -22,14 +22,8 @@ func (a *app) diffCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diff OLD NEW -o DELTA",
 		Short: "Write the difference of two versions of a filter",
-		Long: `Write a delta: a small file from which patch makes NEW out of OLD, byte for byte. OLD and NEW are filter
-files, exact sets, or the folders of sharded sets. It takes the smallest method: cells to remove and to add
-(rankindexed), counters that change (counting), changed bits, the updates that were appended (exact sets), or the whole
-file.
-
-A delta is small if both have the same size, seed and search: make NEW with bloomery build --like OLD, or change a copy
-of OLD with add, remove or put. All bits of ribbon and fuse filters change with their keys: their delta is the whole
-file.`,
+		Long: `A delta is a small file from which patch makes NEW out of OLD, byte for byte. OLD and NEW are filters, exact sets or
+sharded sets. See bloomery help updates.`,
 		Example: `  bloomery build -o monday.bloom --spec rankindexed --capacity 140k monday.txt
   bloomery build -o tuesday.bloom --like monday.bloom tuesday.txt
   bloomery diff monday.bloom tuesday.bloom -o tuesday.delta
@@ -48,7 +42,7 @@ file.`,
 			return a.diff(c.Context(), args[0], args[1], output)
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "", "file to write")
+	c.Flags().StringVarP(&output, "output", "o", "", "`FILE`: file to write")
 	return c
 }
 
@@ -58,8 +52,7 @@ func (a *app) patchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "patch OLD DELTA -o NEW",
 		Short: "Make the new version of a filter from the old one and a delta",
-		Long: `Make the file, or the folder of a sharded set, that the delta was made for, all or nothing. The result is
-byte-identical to it: it is compared with the SHA-256 in the delta. NEW may be OLD.`,
+		Long:  `NEW is compared with the SHA-256 in the delta. It may be OLD.`,
 		Example: `  bloomery patch monday.bloom tuesday.delta -o tuesday.bloom
   bloomery patch blocked.bloom today.delta -o blocked.bloom`,
 		Args: cobra.ExactArgs(2),
@@ -76,8 +69,8 @@ byte-identical to it: it is compared with the SHA-256 in the delta. NEW may be O
 			return a.patch(c.Context(), args[0], args[1], output, o)
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "", "file or folder to write")
-	parse(c, &o.MaxBytes, "max-bytes", "largest NEW, such as 4GiB (default 1GiB)", parseBytes)
+	c.Flags().StringVarP(&output, "output", "o", "", "`FILE`: file or folder to write")
+	parse(c, &o.MaxBytes, "max-bytes", "`SIZE`: largest NEW (default 1GiB)", parseBytes)
 	return c
 }
 

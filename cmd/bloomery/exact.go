@@ -20,17 +20,15 @@ import (
 func (a *app) exactCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "exact",
-		Short: "Sets without error over a known universe, such as revoked among all issued",
-		Long: `An exact set answers without error for every key of a universe that is known when it is built: revoked
-among all issued certificates, blocked among all known domains, bots among all accounts seen. It takes a little more
-than the information in the choice: 12.1, 8.6 or 5.14 bits a member if 0.1%, 1% or 10% of the universe are members.
-For a key outside of the universe the answer means nothing: it is yes at the rate outside_rate of exact info.
-
-If the density of members differs, by issuer or by day, give the column that says which: --partition-column. Each
-partition then gets levels of its own kind, and the file is smaller.`,
-		Example: `  bloomery exact build -o revoked.exact --members revoked.txt --universe issued.txt
+		Short: "Sets without errors, such as the revoked among issued certificates",
+		Long: `An exact set answers without error for all keys of a universe that is known at the build, such as all issued
+certificates. It takes 12.1, 8.6 or 5.14 bits per member if 0.1%, 1% or 10% of the universe are members. For other keys
+the answer means nothing.`,
+		Example: `  bloomery exact build -o revoked.exact \
+    --members revoked.txt --universe issued.txt
   bloomery exact check revoked.exact serials.txt
-  bloomery exact verify revoked.exact --members revoked.txt --universe issued.txt`,
+  bloomery exact verify revoked.exact \
+    --members revoked.txt --universe issued.txt`,
 	}
 	c.AddCommand(a.exactBuildCommand(), a.exactCheckCommand(), a.exactVerifyCommand(), a.exactInfoCommand(),
 		a.exactUpdateCommand())
@@ -38,7 +36,7 @@ partition then gets levels of its own kind, and the file is smaller.`,
 }
 
 func (f *inputFlags) partitionFlag(c *cobra.Command) {
-	const help = "csv, tsv: column with the partition of each key, by `name` in the header row, or number from 1"
+	const help = "`NAME`: column of the partition, or its number"
 	f.secondFlag = "partition-column"
 	c.Flags().Func(f.secondFlag, help, named(&f.second, "column"))
 }
@@ -58,12 +56,12 @@ type exactFlags struct {
 func (f *exactFlags) register(c *cobra.Command) {
 	f.in.register(c)
 	f.in.partitionFlag(c)
-	c.Flags().StringArrayVar(&f.members, "members", nil, "file with the members (may be repeated)")
-	c.Flags().StringArrayVar(&f.universe, "universe", nil, "file with all keys, the members too (may be repeated)")
+	c.Flags().StringArrayVar(&f.members, "members", nil, "`LIST`: the members; repeatable")
+	c.Flags().StringArrayVar(&f.universe, "universe", nil, "`LIST`: all keys, with the members; repeatable")
 	_ = c.MarkFlagRequired("members")
 	_ = c.MarkFlagRequired("universe")
 	f.memory = 2 << 30
-	memoryFlags(c, &f.memory, &f.tempDir, "temporary files (default 2GiB)")
+	memoryFlags(c, &f.memory, &f.tempDir, "2GiB")
 }
 
 // check returns an error if standard input is needed twice, or a file cannot be read.

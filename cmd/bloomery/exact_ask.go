@@ -15,15 +15,10 @@ func (a *app) exactInfoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "info FILE",
 		Short: "Describe an exact set",
-		Long: `Describe an exact set: members, universe, size, and what the choice of the members is worth: log2
-C(universe, members) bits, or with partitions the sum of that over the partitions. bits counts what a query may read,
-without the headers of the file; file_bytes is the whole file.
-
-outside_rate is how often the answer for a key outside of the universe is yes, and unknown_partition_rate the same in a
-partition that the universe did not have. A class is the partitions with the same r: level 1 of the set has the rate
-2^-r, and r=32 means that all keys of the partitions are members, or none is. Inverted classes have more members than
-others. After updates, classes and the entropy of partitions still describe the build.`,
-		Example: "  bloomery exact info revoked.exact --json",
+		Long: `entropy is the size of an ideal set. outside_rate is how often a key outside the universe is present,
+unknown_partition_rate the same for unknown partitions. A class is the partitions with the same r: their first level has
+the rate 2^-r, and with r=32 all keys are members, or none.`,
+		Example: `  bloomery exact info revoked.exact --json`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			set, err := a.openExact(args[0])
@@ -100,21 +95,13 @@ func (a *app) exactCheckCommand() *cobra.Command {
 	var f checkFlags
 	c := &cobra.Command{
 		Use:   "check FILE [INPUT... | -e KEY...]",
-		Short: "Print the members among keys, without error for keys of the universe",
-		Long: `Print those keys of the inputs, or of standard input, that are members, in their order, one a line, as
-soon as they come. Exit code 0 if a key was printed (or counted), 1 if none was, 2 on an error. Rows, --json, -v and -c
-work as in bloomery check.
-
-For keys of the universe that the set was built with, no answer is wrong. Other keys are printed at the rate
-outside_rate of exact info.
-
-A row with a NUL byte, or another bad one, ends the command after the answers for all rows before: it is not in the
-universe, so an answer would mean nothing. --bad-rows skip leaves it out.
-
-A set with partitions needs --partition-column. A partition that the universe did not have gets any answer.`,
-		Example: `  bloomery exact check revoked.exact serials.txt
-  bloomery exact check parts.exact --input-format csv --column serial --partition-column issuer seen.csv
-  echo example.com | bloomery exact check -c blocked.exact`,
+		Short: "Print the members among keys, without error in the universe",
+		Long: `Other keys are printed at the outside_rate of exact info. A NUL byte makes any row bad, since such a key is not in the
+universe.`,
+		Example: `  bloomery exact check blocked.exact -e example.com
+  bloomery exact check revoked.exact serials.txt
+  bloomery exact check parts.exact --input-format csv --column serial \
+    --partition-column issuer seen.csv`,
 		RunE: func(c *cobra.Command, args []string) error {
 			set, err := a.openExact(args[0])
 			if err != nil {
@@ -139,15 +126,11 @@ func (a *app) exactVerifyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify FILE --members LIST --universe LIST",
 		Short: "Ask an exact set for every key of its universe",
-		Long: `Ask an exact set for every key of the universe, and compare the answers with the list of members. Exit
-code 1 if an answer is wrong, or a member is not in the universe. If the lists do not have as many keys as those that
-the set was built from, that is said, too.
-
-A key of the universe and a member take 16 bytes of memory each; beyond --memory they go to a temporary file. The keys
-are compared by another hash function than the set has.`,
-		Example: `  bloomery exact verify revoked.exact --members revoked.txt --universe issued.txt
-  bloomery exact verify parts.exact --members revoked.csv --universe issued.csv ` +
-			`--input-format csv --column serial --partition-column issuer --json`,
+		Long:  `The exit code is 1 if an answer is wrong, or if a member is not in the universe.`,
+		Example: `  bloomery exact verify revoked.exact \
+    --members revoked.txt --universe issued.txt
+  bloomery exact verify parts.exact --input-format csv --column serial \
+    --partition-column issuer --members revoked.csv --universe issued.csv`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {

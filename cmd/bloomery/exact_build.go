@@ -20,22 +20,17 @@ func (a *app) exactBuildCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "build -o FILE --members LIST --universe LIST",
 		Short: "Build an exact set from its members and the universe",
-		Long: `Build an exact set and write it to a file, all or nothing, or with -o - to standard output. --universe
-names lists with all keys that will ever be asked for, the members too: a member that is in none of them is an error,
-and nothing is written. Duplicates count once, and the order of keys does not matter: the same keys give the same bytes.
+		Long: `A member outside --universe is an error. The same keys give the same bytes, in any order. A key takes 16 bytes of memory
+during the build, and a member 32.
 
-With --partition-column both lists are csv or tsv and have that column. The same key in two partitions is two keys.
-
-The file takes about log2(U/R) + 1.9 bits a member for R members in a universe of U keys, if R is a small part of U.
-Keys outside of the universe get an answer that means nothing; exact info says how often it is yes.
-
-A key of the universe takes 16 bytes of memory while the set is built, and a member 32; beyond --memory they go to
-temporary files. Each list is read once. It may be a pipe; then the error about members that are not in the universe
-names none of them.`,
-		Example: `  bloomery exact build -o revoked.exact --members revoked.txt --universe issued.txt
-  bloomery exact build -o parts.exact --members revoked.csv --universe issued.csv ` +
-			`--input-format csv --column serial --partition-column issuer
-  zcat seen.gz | bloomery exact build -o bots.exact --members bots.txt --universe - --memory 1GiB`,
+--partition-column makes the file smaller if the density of members differs, by issuer or by day. A key in two partitions
+is two keys.`,
+		Example: `  bloomery exact build -o revoked.exact \
+    --members revoked.txt --universe issued.txt
+  bloomery exact build -o parts.exact --input-format csv --column serial \
+    --partition-column issuer --members revoked.csv --universe issued.csv
+  zcat seen.gz | bloomery exact build -o bots.exact --memory 1GiB \
+    --members bots.txt --universe -`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.exactBuild(c.Context(), &f) },
 	}
@@ -116,28 +111,19 @@ func (a *app) exactUpdateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "update -o NEW --base OLD --members LIST --universe LIST",
 		Short: "Append what has changed since a set was built",
-		Long: `Write NEW: the bytes of OLD, followed by one update with the keys whose answer changes. --members and
---universe name the lists as they are now, as for exact build; the answers of NEW are right for all keys of this
-universe. Removed members, new ones, and new keys that OLD answers wrongly cost about log2(U/changes) + 2 bits each, and
-the update 30 to 50 bytes besides. Keys that left the universe cost nothing. If nothing has changed, NEW is OLD. NEW may
-be the same file as OLD.
-
-Nothing is written if NEW would have less than 90% of the members of OLD, or fewer keys in the universe, since a list
-may have been cut. --shrink=P% allows to lose up to that part of both, and --shrink everything.
-
-bloomery diff, publish and follow ship only what was appended. OLD may have updates already, at most 255. Each makes
-queries a little slower. When the updates take a third of the bytes of the base, or are 100, the report says that a full
-build is due: bloomery exact build.`,
-		Example: "  bloomery exact update -o tuesday.exact --base monday.exact --members revoked.txt " +
-			"--universe issued.txt\n" +
-			"  bloomery diff monday.exact tuesday.exact -o tuesday.delta",
+		Long: `NEW has the bytes of OLD and an update, with right answers for all keys of the new lists. Each change takes about
+log2(U/changes) + 2 bits for U keys of the universe, an update 30 to 50 bytes more. NEW may be OLD. After 100 updates, or
+a third of the size, the report proposes a new build; 255 are the limit.`,
+		Example: `  bloomery exact update -o tuesday.exact --base monday.exact \
+    --members revoked.txt --universe issued.txt
+  bloomery diff monday.exact tuesday.exact -o tuesday.delta`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.exactUpdate(c.Context(), &f) },
 	}
 	f.register(c)
 	outputFlag(c, &f.output)
-	shrinkFlag(c, &f.shrink, "10% of the members, and no key of the universe")
-	c.Flags().StringVar(&f.base, "base", "", "exact set to update, - for standard input")
+	shrinkFlag(c, &f.shrink, "10% of the members")
+	c.Flags().StringVar(&f.base, "base", "", "`OLD`: set to update, or -")
 	_ = c.MarkFlagRequired("base")
 	return c
 }

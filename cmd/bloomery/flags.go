@@ -64,20 +64,18 @@ func complete(c *cobra.Command, flag string, words ...string) {
 }
 
 func outputFlag(c *cobra.Command, to *string) {
-	c.Flags().StringVarP(to, "output", "o", "", "file to write, - for standard output")
+	c.Flags().StringVarP(to, "output", "o", "", "`FILE`: file to write, or -")
 }
 
 // maxFPRFlag adds --max-fpr, for commands that raise the false-positive rate of a filter.
 func maxFPRFlag(c *cobra.Command, to *float64) {
-	parse(c, to, "max-fpr", "write nothing if the false-positive rate would be more than a tenth above this `rate`: "+
-		"exit code 2", parseRate)
+	parse(c, to, "max-fpr", "fail if the rate would be more than a tenth above `RATE`", parseRate)
 }
 
 // shrinkFlag adds --shrink, for commands that replace a file by one made from a list. It sets the fraction of the keys
 // that may be lost. normal describes the default.
 func shrinkFlag(c *cobra.Command, to *float64, normal string) {
-	parse(c, to, "shrink", "allow a list that has lost keys: all, or with `--shrink=P%` that many of them (default: "+
-		normal+")", func(flag, text string) (float64, error) {
+	parse(c, to, "shrink", "allow a list that lost up to `P%` of the keys (default "+normal+")", func(flag, text string) (float64, error) {
 		if text == "100%" {
 			return 1, nil
 		}
@@ -87,9 +85,9 @@ func shrinkFlag(c *cobra.Command, to *float64, normal string) {
 }
 
 func sizeFlags(c *cobra.Command, s *family.Sizing) {
-	c.Flags().Float64Var(&s.BitsPerKey, "bits-per-key", 0, "size in bits per key, fractions allowed")
-	parse(c, &s.FPR, "fpr", "size from the false-positive rate to keep, such as 0.01 or 1%", parseRate)
-	parse(c, &s.Bytes, "bytes", "size of the whole filter, such as 65536, 64KiB or 10MB", parseBytes)
+	c.Flags().Float64Var(&s.BitsPerKey, "bits-per-key", 0, "`BITS`: size per key")
+	parse(c, &s.FPR, "fpr", "`RATE`: false positives, 0.001 or 0.1% (default 1%)", parseRate)
+	parse(c, &s.Bytes, "bytes", "`SIZE`: size of the filter, such as 64KiB or 10MB", parseBytes)
 	c.MarkFlagsMutuallyExclusive("bits-per-key", "fpr", "bytes")
 }
 
@@ -106,17 +104,17 @@ type hashFlags struct {
 }
 
 func (f *hashFlags) register(c *cobra.Command) {
-	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the hash function")
+	c.Flags().Uint64Var(&f.seed, "seed", 0, "`NUMBER`: seed of the hash function")
 	parse(c, &f.id, "hash",
-		"hash function of another system: xxh64 makes a blocked(layout=split) filter one of Parquet", parseHash)
+		"`NAME`: hash function of another system; see convert", parseHash)
 	complete(c, "hash", filter.XXH64.String())
 }
 
 type effortFlags struct{ filter.Effort }
 
 func (f *effortFlags) register(c *cobra.Command) {
-	c.Flags().StringVar((*string)(&f.Level), "effort", "", "how long families with a search search: fast, default or max")
-	c.Flags().DurationVar(&f.Budget, "budget", 0, "time for the whole search, such as 30s or 5m, instead of --effort")
+	c.Flags().StringVar((*string)(&f.Level), "effort", "", "`TERM`: length of a search: fast, default or max")
+	c.Flags().DurationVar(&f.Budget, "budget", 0, "`TIME`: length of a search, such as 30s or 5m")
 	c.MarkFlagsMutuallyExclusive("effort", "budget")
 	complete(c, "effort", "fast", "default", "max")
 }
@@ -161,9 +159,9 @@ type formFlags struct {
 
 func (f *formFlags) register(c *cobra.Command) {
 	takers := func(parameter string) string { return " (" + strings.Join(families.Taking(parameter), ", ") + ")" }
-	c.Flags().BoolVar(&f.counting, "counting", false, "count how often each key comes"+takers("counting"))
-	c.Flags().Uint64Var(&f.values, "value-bits", 0, "bits of the value of a key, 1 to 32"+takers("value_bits"))
-	const usage = "number of keys to make room for, such as 10M, those that are added later included"
+	c.Flags().BoolVar(&f.counting, "counting", false, "count how often each key was added"+takers("counting"))
+	c.Flags().Uint64Var(&f.values, "value-bits", 0, "`BITS`: value that each key has"+takers("value_bits"))
+	const usage = "`N`: room for keys, later ones included, such as 10M"
 	parse(c, &f.capacity, "capacity", usage, func(flag, text string) (uint64, error) {
 		n, err := parseCount(flag, text)
 		if err == nil && n == 0 {
@@ -231,8 +229,8 @@ var needWords = map[string]func(*plan.Needs){
 func needNames() []string { return slices.Sorted(maps.Keys(needWords)) }
 
 func (f *wishFlags) register(c *cobra.Command) {
-	c.Flags().StringSliceVar(&f.needs, "needs", nil, "what the filter must do: "+strings.Join(needNames(), ", "))
-	c.Flags().StringVar(&f.objective, "for", "", "rank by size or speed; the first may change with the number of keys")
+	c.Flags().StringSliceVar(&f.needs, "needs", nil, "`LIST`: what the filter must do: "+strings.Join(needNames(), ", "))
+	c.Flags().StringVar(&f.objective, "for", "", "`GOAL`: rank by size or speed")
 	complete(c, "needs", needNames()...)
 	complete(c, "for", string(plan.Smallest), string(plan.Fastest))
 }

@@ -29,53 +29,39 @@ func (a *app) followCommand() *cobra.Command {
 	var f followFlags
 	c := &cobra.Command{
 		Use:   "follow URL -o FILE",
-		Short: "Keep a filter file current with what bloomery publish publishes",
-		Long: `Keep FILE current with what bloomery publish publishes at URL: http://, https://, file:// or a folder.
-FILE is a filter file, an exact set, or the folder of a sharded set.
+		Short: "Keep a filter file equal to what bloomery publish publishes",
+		Long: `URL is http://, https://, file:// or a folder. follow checks the signature with --key, downloads a delta or the whole
+file, and compares the result with its SHA-256 before it replaces FILE. Redirects must stay on the host. Proxies come
+from HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
 
-It asks for release.json, checks its signature with the keys of --key, and loads the delta from FILE to the new release,
-or all of it where that is smaller. What it loads is compared with its SHA-256 before FILE is replaced, as a whole.
-Errors leave FILE as it is. Interrupted downloads are resumed. Redirects must stay on the host. Proxies come from
-HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
+The release number never decreases: FILE.follow stores the largest that each key has signed. If a key was stolen, leave
+it out of --key, and its numbers do not count.
 
-The release number never goes back: FILE.follow holds, for each key, the largest number that it has signed, and the
-keys of --key decide. If a key was stolen, leave it out and name the next one: what only the stolen key has signed does
-not count any more.
+After errors, the time between polls doubles, up to 10 intervals. A poll ends after a minute and the time for its bytes
+at --min-rate; the next one resumes. A line is printed when FILE changes, with --json for every poll.
 
-It polls every --interval, a little earlier by a random part; after errors the time doubles, up to 10 intervals. It
-prints a line when FILE has changed, with --json one for every poll. A poll ends after 1 minute and the time for its
-bytes at --min-rate; the next one goes on with the download.
-
-FILE.follow, FILE.follow.lock and FILE.part-* must belong to this user or root and be no links, and the folder must be
-one that only its owner may write, or have the sticky bit. --allow-foreign accepts others. FILE may have any owner; if
-it is a link, the others lie beside its target.
-
---exec runs a program after each new release, without a shell: its arguments come from --exec-arg, in order. It has
-BLOOMERY_FILE, BLOOMERY_RELEASE and BLOOMERY_SHA256 in its environment, and writes to standard error.
-
-Exit codes with --once: 0 if FILE is current, 1 if it is but the release has expired, 2 after an error. Without --once
-it runs until it is interrupted.`,
+FILE.follow, FILE.follow.lock and FILE.part-* must belong to this user or root, and not be links; only the owner may
+write the folder, or it has the sticky bit. --exec runs without a shell, with BLOOMERY_FILE, BLOOMERY_RELEASE and
+BLOOMERY_SHA256 in its environment.`,
 		Example: `  bloomery follow ./published -o list.bloom --once
   bloomery follow https://example.org/list -o list.bloom --key list.key.pub
-  bloomery follow https://example.org/list -o list.bloom --key list.key.pub --exec touch --exec-arg changed`,
+  bloomery follow https://example.org/list -o list.bloom --key list.key.pub \
+    --exec touch --exec-arg changed`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.keepCurrent(c.Context(), args[0], f) },
 	}
 	flags := c.Flags()
-	flags.StringVarP(&f.output, "output", "o", "", "`file` to keep current, or folder of a sharded set")
-	flags.StringArrayVar(&f.keys, "key", nil,
-		"public `key` of the publisher: ed25519:... or a file with it; more for the change of keys (may be repeated)")
-	flags.BoolVar(&f.insecure, "insecure", false, "take releases unchecked, without --key")
-	flags.StringVar(&f.name, "name", "", "refuse releases with another name (default: the name of the first release)")
-	flags.DurationVar(&f.interval, "interval", publish.DefaultFollowInterval,
-		"longest time between two polls, such as 30s or 1h")
+	flags.StringVarP(&f.output, "output", "o", "", "`FILE`: file or folder to keep current")
+	flags.StringArrayVar(&f.keys, "key", nil, "`KEY`: publisher's public key, or its file; repeatable")
+	flags.BoolVar(&f.insecure, "insecure", false, "accept unsigned releases, without --key")
+	flags.StringVar(&f.name, "name", "", "`NAME`: name of the releases (default from the first)")
+	flags.DurationVar(&f.interval, "interval", publish.DefaultFollowInterval, "`TIME`: time between two polls")
 	flags.BoolVar(&f.once, "once", false, "poll once")
-	parseDefault(c, &f.maxBytes, "max-bytes", "1GiB", "refuse larger releases", parseBytes)
-	parseDefault(c, &f.minRate, "min-rate", "64KiB", "end a poll that loads less than `SIZE` a second", parseBytes)
-	flags.BoolVar(&f.allowForeign, "allow-foreign", false,
-		"accept a folder and files beside FILE that other users may change")
-	flags.StringVar(&f.exec, "exec", "", "`program` to run after each new release")
-	flags.StringArrayVar(&f.execArgs, "exec-arg", nil, "`argument` of that program (may be repeated)")
+	parseDefault(c, &f.maxBytes, "max-bytes", "1GiB", "`SIZE`: largest release", parseBytes)
+	parseDefault(c, &f.minRate, "min-rate", "64KiB", "`SIZE`: least download per second", parseBytes)
+	flags.BoolVar(&f.allowForeign, "allow-foreign", false, "accept files that other users may change")
+	flags.StringVar(&f.exec, "exec", "", "`PROGRAM`: program to run after each new release")
+	flags.StringArrayVar(&f.execArgs, "exec-arg", nil, "`ARGUMENT`: argument of --exec; repeatable")
 	_ = c.MarkFlagRequired("output")
 	c.MarkFlagsMutuallyExclusive("key", "insecure")
 	return c

@@ -20,15 +20,8 @@ import (
 func (a *app) infoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "info FILE...",
-		Short: "Describe filter files",
-		Long: `Describe a filter file, after verifying all of its checksums. Several files make a table with a line for
-each, and with --json an array. A file that cannot be read does not hide the others; the exit code is then 2.
-One of them may be -, standard input.
-
-FILE may be the folder of a sharded set. Then sizes and headers of its shards are verified, and bloomery verify checks
-their contents; the numbers are sums, and the rates means over the shards. --json lists all shards.
-
-Of a filter of package window, whose keys expire, the numbers are those at the time at which it was saved.`,
+		Short: "Describe filter files, after verifying checksums",
+		Long:  `Several files make a table, and with --json an array.`,
 		Example: `  bloomery info blocked.bloom --json
   bloomery info monday.bloom tuesday.bloom
   bloomery build -o - words.txt | bloomery info -`,
@@ -164,19 +157,11 @@ func (r report) write(w io.Writer) {
 func (a *app) estimateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "estimate A [B]",
-		Short: "Estimate how many keys one or two filters hold",
-		Long: `Estimate the number of distinct keys of a filter from its bits, and with a second filter the number of
-keys that are in at least one of them (union) and in both (intersection), each with a 95% interval. No filter changes.
-
-Two filters must have the same spec and seed: build them with the same --spec, size, --capacity and --seed.
-Families: ` + strings.Join(families.With(family.CanEstimate), ", ") + `, guava, bitsandblooms, spark.
-For one filter of another family, the number is the one that the filter counts: see info.
-
-The more bits are set, the wider the intervals. If every bit is set, the bits only tell that there are at least so
-many keys; with --json the unknown numbers are then null. A number that is in the interval can still be wrong if an
-adversary chose the keys.`,
-		Example: `  bloomery build -o monday.bloom --spec standard --fpr 1% --capacity 1M monday.txt
-  bloomery build -o tuesday.bloom --spec standard --fpr 1% --capacity 1M tuesday.txt
+		Short: "Estimate how many different keys filters contain",
+		Long: `For two filters, which must fit together as for merge, union and intersection are estimated as well. Intervals are 95%.
+An adversary who chooses keys can make the estimate wrong.`,
+		Example: `  bloomery build -o monday.bloom --spec standard --capacity 1M monday.txt
+  bloomery build -o tuesday.bloom --spec standard --capacity 1M tuesday.txt
   bloomery estimate monday.bloom
   bloomery estimate monday.bloom tuesday.bloom`,
 		Args: cobra.RangeArgs(1, 2),

@@ -34,23 +34,21 @@ type inputFlags struct {
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
-	const formatHelp = "lines, csv, tsv (fields between tabs, quotes are part of them), null, or hex (lines of " +
-		"hexadecimal digits: keys of any bytes); gzip, zstd and bzip2 are recognised by content"
+	const formatHelp = "`FORMAT`: lines, csv, tsv, null or hex"
 	c.Flags().StringVar(&f.format, "input-format", "lines", formatHelp)
-	const columnHelp = "csv, tsv: `name` in the header row, or number from 1 (default the first)"
+	const columnHelp = "`NAME`: column of the key, or its number (default 1)"
 	c.Flags().Func("column", columnHelp, named(&f.column, "column"))
-	const delimiterHelp = "csv: `character` between the fields, which may be quoted, such as \";\" or \"\\t\" " +
-		"(default \",\")"
+	const delimiterHelp = "`CHARACTER`: separator of csv fields, such as \";\" (default \",\")"
 	c.Flags().Func("delimiter", delimiterHelp, func(s string) (err error) {
 		f.delimiter, err = parseDelimiter(s)
 		return err
 	})
 	c.Flags().BoolVar(&f.header, "header", false,
-		"csv, tsv: the first row is a header, although the column is a number")
-	c.Flags().BoolVar(&f.keep, "keep-empty", false, "empty lines are keys too")
+		"the first row is a header, although --column is a number")
+	c.Flags().BoolVar(&f.keep, "keep-empty", false, "empty lines are keys")
 	c.Flags().BoolVarP(&f.null, "null", "0", false,
-		"keys end in a NUL byte, as find -print0 writes them, in the input and the output; same as --input-format null")
-	const maxKeyHelp = "longest key in `bytes`, up to 1GiB (default 1MiB); a row may be 1 MiB longer"
+		"keys end in NUL bytes, in inputs and output")
+	const maxKeyHelp = "`SIZE`: longest key, up to 1GiB (default 1MiB)"
 	parse(c, &f.maxKey, "max-key-bytes", maxKeyHelp, func(flag, text string) (int, error) {
 		n, err := parseBytes(flag, text)
 		if err == nil && n > 1<<30 {
@@ -59,22 +57,23 @@ func (f *inputFlags) register(c *cobra.Command) {
 		return int(n), err
 	})
 	complete(c, "input-format", "lines", "csv", "tsv", "null", "hex")
+	cli.NameFlags(c, inputTitle, "input-format", "column", "delimiter", "header", "keep-empty", "null", "max-key-bytes")
 }
+
+// inputTitle is the title of flags that a page of help only names.
+const inputTitle = "Input flags (bloomery help inputs)"
 
 // badRows adds --bad-rows, for commands that answer row by row. normal is the default for lines and TSV: stop or pass.
 func (f *inputFlags) badRows(c *cobra.Command, normal keyio.BadRows) {
 	f.normal = normal
-	usage := "`how` to treat a bad row: stop with an error, or skip and count it (default stop"
-	if normal == keyio.Pass {
-		usage += "; in lines and tsv a NUL byte is a part of a key"
-	}
-	parse(c, &f.bad, "bad-rows", usage+")", func(flag, text string) (keyio.BadRows, error) {
+	parse(c, &f.bad, "bad-rows", "`HOW`: stop at a bad row, or skip it", func(flag, text string) (keyio.BadRows, error) {
 		if bad := keyio.BadRows(text); bad == keyio.Stop || bad == keyio.Skip {
 			return bad, nil
 		}
 		return "", fmt.Errorf("%s %q: want stop or skip", flag, text)
 	})
 	complete(c, "bad-rows", string(keyio.Stop), string(keyio.Skip))
+	cli.NameFlags(c, inputTitle, "bad-rows")
 }
 
 // options returns the options for keyio, which checks them. See flagged for the errors of keyio.

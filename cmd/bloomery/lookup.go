@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"strconv"
-	"strings"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -11,8 +10,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
-	"github.com/bloomery/bloomery/internal/families"
-	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
@@ -20,17 +17,8 @@ func (a *app) countCommand() *cobra.Command {
 	var in inputFlags
 	c := &cobra.Command{
 		Use:   "count FILE [INPUT... | -e KEY...]",
-		Short: "Print how often a filter holds each key",
-		Long: `Print for each key of the inputs, or of standard input, how often it was added less how often it was
-removed, a tab and the key, in their order, as soon as they come. The number may be too large, at the false-positive
-rate. It is never too small: a counter at its maximum is printed as >=15, and the key may have been added any number
-of times.
-
-Families: ` + strings.Join(families.With(family.CanCount), ", ") + `.
-Exit code 0 if a number was above 0, 1 if none was, 2 on an error. --bad-rows is as in bloomery check.
-
-With --json every key gets a line such as {"key":"yopmail.com","count":2}, with "saturated":true if the count is a
-lower bound.`,
+		Short: "Print how often each key is in a filter",
+		Long:  `Each line has a number, a tab and the key. See bloomery help values.`,
 		Example: `  bloomery build -o seen.bloom --spec rankindexed --counting log.txt
   bloomery count seen.bloom names.txt`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -72,16 +60,10 @@ func (a *app) countLine(set *bloomery.Set, in *inputFlags) lookup {
 func (a *app) getCommand() *cobra.Command {
 	var in inputFlags
 	c := &cobra.Command{
-		Use:   "get FILE [INPUT... | -e KEY...]",
-		Short: "Print the values of keys",
-		Long: `Print those keys of the inputs, or of standard input, that the filter holds, each with a tab and its
-value, in their order, as soon as they come. A build takes values with the keys, and put sets them; a key without one
-has 0. The lines are keys: for a file with values add --input-format tsv. An absent key has, at the false-positive rate,
-an arbitrary value, and always in a filter without fingerprints, such as ribbon(r=0,value_bits=8). Exit code 0 if a key
-was printed, 1 if none was, 2 on an error. --bad-rows works as in bloomery check.
-
-With --json every key gets a line such as {"key":"yopmail.com","present":true,"value":3}.`,
-		Example: "  bloomery get routes.bloom addresses.txt",
+		Use:     "get FILE [INPUT... | -e KEY...]",
+		Short:   "Print the values of keys",
+		Long:    `Each line has a key that is in the filter, a tab and its value.`,
+		Example: `  bloomery get routes.bloom addresses.txt`,
 		RunE: func(c *cobra.Command, args []string) error {
 			set, err := a.open(args[0])
 			if err != nil {

@@ -6,10 +6,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -45,21 +47,18 @@ type app struct {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	out := &cli.Checked{Writer: stdout}
 	a := &app{ctx: ctx, stdin: stdin, stdout: out, stderr: stderr}
-	return cli.Program{Root: a.rootCommand(), JSON: &a.json, Stdout: out, Stderr: stderr, Hint: hint}.Run(ctx, args)
+	return cli.Program{Root: a.rootCommand(), Topics: topics, JSON: &a.json, Stdout: out, Stderr: stderr, Hint: hint}.Run(ctx, args)
 }
 
 func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "bloomery",
 		Short: `Small files that answer: "is this key in the list?"`,
-		Long: `Bloomery turns a list of keys into a small filter file that answers "is this key in the list?".
-A yes may be wrong, at a rate that you choose and can verify; a no never is.
-
-A FILE may also be the folder of a sharded set, which bloomery build --shards and bloomery shard write; convert takes
-one of its files. Commands that change a filter then write only the shards that change.`,
+		Long: `Bloomery turns a list of keys into a small filter file that answers "is this key in the list?" "No" is always right.
+"Yes" is wrong for few other keys: at a rate that you choose, such as 1% with 7 to 10 bits per key, and can measure.`,
 		Example: `  bloomery build -o blocked.bloom --fpr 0.1% blocklist.txt
-  bloomery check blocked.bloom visitors.txt
-  bloomery verify blocked.bloom --members blocklist.txt --random 1000000`,
+  bloomery check blocked.bloom -e yopmail.com
+  bloomery verify blocked.bloom --members blocklist.txt`,
 	}
 	version := root.Flags().Bool("version", false, "print version, file format and platform") // like the version command
 	root.RunE = func(c *cobra.Command, _ []string) error {
@@ -70,20 +69,46 @@ one of its files. Commands that change a filter then write only the shards that 
 	}
 	root.SetIn(a.stdin)
 	flags := root.PersistentFlags()
-	flags.BoolVar(&a.json, "json", false, "report as JSON, errors too: a line on stderr with the fields error and hint")
-	flags.BoolVarP(&a.quiet, "quiet", "q", false,
-		"show no progress, notes and summary; answers, --json reports, warnings and errors stay")
-	flags.Func("secret-file", "`file` with the secret of a filter with a keyed hash, 32 hex digits",
-		named(&a.secretFile, "file"))
-	root.AddCommand(
-		a.buildCommand(), a.checkCommand(), a.infoCommand(), a.verifyCommand(), a.addCommand(),
-		a.removeCommand(), a.countCommand(), a.putCommand(), a.getCommand(), a.trimCommand(), a.mergeCommand(),
-		a.intersectCommand(), a.estimateCommand(),
-		a.convertCommand(), a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand(), a.shardCommand(),
-		a.diffCommand(), a.patchCommand(), a.keygenCommand(), a.publishCommand(), a.followCommand(), a.exactCommand(),
-		a.clubcardCommand(), a.dedupCommand(),
-	)
+	flags.BoolVar(&a.json, "json", false, "print reports, answers and errors as JSON")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print no progress, notes and summary")
+	flags.Func("secret-file", "`FILE` with the secret of a keyed hash, 32 hex digits", named(&a.secretFile, "file"))
+	for _, job := range a.jobs() {
+		root.AddGroup(&cobra.Group{ID: job.title, Title: job.title + ":"})
+		for _, c := range job.commands {
+			c.GroupID = job.title
+			root.AddCommand(c)
+		}
+	}
+	root.SetHelpCommandGroupID(otherJobs)
 	return root
+}
+
+// job is a group of commands on the first page of help.
+type job struct {
+	title    string
+	commands []*cobra.Command
+}
+
+const otherJobs = "Other jobs"
+
+func (a *app) jobs() []job {
+	return []job{
+		{"Make a filter", []*cobra.Command{a.buildCommand(), a.demoCommand(), a.planCommand(), a.shardCommand()}},
+		{"Ask a filter", []*cobra.Command{
+			a.checkCommand(), a.countCommand(), a.estimateCommand(), a.getCommand(), a.infoCommand(), a.verifyCommand(),
+		}},
+		{"Change filters", []*cobra.Command{
+			a.addCommand(), a.intersectCommand(), a.mergeCommand(), a.optimizeCommand(), a.putCommand(),
+			a.removeCommand(), a.trimCommand(),
+		}},
+		{"Keep copies up to date", []*cobra.Command{
+			a.diffCommand(), a.followCommand(), a.keygenCommand(), a.patchCommand(), a.publishCommand(),
+		}},
+		{otherJobs, []*cobra.Command{
+			a.clubcardCommand(), a.completionCommand(), a.convertCommand(), a.dedupCommand(), a.exactCommand(),
+			a.versionCommand(),
+		}},
+	}
 }
 
 // secret returns the secret of --secret-file, or nil.
@@ -138,6 +163,33 @@ func (a *app) versionCommand() *cobra.Command {
 		Example: "  bloomery version --json\n  bloomery --version",
 		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return a.printVersion() },
+	}
+}
+
+// completionCommand takes the place of the command of cobra, which has a page for each shell.
+func (a *app) completionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:       "completion bash|fish|powershell|zsh",
+		Short:     "Print a script that completes commands in a shell",
+		Example:   "  bloomery completion bash > bloomery.bash",
+		ValidArgs: []string{"bash", "fish", "powershell", "zsh"},
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 && !slices.Contains(c.ValidArgs, args[0]) {
+				return cli.Advise(fmt.Errorf("completion %q: want %s", args[0], cli.Either(c.ValidArgs)), "Usage: "+c.UseLine())
+			}
+			return cobra.ExactArgs(1)(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			switch args[0] {
+			case "bash":
+				return c.Root().GenBashCompletionV2(a.stdout, true)
+			case "fish":
+				return c.Root().GenFishCompletion(a.stdout, true)
+			case "powershell":
+				return c.Root().GenPowerShellCompletionWithDesc(a.stdout)
+			}
+			return c.Root().GenZshCompletion(a.stdout)
+		},
 	}
 }
 

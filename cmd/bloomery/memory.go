@@ -20,9 +20,9 @@ const (
 	leastMemory   = 128 << 20 // below this, the collector would run all the time
 )
 
-// memoryFlags adds the flags that limit the memory for keys. rest describes where further keys go, and the default.
-func memoryFlags(c *cobra.Command, bytes *int64, dir *string, rest string) {
-	usage := "most bytes of key hashes in memory, such as 512MiB; the others go to " + rest
+// memoryFlags adds the flags that limit the memory for keys. normal describes the default.
+func memoryFlags(c *cobra.Command, bytes *int64, dir *string, normal string) {
+	usage := "`SIZE`: key hashes in memory, such as 1GiB (default " + normal + ")"
 	parse(c, bytes, "memory", usage, func(flag, text string) (int64, error) {
 		n, err := parseBytes(flag, text)
 		if err == nil && n > 1<<60 {
@@ -30,14 +30,14 @@ func memoryFlags(c *cobra.Command, bytes *int64, dir *string, rest string) {
 		}
 		return int64(n), err
 	})
-	parseDefault(c, dir, "temp-dir", os.TempDir(), "folder of temporary files", func(flag, text string) (string, error) {
+	parseDefault(c, dir, "temp-dir", os.TempDir(), "`DIR`: folder of temporary files", func(flag, text string) (string, error) {
 		return text, cli.NoStdout(flag, "temporary files need a folder", text)
 	})
 	_ = c.MarkFlagDirname("temp-dir")
 }
 
-// oneFile is the usual rest of memoryFlags.
-const oneFile = "a temporary file (default no limit)"
+// noLimit is the usual default of --memory.
+const noLimit = "no limit"
 
 // limitGarbage makes the garbage collector keep a planned build within its memory limit, or within the needs of the
 // family if they are higher: the collector runs more often instead of letting the heap double. Once the filter is

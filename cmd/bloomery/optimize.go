@@ -11,8 +11,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/drift"
-	"github.com/bloomery/bloomery/internal/families"
-	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
@@ -29,30 +27,25 @@ func (a *app) optimizeCommand() *cobra.Command {
 	var f optimizeFlags
 	c := &cobra.Command{
 		Use:   "optimize FILE --keys KEYS",
-		Short: "Continue the search of a filter, after keys were added or removed",
-		Long: `Continue the search of a filter from where it ended, for all keys in the given lists, and write the
-filter back, all or nothing. Its size stays. Families: ` + strings.Join(families.With(family.CanSearch), ", ") + `.
-
-The lists say which keys the filter holds afterwards: give all of them, with those that were added since; those that
-you leave out are gone. Lists that leave out more than half of the keys are refused without --shrink, and those most of
-whose keys are new without --force, which allows both. The rate falls the longer the search takes: see --budget.
-
-To keep what the search has chosen, so that few bits differ from before, use bloomery build --like.`,
+		Short: "Continue the search of a filter, after its keys changed",
+		Long: `A longer search lowers the rate; the size stays. The filter then contains the keys of --keys, and no others. Lists
+without half of the old keys need --shrink, lists of mostly new keys --force.`,
 		Example: `  bloomery build -o list.bloom --spec "partitioned(later=100)" blocklist.txt
   bloomery add list.bloom new-entries.txt
   bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt
-  bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt --budget 5m -o better.bloom`,
+  bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt \
+    --budget 5m -o better.bloom`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.optimize(c, &f, args[0]) },
 	}
 	f.in.register(c)
 	f.effort.register(c)
-	memoryFlags(c, &f.config.Building.Memory, &f.config.Building.TempDir, oneFile)
+	memoryFlags(c, &f.config.Building.Memory, &f.config.Building.TempDir, noLimit)
 	maxFPRFlag(c, &f.config.Limits.FPR)
-	c.Flags().StringArrayVar(&f.keys, "keys", nil, "list of keys; may be given several times, - is standard input")
-	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write instead of FILE")
-	c.Flags().BoolVar(&f.force, "force", false, "do it although most keys are new, or most of the filter's are left out")
-	shrinkFlag(c, &f.config.Like.Shrink, "at most half, never all")
+	c.Flags().StringArrayVar(&f.keys, "keys", nil, "`LIST`: keys, or -; repeatable")
+	c.Flags().StringVarP(&f.output, "output", "o", "", "`FILE`: file to write instead")
+	c.Flags().BoolVar(&f.force, "force", false, "accept lists of other keys")
+	shrinkFlag(c, &f.config.Like.Shrink, "50%")
 	_ = c.MarkFlagFilename("keys")
 	return c
 }

@@ -116,7 +116,7 @@ func TestOutputs(t *testing.T) {
 			}
 
 			runs := filtertest.Third(t, *long)
-			lines := strings.Split(strings.ReplaceAll(c.Example, " && ", "\n"), "\n")
+			lines := exampleLines(strings.ReplaceAll(c.Example, " && ", "\n"))
 			for _, line := range lines {
 				line = redirected.ReplaceAllString(strings.TrimSpace(line), "")
 				line = largeBytes.ReplaceAllString(line, "${1}Ki")

@@ -22,10 +22,9 @@ func (a *app) keygenCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "keygen -o KEY",
 		Short: "Make a key that signs releases",
-		Long: `Make an Ed25519 key that signs releases. The private key goes to the file KEY, readable by its owner
-only, for bloomery publish --sign KEY. The public key goes to KEY.pub and is printed: readers pin it, as bloomery
-follow --key does. No file is replaced.`,
-		Example: "  bloomery keygen -o release.key",
+		Long: `publish --sign KEY uses the private key, follow --key the public key, which is printed and written to KEY.pub. No file
+is replaced.`,
+		Example: `  bloomery keygen -o release.key`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if err := cli.NoStdout("-o", "a private key is a secret", output); err != nil {
@@ -44,7 +43,7 @@ follow --key does. No file is replaced.`,
 			return a.answer(object{{"public", public.String()}, {"id", public.ID()}, {"file", output}}, "%v\n", public)
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "", "file to write the private key to")
+	c.Flags().StringVarP(&output, "output", "o", "", "`KEY`: file to write")
 	_ = c.MarkFlagRequired("output")
 	return c
 }
@@ -61,27 +60,18 @@ func (a *app) publishCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "publish DIR FILE",
 		Short: "Publish a filter for readers that follow it",
-		Long: `Publish a filter file, an exact set, or the folder of a sharded set, in the folder DIR, which any web
-server or bucket can serve. Readers follow it with bloomery follow, and load small deltas. DIR has one release at a
-time: release.json, and files in DIR/objects that are named by their SHA-256.
+		Long: `DIR is a folder for a web server or bucket: release.json, replaced last, and files in DIR/objects, named by their
+SHA-256. A new FILE gets the next number; an unchanged one is signed again when half of --expires is over, with --renew,
+or when other keys sign.
 
-Each new FILE gets a higher number, also one with old content. The same content changes nothing; it is signed anew when
-less than half of --expires is left, with --renew, or when other keys sign. release.json is replaced last, by rename: a
-reader sees the old release or the new one. Files that neither of the two names are removed.
+DIR keeps deltas from --keep versions, and from one at least 7 and one at least 30 days old. The output reports how far
+the rate has drifted, and when to build anew.
 
---keep older versions stay in DIR, each with a delta to the new one, and one that is at least 7 days old and one of at
-least 30 days. Deltas are small if the filter keeps its size, seed and search, as with bloomery build --like, and for
-exact sets that grow by bloomery exact update. Those of ribbon and fuse are as large as the filter. publish prints how
-far the false-positive rate has drifted, and when a fresh build is due.
+Without --sign, readers need bloomery follow --insecure. With it, KEY.state remembers the largest number of each list, so that none is
+used twice. The first signature above unsigned or foreign releases needs --name and --number. To change keys, give
+readers the new public key first, then sign once with --rotate OLD.pub.
 
-Without --sign the release is not signed, and readers must allow that. With it, release.json in DIR counts only if a key
-of --sign has signed it, or one of --rotate. KEY.state, beside each KEY or the target of its link, remembers the name
-and the highest number of each list that was signed, so that a number is never used twice. The first signature in a
-folder with unsigned releases needs --name and --number, and so does one above a release.json of somebody else. With a
-new key, give readers its public key first, then name the old one once: --rotate OLD.pub.
-
-A list that has lost more than half of its keys is refused, see --shrink. With --check nothing is published: all files
-of DIR are read and checked, and each delta is applied. Exit code 1 if the release has expired, 2 if a file is wrong.`,
+--check reads all files of DIR, and applies each delta.`,
 		Example: `  bloomery publish site/blocklist blocked.bloom
   bloomery publish site/signed blocked.bloom --sign release.key --expires 3d
   bloomery publish site/signed --check --key release.key.pub`,
@@ -102,21 +92,21 @@ of DIR are read and checked, and each delta is applied. Exit code 1 if the relea
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.Name, "name", "", "name of the filter (default: the name in the current release, or of DIR)")
-	flags.Uint64Var(&f.Number, "number", 0, "number of the release, if DIR was lost (default: the next one)")
-	flags.StringArrayVar(&f.sign, "sign", nil, "`file` with a private key of bloomery keygen (may be repeated)")
+	flags.StringVar(&f.Name, "name", "", "`NAME`: name of the filter (default unchanged, or DIR)")
+	flags.Uint64Var(&f.Number, "number", 0, "`NUMBER`: number of the release (default the next)")
+	flags.StringArrayVar(&f.sign, "sign", nil, "`KEY`: private key file of keygen; repeatable")
 	flags.StringArrayVar(&f.rotate, "rotate", nil,
-		"public `key`, or a file with it, that signed the current release and is replaced (may be repeated)")
-	flags.StringVar(&f.state, "state", "", "`file` that remembers what was signed (default: KEY.state beside each KEY)")
-	flags.IntVar(&f.Keep, "keep", publish.DefaultKeep, "number of older versions to keep, with a delta from each")
-	parseDefault(c, &f.Lifetime, "expires", "7d", "time until readers warn that the release is old, such as 36h or 7d",
+		"`KEY`: old public key, for a change of keys; repeatable")
+	flags.StringVar(&f.state, "state", "", "`FILE`: remembered numbers (default KEY.state)")
+	flags.IntVar(&f.Keep, "keep", publish.DefaultKeep, "`N`: older versions to keep, each with a delta")
+	parseDefault(c, &f.Lifetime, "expires", "7d", "`TIME`: time until the release expires, such as 36h",
 		parseSpan)
-	flags.BoolVar(&f.Renew, "renew", false, "sign the current release anew, with a new expiry")
-	flags.BoolVar(&f.Trim, "trim", false, "publish the trimmed form, see bloomery trim")
+	flags.BoolVar(&f.Renew, "renew", false, "sign the current release again")
+	flags.BoolVar(&f.Trim, "trim", false, "publish the trimmed form; see trim")
 	shrinkFlag(c, &f.Shrink, "50%")
 	flags.BoolVar(&f.Unsigned, "unsigned", false, "allow an unsigned release after a signed one")
-	flags.BoolVar(&f.check, "check", false, "publish nothing, check DIR")
-	flags.StringArrayVar(&f.key, "key", nil, "public `key`, or a file with it, that must have signed, for --check")
+	flags.BoolVar(&f.check, "check", false, "only check DIR")
+	flags.StringArrayVar(&f.key, "key", nil, "`KEY`: public key that --check requires; repeatable")
 	for _, other := range []string{"sign", "renew", "trim", "unsigned", "name", "keep", "expires", "number",
 		"rotate", "state", "shrink"} {
 		c.MarkFlagsMutuallyExclusive("check", other)

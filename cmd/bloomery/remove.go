@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
-	"github.com/bloomery/bloomery/internal/families"
-	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
@@ -30,20 +27,11 @@ func (a *app) removeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "remove FILE [INPUT...]",
 		Short: "Remove keys from a filter file",
-		Long: `Remove the keys of the inputs, or of standard input, from a filter file, each as often as it comes, and
-write it back, all or nothing. Families: ` + strings.Join(families.With(family.CanRemove), ", ") + `.
+		Long: `Remove only keys that were added, and as often: at the false-positive rate, another key removes a member. Without
+--counting, a filter may contain a key once, however often it was in the build.
 
-Remove only what was added, and as often as it was added. A key that was never added is mostly not found, but at the
-false-positive rate it looks like a key that is there, and removes that one: a member would be missing. A filter that
-was built without --counting may hold a key once, however often it came in the build.
-
-A key that is not found proves that the list has keys that were never added. If 0.5 or more others are expected to look
-present only by chance, or if more than half of the different keys of the list are not found, nothing is changed: exit
-code 2. --force removes the keys all the same. Below that, keys that are not found are counted, the others are removed,
-and the exit code is 1. With --all, nothing is removed unless every key was found.
-
-All keys are read before the first one is removed. They take 16 bytes each, in memory up to --memory, then in a
-temporary file. With --json the report has the fields expected_strangers and expected_lost.`,
+If more than half of the keys are not found, or 0.5 members or more would be lost on average, nothing is changed (exit
+code 2). Otherwise the keys that are found are removed. --json has expected_strangers and expected_lost.`,
 		Example: `  bloomery build -o sessions.bloom --needs remove --capacity 1M sessions.txt
   bloomery remove sessions.bloom ended.txt
   echo key-77 | bloomery remove --all --json sessions.bloom`,
@@ -58,10 +46,9 @@ temporary file. With --json the report has the fields expected_strangers and exp
 		},
 	}
 	f.in.register(c)
-	memoryFlags(c, &f.config.Building.Memory, &f.config.Building.TempDir, "a temporary file (default 64MiB)")
+	memoryFlags(c, &f.config.Building.Memory, &f.config.Building.TempDir, "64MiB")
 	c.Flags().BoolVar(&f.all, "all", false, "remove nothing unless every key is found")
-	c.Flags().BoolVar(&f.force, "force", false,
-		"remove although the list has keys that were never added: members are lost")
+	c.Flags().BoolVar(&f.force, "force", false, "remove although members are lost")
 	return c
 }
 

@@ -20,18 +20,14 @@ import (
 func (a *app) shardCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "shard",
-		Short: "Build a sharded set in steps, on any number of machines",
-		Long: `Build a sharded set in steps that a scheduler of your own runs: make, Kubernetes Jobs, ssh. The machines
-share the folder DIR and the input. The set is the one of bloomery build --shards, byte for byte. Run plan once, range
-and then build in parallel, and finish once; status says what is missing.
-
-Every step may be killed and run again at any moment: what is finished is checked and kept, and the result has the same
-bytes. Two attempts at the same step may run at the same time. Only finish changes the set in DIR, so a late worker of a
-plan that was given up does no harm.
-
-For Kubernetes Jobs and make see https://github.com/bloomery/bloomery/blob/main/docs/guides/large.md`,
-		Example: "  bloomery shard plan -o large.set --shards 16 --spec blocked large.txt\n" +
-			"  bloomery shard range large.set --all\n  bloomery shard build large.set --all\n  bloomery shard finish large.set",
+		Short: "Build a sharded set in steps, on many machines",
+		Long: `Your scheduler runs the steps (make, ssh, Kubernetes Jobs): plan once, range and then build in parallel, finish once.
+The machines share DIR and the input. The set has the bytes of build --shards. Each step may be killed, repeated, and run
+twice at once.`,
+		Example: `  bloomery shard plan -o large.set --shards 16 --spec blocked large.txt
+  bloomery shard range large.set --all
+  bloomery shard build large.set --all
+  bloomery shard finish large.set`,
 	}
 	c.AddCommand(a.shardPlanCommand(), a.shardRangeCommand(), a.shardBuildCommand(), a.shardFinishCommand(),
 		a.shardStatusCommand())
@@ -46,7 +42,7 @@ type stepFlags struct {
 }
 
 func (f *stepFlags) registerPlan(c *cobra.Command) {
-	c.Flags().StringVar(&f.plan, "plan", "", "id of the plan, if there are several in the folder")
+	c.Flags().StringVar(&f.plan, "plan", "", "`ID`: plan, if DIR has several")
 }
 
 func (a *app) readPlan(ctx context.Context, dir, id string) (*steps.Plan, steps.Store, error) {
@@ -77,12 +73,10 @@ func (a *app) readPlan(ctx context.Context, dir, id string) (*steps.Plan, steps.
 func (a *app) shardFinishCommand() *cobra.Command {
 	var f stepFlags
 	c := &cobra.Command{
-		Use:   "finish DIR",
-		Short: "Write the manifest of a sharded set whose shards are built",
-		Long: `Check the shards, which must all be built, move them to their final names, and write the manifest. Then
-remove the working files, and the files of the set that was in the folder before. Run it again if it was interrupted.
-If the set is finished already, it is only reported.`,
-		Example: "  bloomery shard finish large.set",
+		Use:     "finish DIR",
+		Short:   "Complete a sharded set whose shards are built",
+		Long:    `finish checks the shards, writes the manifest, and removes working files and the old set.`,
+		Example: `  bloomery shard finish large.set`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			start, ctx := time.Now(), c.Context()
@@ -110,11 +104,10 @@ func (a *app) shardStatusCommand() *cobra.Command {
 	var f stepFlags
 	c := &cobra.Command{
 		Use:   "status DIR",
-		Short: "Say which ranges and shards of a plan are not finished",
-		Long: `Say which ranges and shards of a plan are not finished, and whether the set in the folder has changed since
-the plan was made, so that finish refuses to replace it. Files that are damaged count as missing, as far as their sizes
-and headers tell. Exit code 0 if finish can run, 1 if something is missing or the set has changed, 2 after an error.`,
-		Example: "  bloomery shard status large.set --json",
+		Short: "Print which ranges and shards of a plan are missing",
+		Long: `Damaged files are missing, as far as sizes and headers show. The exit code is 1 if a file is missing, or if the set in
+the folder has changed since the plan.`,
+		Example: `  bloomery shard status large.set --json`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			p, out, err := a.readPlan(c.Context(), args[0], f.plan)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -25,26 +26,24 @@ func (a *app) shardPlanCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan -o DIR --shards N INPUT...",
 		Short: "Divide the input of a sharded set into ranges",
-		Long: `Divide the input of a sharded set into ranges and write the plan to the folder DIR. It prints the number of
-ranges. INPUT is a file, a pattern such as "keys/*.txt.gz" (in quotes, if there are many files), or a folder with a
-slash at its end, for all files in it. A range is 32 MiB of plain text; a compressed file, and one of CSV or TSV, is one
-range; small files share one. Flags for the filter are as in bloomery build. Without --spec, --keys says how many
-keys there are about. With --spec ribbon --value-bits V each key comes with a value, as for bloomery build.
-
-Paths are stored absolute, with sizes and times of modification: if an input changes, its ranges fail. The same input
-and flags give the same plan, and what is finished of it stays. No secret is stored: give --secret-file at every step.`,
+		Long: `An INPUT is a file, a pattern, or a folder with a slash at its end. A compressed file and a csv or tsv file is one
+range. Paths are stored absolute; an input that changes later makes its ranges fail. The same input and flags give the
+same plan, and finished work is kept. Every step needs --secret-file.`,
 		Example: `  bloomery shard plan -o large.set --shards 16 --spec blocked large.txt
-  bloomery shard plan -o keys.set --shards 64 --spec partitioned --bits-per-key 8 --range 64MiB "revoked-*.txt.gz"
-  bloomery shard plan -o countries.set --shards 4 --spec ribbon --value-bits 8 addresses.tsv`,
+  bloomery shard plan -o keys.set --shards 64 --fpr 1% --range 64MiB \
+    --spec partitioned "revoked-*.txt.gz"
+  bloomery shard plan -o countries.set --shards 4 --spec ribbon \
+    --value-bits 8 addresses.tsv`,
 		RunE: func(c *cobra.Command, args []string) error { return a.shardPlan(c, &f, args) },
 	}
-	f.register(c, "what --needs asks for")
-	c.Flags().StringVarP(&f.output, "output", "o", "", "folder of the set")
-	shardsFlag(c, &f.shards, "number of shards; 4 million keys a shard are a good size")
-	parseDefault(c, &f.rangeBytes, "range", "32MiB", "size of a range of plain text, at least 64KiB", parseRange)
-	parse(c, &f.keys, "keys", "about how many keys there are, for a build without --spec", parseCount)
+	f.register(c, "ribbon")
+	c.Flags().StringVarP(&f.output, "output", "o", "", "`DIR`: folder of the set")
+	shardsFlag(c, &f.shards, "`N`: shards, about one per 4 million keys")
+	parseDefault(c, &f.rangeBytes, "range", "32MiB", "`SIZE`: range of plain text, from 64KiB", parseRange)
+	parse(c, &f.keys, "keys", "`N`: keys, about, for a plan without --spec", parseCount)
 	_ = c.MarkFlagRequired("shards")
 	_ = c.MarkFlagDirname("output")
+	cli.NameFlags(c, "Filter flags (bloomery build --help)", filterFlags...)
 	return c
 }
 
@@ -122,8 +121,7 @@ func (a *app) shardRangeCommand() *cobra.Command {
 	return a.stepCommand(&cobra.Command{
 		Use:   "range DIR [RANGE...]",
 		Short: "Hash the keys of ranges into run files",
-		Long: `Hash the keys of ranges, counted from 0, and write a run file for each. Finished run files are kept. A range
-takes about 100 MiB of memory; as many as there are cores run at the same time, at most 8, and fewer with --memory.`,
+		Long:  `A range, counted from 0, takes about 100 MiB of memory; one runs per core, up to 8, or fewer with --memory.`,
 		Example: `  bloomery shard range large.set 0 1
   bloomery shard range large.set --every 0/20
   bloomery shard range large.set --all`,
@@ -147,11 +145,8 @@ func (a *app) shardBuildCommand() *cobra.Command {
 	return a.stepCommand(&cobra.Command{
 		Use:   "build DIR [SHARD...]",
 		Short: "Build the filters of shards from the run files",
-		Long: `Build the filters of shards, counted from 0, from the run files of all ranges, which must be finished. They
-are written to the working folder of the plan, from where shard finish moves them. Finished shards are kept after their
-checksums were compared. As many as there are cores are built at the same time, and share --memory. If a run file is
-damaged, it is removed, and its range must be run again. If a key has two values, the input is read again to name the
-key.`,
+		Long: `Shards count from 0. One is built per core, and they share --memory. A damaged run file is removed: run its range
+again.`,
 		Example: `  bloomery shard build large.set 0 1
   bloomery shard build large.set --every 0/20
   bloomery shard build large.set --all`,
@@ -216,9 +211,9 @@ func (a *app) stepCommand(
 	f.registerPlan(c)
 	c.Flags().BoolVar(&f.all, "all", false, "all "+what+"s")
 	c.Flags().StringVar(&f.every, "every", "",
-		"the "+what+"s of worker `K/N`: of N workers, counted from 0, K does those that leave the remainder K")
+		"`K/N`: the "+what+"s K, K+N, K+2N and so on")
 	c.MarkFlagsMutuallyExclusive("all", "every")
-	memoryFlags(c, &f.limit.Memory, &f.limit.TempDir, oneFile)
+	memoryFlags(c, &f.limit.Memory, &f.limit.TempDir, noLimit)
 	return c
 }
 

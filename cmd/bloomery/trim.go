@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/families"
-	"github.com/bloomery/bloomery/internal/family"
 )
 
 func (a *app) trimCommand() *cobra.Command {
@@ -20,11 +17,8 @@ func (a *app) trimCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trim FILE",
 		Short: "Write a filter file in a smaller form, to send it",
-		Long: `Write a filter file in its trimmed form, all or nothing: without the room that it has for further keys.
-Every command reads it as the same filter, and takes as much memory for it as before. add, remove and put write the
-full form back; trim --full writes it without a change. FILE may be -, standard input, if there is an -o.
-
-Families: ` + strings.Join(families.With(family.CanTrim), ", ") + `.`,
+		Long: `The trimmed form of a rankindexed filter has no room for further keys on disk. All commands read it; add, remove and put
+write the full form again.`,
 		Example: `  bloomery trim -o small.bloom sessions.bloom
   bloomery trim --full -o sessions.bloom small.bloom`,
 		Args: cobra.ExactArgs(1),
@@ -35,8 +29,8 @@ Families: ` + strings.Join(families.With(family.CanTrim), ", ") + `.`,
 			return a.trim(c.Context(), args[0], output, full)
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "", "file to write instead of FILE, - for standard output")
-	c.Flags().BoolVar(&full, "full", false, "write the full form again")
+	c.Flags().StringVarP(&output, "output", "o", "", "`FILE`: file to write instead, or -")
+	c.Flags().BoolVar(&full, "full", false, "write the full form")
 	return c
 }
 

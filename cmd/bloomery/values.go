@@ -24,8 +24,9 @@ import (
 type valueFlags struct{ column string }
 
 func (f *valueFlags) register(c *cobra.Command) {
-	const help = "csv, tsv: `name` or number of the column with the values (default the second)"
+	const help = "`NAME`: column of the value, or its number (default 2)"
 	c.Flags().Func("value-column", help, named(&f.column, "column"))
+	cli.NameFlags(c, inputTitle, "value-column")
 }
 
 // parseValues sets the values of a batch; see keyio.Values.

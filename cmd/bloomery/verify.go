@@ -50,20 +50,11 @@ func (a *app) verifyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify FILE --members KEYS [--absent KEYS | --random N]",
 		Short: "Measure whether a filter keeps its rate",
-		Long: `Ask a filter for every key that it was built from, which must all be present, and for absent keys, and
-compare the observed false-positive rate with the one that follows from its bits, and with the one that was chosen at
-the build. Keys of --absent that are members too are left out, and each counts once; for that, at most 20 bytes for each
-of them are kept in memory, or beyond --memory in a temporary file. The interval is the exact 95% one. Exit code 1 if a
-member is missing, or if a filter with the stated or the chosen rate would show this many false positives less than once
-in 10,000.
-
-If the filter has values, the lines of --members are as for the build, with values. Values of ribbon are compared, too:
-exit code 1 if one of them is wrong. Those of rankindexed are not, since put changes them.
-
-FILE may be the folder of a sharded set: all of its shards are first read and checked against its manifest. A filter of
-package window, whose keys expire, is asked for the time at which it was saved.`,
+		Long: `All members must be present. The rate among absent keys, with its 95% interval, is compared with the rate that follows
+from the bits, and with the chosen one: the exit code is 1 if a filter with such a rate would have so many false
+positives less than once in 10,000.`,
 		Example: `  bloomery verify blocked.bloom --members blocklist.txt --random 1M
-  bloomery verify blocked.bloom --members blocklist.txt --absent allowed.txt --json`,
+  bloomery verify blocked.bloom --members blocklist.txt --absent allowed.txt`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if slices.Contains(f.members, "-") && slices.Contains(f.absent, "-") {
@@ -79,11 +70,11 @@ package window, whose keys expire, is asked for the time at which it was saved.`
 	}
 	f.in.register(c)
 	f.values.register(c)
-	c.Flags().StringArrayVar(&f.members, "members", nil, "file with the keys of the filter (may be repeated)")
-	c.Flags().StringArrayVar(&f.absent, "absent", nil, "file with other keys (may be repeated)")
-	parseDefault(c, &f.random, "random", "1M", "number of random keys to ask for, instead of --absent", parseCount)
-	c.Flags().Uint64Var(&f.seed, "random-seed", 1, "seed of the random keys")
-	memoryFlags(c, &f.limit.Building.Memory, &f.limit.Building.TempDir, oneFile)
+	c.Flags().StringArrayVar(&f.members, "members", nil, "`LIST`: keys of the filter; repeatable")
+	c.Flags().StringArrayVar(&f.absent, "absent", nil, "`LIST`: other keys; repeatable")
+	parseDefault(c, &f.random, "random", "1M", "`N`: random keys, without --absent", parseCount)
+	c.Flags().Uint64Var(&f.seed, "random-seed", 1, "`SEED`: seed of the random keys")
+	memoryFlags(c, &f.limit.Building.Memory, &f.limit.Building.TempDir, noLimit)
 	_ = c.MarkFlagRequired("members")
 	c.MarkFlagsMutuallyExclusive("absent", "random")
 	return c

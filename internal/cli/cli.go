@@ -66,6 +66,7 @@ func (s Signalled) exitCode() int {
 // Program is a command line program.
 type Program struct {
 	Root   *cobra.Command
+	Topics []Topic
 	JSON   *bool // whether errors are printed as JSON: set by a flag of Root, or by Run if the arguments have --json
 	Stdout *Checked
 	Stderr io.Writer
@@ -79,7 +80,8 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	p.Root.SetOut(p.Stdout)
 	p.Root.SetErr(p.Stderr)
 	p.Root.SetFlagErrorFunc(flagError)
-	strictUsage(p.Root)
+	p.Root.SetHelpFunc(func(c *cobra.Command, _ []string) { fmt.Fprint(c.OutOrStdout(), Page(c, p.Topics)) })
+	strictUsage(p.Root, p.Topics)
 	var helpErr error
 	strictHelp(p.Root, &helpErr)
 	p.Root.SetArgs(args)

@@ -29,13 +29,13 @@ func Advise(err error, hint string) error { return &advised{err, hint} }
 
 // strictUsage makes all commands check their arguments and flags, and help and commands with subcommands refuse unknown
 // names.
-func strictUsage(root *cobra.Command) {
+func strictUsage(root *cobra.Command, topics []Topic) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range append(root.Commands(), root) {
 		switch {
 		case c.Name() == "help":
-			c.Run, c.RunE = nil, showHelp
+			describeHelp(c, topics)
 		case c.HasSubCommands():
 			c.Args = func(c *cobra.Command, args []string) error {
 				if len(args) == 0 {
@@ -70,6 +70,7 @@ func strictArgs(c *cobra.Command) {
 		strictArgs(sub)
 	}
 
+	c.DisableFlagsInUseLine = true
 	check := c.Args
 	c.Args = func(c *cobra.Command, args []string) error {
 		if err := setAliased(c); err != nil {
@@ -148,6 +149,39 @@ func unknownCommand(parent *cobra.Command, name string) error {
 		advice = "Did you mean " + Either(near) + "? " + advice
 	}
 	return Advise(fmt.Errorf("%s has no command %q", nameOf(parent), name), advice)
+}
+
+// describeHelp makes the help command of cobra show commands and topics.
+func describeHelp(help *cobra.Command, topics []Topic) {
+	help.Use, help.Short, help.Long = "help [COMMAND]", "Describe a command", ""
+	help.Run, help.RunE = nil, showHelp
+	if len(topics) == 0 {
+		return
+	}
+
+	help.Use, help.Short = "help [COMMAND | TOPIC]", "Describe a command or a topic"
+	var rows [][2]string
+	for _, t := range topics {
+		rows = append(rows, [2]string{t.Name, t.Short})
+	}
+	help.Long = "The topics are:\n\n" + table(rows, 14)
+	help.RunE = func(help *cobra.Command, args []string) error {
+		if showTopic(help, topics, args) {
+			return nil
+		}
+		return showHelp(help, args)
+	}
+
+	commands := help.ValidArgsFunction
+	help.ValidArgsFunction = func(c *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
+		words, directive := commands(c, args, begin)
+		for _, t := range topics {
+			if len(args) == 0 && strings.HasPrefix(t.Name, begin) {
+				words = append(words, t.Name+"\t"+t.Short)
+			}
+		}
+		return words, directive
+	}
 }
 
 func showHelp(help *cobra.Command, args []string) error {

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/keyio"
+)
+
+// topics are the pages of bloomery help TOPIC. They explain what several commands share, so that the page of a command
+// is short.
+var topics = []cli.Topic{
+	{Name: "specs", Short: "Families of filters, their parameters, and the choice of one", Text: specsText},
+	{Name: "rates", Short: "False-positive rates and sizes", Text: constant(ratesText)},
+	{Name: "inputs", Short: "Formats of keys, bad rows, standard input and output", Text: inputsText},
+	{Name: "updates", Short: "Lists that change: small deltas, lost keys, allowed keys", Text: constant(updatesText)},
+	{Name: "values", Short: "Values and counts of keys", Text: constant(valuesText)},
+	{Name: "sharded", Short: "Sharded sets, for lists that exceed the memory", Text: constant(shardedText)},
+	{Name: "exit-codes", Short: "Exit codes, errors and JSON", Text: constant(exitCodesText)},
+}
+
+func constant(text string) func() string { return func() string { return text } }
+
+const specsHead = `A spec names a family and its parameters: ribbon, "blocked(fpr=0.001)". Shells need the quotes. Go, Python and
+JavaScript use the same specs.
+
+Without --spec, build makes a ribbon filter, to which no key can be added, or with --needs, --capacity (add), --counting
+and --value-bits (remove) the first family here that meets all needs:
+
+`
+
+// needsTable has a row for each word of --needs.
+func needsTable() string {
+	with := func(can family.Ability) string { return ": " + strings.Join(families.With(can), ", ") }
+	return cli.Table([][2]string{
+		{"add", "keys are added later: standard, all but ribbon and fuse"},
+		{"remove", "keys are removed" + with(family.CanRemove)},
+		{"count", "keys are counted" + with(family.CanCount)},
+		{"merge", "filters are merged" + with(family.CanMerge)},
+		{"line", "a query reads one cache line: blocked"},
+		{"writers", "many goroutines add keys"},
+		{"adversarial", "an attacker may choose the keys; needs --secret-file"},
+		{"unpatented", "plan leaves out filters with a known patent"},
+	}, 14)
+}
+
+const specsTail = `
+build prints its choice, and never chooses a known patent. --for chooses the first row of plan, which may change with the
+number of keys. Below a rate of 2^-32 and above 33 bits per key, another family replaces ribbon.
+
+A spec has one size: fpr=RATE, bits_per_key=B, bytes=N, or a size of its family. The default is fpr=0.01, or the size in
+parentheses:
+
+`
+
+// specsText returns the topic specs: a list of families, then of their parameters, each described once.
+func specsText() string {
+	var list, parameters [][2]string
+	var seen []family.Parameter
+	for _, f := range families.All() {
+		var names []string
+		for _, p := range f.Parameters {
+			names = append(names, p.Name)
+			same := func(q family.Parameter) bool { return q.Name == p.Name && q.Help == p.Help }
+			if !slices.ContainsFunc(seen, same) {
+				seen = append(seen, p)
+				parameters = append(parameters, [2]string{p.Name + "=" + p.Value, p.Help})
+			}
+		}
+
+		size := ""
+		if f.DefaultFPR == 0 {
+			size = " (" + f.Default + ")"
+		}
+		list = append(list, [2]string{f.Name, f.Summary + size + ". " + strings.Join(names, ", ")})
+	}
+	return specsHead + needsTable() + specsTail + cli.Table(list, 18) + "\nThe parameters:\n\n" + cli.Table(parameters, 28)
+}
+
+const ratesText = `The false-positive rate is the share of absent keys that a filter reports as present. --fpr makes the smallest filter
+with this rate, 1% by default; --bits-per-key and --bytes choose a size. 1% needs 7 to 10 bits per key, and each tenth of
+it 3.3 to 4.8 more.
+
+A file stores its chosen rate, from --fpr or --bits-per-key. Later keys raise the rate. When it is more than a tenth
+above the chosen one, commands warn, and --json has fpr_exceeded; with --max-fpr they fail instead, and write nothing.
+
+--capacity N makes room for later keys. A rankindexed filter with more keys becomes full: add fails and changes nothing,
+unless growth= in the spec lets it double. In some families duplicate keys take room each time.
+
+Searched families (partitioned, blockpartitioned, twochoice) become smaller with longer searches: --effort, --budget.
+
+--seed and --secret-file choose the hash function. With a secret, nobody can construct colliding keys.`
+
+const inputsHead = `An INPUT is a file with keys; without one, a command reads standard input. gzip, zstd and bzip2 are recognised by
+content. Formats:
+
+  lines   a key per line, up to LF or CRLF
+  csv     a key per row, in --column; fields may be quoted
+  tsv     the same with tabs between the fields, and no quotes
+  null    keys that end in NUL bytes, as find -print0 prints them
+  hex     hexadecimal digits per line, for keys of any bytes
+
+Other CRs belong to their keys. A UTF-8 byte-order mark at the start is dropped. UTF-16 is an error; convert it with
+iconv. In hex, an integer has 16 digits, little endian, and a value and its tab are digits too.
+
+check, exact check and dedup print whole rows of csv and tsv, behind the header row, which all inputs must share. Rows
+with an empty key are left out.
+
+Regular files may be read twice; a change in between is an error, so pipe an input that grows. Hashes of keys, 16 bytes
+each, stay in memory up to --memory; the others go to a temporary file.
+
+"-" is standard input or output, unless a file or folder is required; "./-" is a file of that name. An input that is also
+standard output is an error.
+
+A row is bad if it has a NUL byte, too few columns, wrong quotes, digits or time, or a key above --max-key-bytes. It ends
+a command with exit code 2, after the answers for all rows before; build and others then write nothing. --bad-rows skip
+leaves it out, with a warning, and bad_rows in --count --json. Without --bad-rows, check, count, get and dedup accept NUL
+bytes in lines and tsv as part of the key, since truncated logs have them. UTF-16, damaged compressed data, a NUL byte in
+a header row and quotes without an end always stop.
+
+The flags:
+
+`
+
+// inputsText returns the topic inputs, with the flags that commands name only.
+func inputsText() string {
+	var in inputFlags
+	c := &cobra.Command{}
+	in.register(c)
+	in.badRows(c, keyio.Stop)
+	return inputsHead + cli.FlagTable(c.Flags())
+}
+
+const updatesText = `publish, or diff and patch, bring copies of a filter up to date with small deltas, if the new filter has the size,
+seed and search of the old one: change a copy with add, remove or put, or build --like OLD. Deltas of ribbon and fuse are
+the whole filter.
+
+--like copies size, hash function, chosen rate and form (see trim) of OLD, and searches nothing. The rate rises as the
+list grows and changes, so make room in the first build: --capacity, or --spec "partitioned(fpr=0.01,later=8000)".
+
+A list that was cut must not replace a good filter: --like, optimize and publish refuse to lose more than half of the
+keys, exact update 10% of the members or any key of the universe. --shrink=P% allows a loss of P%, --shrink any.
+
+build --allow LIST makes a filter that finds no key of LIST, such as popular domains beside a blocklist. Each false
+positive in LIST costs about 1.44 log2(keys / exceptions) + 4.4 bits. Keys cannot change later. A key in both lists is an
+error.`
+
+const valuesText = `build --value-bits V stores a number of V bits with each key. A line of the input is a key, a tab and the number,
+such as "10.0.0.1<TAB>3"; csv and tsv have --value-column. A key may repeat only with the same value.
+
+  rankindexed   put changes values; without one a key has 0; keys that look
+                alike, at the false-positive rate, share a value
+  ribbon        values are always right and never change; each key needs one
+
+"ribbon(r=0)" stores values only: every key seems present, and absent keys have any value.
+
+add and verify read lines as build does. check, count and get read whole lines as keys; --input-format tsv leaves the
+value out.
+
+--counting (rankindexed) and the family counting store how often each key was added. count prints this number less the
+removals. It may be too large, at the false-positive rate, but never too small; a full counter prints >=15.`
+
+const shardedText = `build --shards N -o DIR writes a sharded set: a folder with N filters and manifest.json. --shards auto makes one per 4
+million keys. bloomery shard divides the build among machines.
+
+DIR takes the place of FILE in all commands; convert needs one of its files. Sizes and rates are for the whole set. A
+file of the set cannot be changed alone; commands that change keys write only the shards of these keys.
+
+Inputs are read once, except with auto or without --spec. Up to half of --memory, by default 1GiB, is for hashes of keys.
+An old set is replaced when the new one is complete. info verifies sizes and headers, verify the contents.`
+
+const exitCodesText = `  0          done; check, count, get: a key matched
+  1          check, exact check, count, get: no key matched
+             clubcard check: any answer but "not revoked"
+             remove: a key was absent
+             verify: a member is missing, or the rate is not kept
+             exact verify: an answer is wrong
+             plan: the needs are impossible
+             publish --check, follow --once: the release has expired
+             shard status: finish cannot run yet
+  2          an error
+  130, 143   SIGINT, SIGTERM: no half-written file is left
+  141        the reader of the output ended: "bloomery check F | head -1"
+
+--json prints reports as JSON. check, count, get and dedup print an object per key, such as
+{"key":"yopmail.com","present":true}, with "row" in csv and tsv, "count" and "saturated", or "value". Bytes that are not
+UTF-8 become U+FFFD. An error is a line on standard error: {"error":"...","hint":"..."}.
+
+-q hides progress, notes and summaries, but no answers: send those to /dev/null. An error of standard output is an
+error, an error of standard error is ignored.
+
+Commands replace files by rename, all or nothing. If another program overwrites a filter in place, answers may be wrong;
+commands detect this and exit with 2.`
