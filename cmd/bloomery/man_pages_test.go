@@ -6,11 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/bloomery/bloomery/internal/cli"
 )
 
 // writePages writes a manual page in the macros of man(7) for the command and each command below it into a folder.
@@ -21,6 +22,20 @@ func writePages(c *cobra.Command, dir string) error {
 		if documented(sub) {
 			err = errors.Join(err, writePages(sub, dir))
 		}
+	}
+	return err
+}
+
+// writeTopics writes a page for each topic of help.
+func writeTopics(topics []cli.Topic, dir string) (err error) {
+	for _, topic := range topics {
+		var b strings.Builder
+		name := "bloomery-help-" + topic.Name
+		fmt.Fprintf(&b, ".TH %s 1 \"\" \"bloomery\" \"\"\n", strings.ToUpper(roff(name)))
+		fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n.SH DESCRIPTION\n", roff(name), roff(topic.Short))
+		writeText(&b, strings.TrimRight(topic.Text(), "\n"))
+		b.WriteString(".SH SEE ALSO\n.BR bloomery (1)\n")
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name+".1"), []byte(b.String()), 0o666))
 	}
 	return err
 }
@@ -41,7 +56,7 @@ func manPage(c *cobra.Command) string {
 		fmt.Fprintf(&b, "%s\n", roff(c.CommandPath()+" COMMAND"))
 	}
 	b.WriteString(".fi\n.SH DESCRIPTION\n")
-	writeText(&b, c.Long)
+	writeText(&b, strings.TrimSpace(c.Short+".\n\n"+c.Long))
 	if c.HasAvailableSubCommands() {
 		b.WriteString(".SH COMMANDS\n")
 		for _, sub := range c.Commands() {
@@ -97,17 +112,7 @@ func writeFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
 		if f.Hidden {
 			return
 		}
-		value, usage := pflag.UnquoteUsage(f)
-		text := strings.TrimSuffix("--"+f.Name+" "+value, " ")
-		if f.Shorthand != "" {
-			text = "-" + f.Shorthand + ", " + text
-		}
-		if d := f.DefValue; d != "" && d != "false" && d != "0" && d != "0s" && d != "[]" {
-			if f.Value.Type() == "string" {
-				d = strconv.Quote(d)
-			}
-			usage += " (default " + d + ")"
-		}
+		text, usage := cli.FlagText(f)
 		fmt.Fprintf(b, ".TP\n.B %s\n%s\n", roff(text), roff(usage))
 	})
 }

@@ -27,6 +27,7 @@ func TestManPages(t *testing.T) {
 		dir = t.TempDir()
 	}
 	must(t, writePages((&app{}).rootCommand(), dir))
+	must(t, writeTopics(topics, dir))
 
 	pages, err := filepath.Glob(filepath.Join(dir, "*.1"))
 	if err != nil || len(pages) < 30 {
@@ -34,6 +35,7 @@ func TestManPages(t *testing.T) {
 	}
 	for name, want := range map[string]string{ // a command, a flag, and a word that is no Markdown
 		"bloomery": "\n.BR bloomery\\-build (1)\n", "bloomery-build": "\n.B \\-o, \\-\\-output ", "bloomery-put": "<TAB>",
+		"bloomery-help-specs": "\n  rankindexed",
 	} {
 		if text, err := os.ReadFile(filepath.Join(dir, name+".1")); err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%s: no %q, %v", name, want, err)

@@ -120,6 +120,7 @@ var windowUses = map[string]windowUse{
 	"plan":           {none: "numbers only"},
 	"demo":           {none: "lists of its own"},
 	"version":        {none: "prints the version"},
+	"completion":     {none: "prints a script"},
 }
 
 // TestWindowCommands gives files of package window to every command: it reads them, or refuses them by name and writes
