@@ -41,7 +41,7 @@ func (a *app) convertCommand() *cobra.Command {
   xorf8 16 32      BinaryFuse8 of the Rust crate xorf, in bincode
   bloomery         our own files
 
---from and --to are needed only where several formats fit. Build filters for another system with one of:
+Without --from the content decides, without --to the system of the filter. Build filters for another system with one of:
 
   --spec guava, bitsandblooms, redisbloom, spark
   --spec "blocked(layout=split)" --hash xxh64     for Parquet

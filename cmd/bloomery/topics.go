@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -50,7 +49,7 @@ func needsTable() string {
 }
 
 const specsTail = `
-build prints its choice, and never chooses a known patent. --for chooses the first row of plan, which may change with the
+build prints its choice, never a filter with a known patent. --for chooses the first row of plan, which may change with the
 number of keys. Below a rate of 2^-32 and above 33 bits per key, another family replaces ribbon.
 
 A spec has one size: fpr=RATE, bits_per_key=B, bytes=N, or a size of its family. The default is fpr=0.01, or the size in
@@ -58,33 +57,53 @@ parentheses:
 
 `
 
-// specsText returns the topic specs: a list of families, then of their parameters, each described once.
+// specsText returns the topic specs: the needs, a list of families, and their parameters.
 func specsText() string {
-	var list, parameters [][2]string
-	var seen []family.Parameter
+	var list [][2]string
 	for _, f := range families.All() {
-		var names []string
-		for _, p := range f.Parameters {
-			names = append(names, p.Name)
-			same := func(q family.Parameter) bool { return q.Name == p.Name && q.Help == p.Help }
-			if !slices.ContainsFunc(seen, same) {
-				seen = append(seen, p)
-				parameters = append(parameters, [2]string{p.Name + "=" + p.Value, p.Help})
-			}
-		}
-
-		size := ""
+		text := f.Summary
 		if f.DefaultFPR == 0 {
-			size = " (" + f.Default + ")"
+			text += " (" + f.Default + ")"
 		}
-		list = append(list, [2]string{f.Name, f.Summary + size + ". " + strings.Join(names, ", ")})
+		text += "."
+		for _, p := range f.Parameters {
+			text += " " + p.Name + "="
+		}
+		list = append(list, [2]string{f.Name, text})
 	}
-	return specsHead + needsTable() + specsTail + cli.Table(list, 18) + "\nThe parameters:\n\n" + cli.Table(parameters, 28)
+	return specsHead + needsTable() + specsTail + cli.Table(list, 18) + parametersTable()
+}
+
+// parametersTable describes each parameter once. If a name has several meanings, each of them names its families.
+func parametersTable() string {
+	type meaning struct{ name, help string }
+	var order []family.Parameter
+	owners, meanings := map[meaning][]string{}, map[string]int{}
+	for _, f := range families.All() {
+		for _, p := range f.Parameters {
+			m := meaning{p.Name, p.Help}
+			if owners[m] == nil {
+				order = append(order, p)
+				meanings[p.Name]++
+			}
+			owners[m] = append(owners[m], f.Name)
+		}
+	}
+
+	var rows [][2]string
+	for _, p := range order {
+		text := p.Help
+		if meanings[p.Name] > 1 {
+			text = strings.Join(owners[meaning{p.Name, p.Help}], ", ") + ": " + text
+		}
+		rows = append(rows, [2]string{p.Name + "=" + p.Value, text})
+	}
+	return "\nThe parameters:\n\n" + cli.Table(rows, 28)
 }
 
 const ratesText = `The false-positive rate is the share of absent keys that a filter reports as present. --fpr makes the smallest filter
-with this rate, 1% by default; --bits-per-key and --bytes choose a size. 1% needs 7 to 10 bits per key, and each tenth of
-it 3.3 to 4.8 more.
+with this rate, 1% by default; --bits-per-key and --bytes choose a size. 1% needs 7 to 10 bits per key, a
+tenth of a rate 3.3 to 4.8 more.
 
 A file stores its chosen rate, from --fpr or --bits-per-key. Later keys raise the rate. When it is more than a tenth
 above the chosen one, commands warn, and --json has fpr_exceeded; with --max-fpr they fail instead, and write nothing.
