@@ -97,11 +97,11 @@ func curves(ctx context.Context, n plan.Needs, progress func(float64)) ([]plot.C
 		}
 	}
 
-	for _, bound := range []struct {
+	for style, bound := range []struct {
 		name string
 		more float64
 	}{{"log2(1/ε)", 0}, {"log2(1/ε) + 1.44", 1.44}} {
-		c := plot.Curve{Name: bound.name, Label: bound.name, Bound: true}
+		c := plot.Curve{Name: bound.name, Label: bound.name, Style: style, Bound: true}
 		for _, rate := range rates {
 			c.Points = append(c.Points, [2]float64{rate, math.Log2(1/rate) + bound.more})
 		}

@@ -30,7 +30,7 @@ type Chart struct {
 type Curve struct {
 	Name   string // for the text alternative
 	Label  string // at the end of the curve
-	Style  int    // from 0 to Styles-1: the color and the mark of the curve
+	Style  int    // from 0 to Styles-1: the color and the mark of the curve; of a bound, from 0 to 1: its dashes
 	Points [][2]float64
 	Bound  bool // drawn as a dashed line without marks, such as a lower bound
 }
@@ -137,8 +137,8 @@ func (c Chart) WriteSVG(w io.Writer) error {
 	if c.Asked > 0 {
 		s.write(`<path d="M%s %sV%s" fill="none" class="axis" stroke-width="1.4"/>`, s.x.At(c.Asked), top-6, height-bottom)
 	}
-	for i, curve := range c.Curves {
-		s.drawCurve(curve, i)
+	for _, curve := range c.Curves {
+		s.drawCurve(curve)
 	}
 	s.drawLabels(c.Curves)
 	if c.Pick != nil {
@@ -216,15 +216,14 @@ func (s *svg) drawAxes(c Chart) {
 // percent formats a share.
 func percent(share float64) string { return mark(100*share) + "%" }
 
-// drawCurve draws a curve. i is its number.
-func (s *svg) drawCurve(c Curve, i int) {
+func (s *svg) drawCurve(c Curve) {
 	var path strings.Builder
 	for _, p := range c.Points {
 		fmt.Fprintf(&path, "L%.2f %.2f", s.x.At(p[0]), s.y.At(p[1]))
 	}
 	d := "M" + path.String()[1:]
 	if c.Bound {
-		s.write(`<path d="%s" fill="none" class="soft" stroke-width="1.3" stroke-dasharray="%s"/>`, d, dashes[i%len(dashes)])
+		s.write(`<path d="%s" fill="none" class="soft" stroke-width="1.3" stroke-dasharray="%s"/>`, d, dashes[c.Style%len(dashes)])
 		return
 	}
 
