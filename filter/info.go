@@ -64,7 +64,8 @@ func (i Info) String() string {
 	}
 
 	if i.ExceptionBits > 0 {
-		fmt.Fprintf(&b, "\nexact for %d allowed keys: %d exceptions, %d bytes", i.Allowed, i.Exceptions, (i.ExceptionBits+7)/8)
+		fmt.Fprintf(&b, "\nexact for %d allowed keys: %d exceptions, %d bytes", i.Allowed, i.Exceptions,
+			(i.ExceptionBits+7)/8)
 	}
 	for level, p := range i.Pools {
 		fmt.Fprintf(&b, "\nextensions of level %d: %d of %d in use", level+2, p.Used, p.Size)

@@ -61,9 +61,9 @@ func planChart(ctx context.Context, n plan.Needs, pick *plan.Choice, progress fu
 	return c, nil
 }
 
-// curves returns the bits per key against the rate: a curve for every family that meets the needs, in its smallest form.
-// It ignores the limits on size, rate, time and memory. The last two curves are lower bounds: log2(1/ε) for all filters,
-// and log2(1/ε)+1.44 for filters with removal. It calls progress with the share done, in [0, 1].
+// curves returns the bits per key against the rate: a curve for every family that meets the needs, in its smallest
+// form. It ignores the limits on size, rate, time and memory. The last two curves are lower bounds: log2(1/ε) for all
+// filters, and log2(1/ε)+1.44 for filters with removal. It calls progress with the share done, in [0, 1].
 func curves(ctx context.Context, n plan.Needs, progress func(float64)) ([]plot.Curve, error) {
 	rates := curveRates(n.FPR)
 	specs, err := abilities(ctx, n)

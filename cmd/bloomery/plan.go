@@ -23,10 +23,10 @@ func (a *app) planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan --keys N [--fpr P] [--needs remove,count,...]",
 		Short: "Choose a filter, and see what it costs",
-		Long: `Print the filter that bloomery build takes for these needs without --spec, then the three smallest filters that
-meet them, or with --for speed the three fastest. A file has a header of 100 to 300 bytes; bits/key leaves it out. Sizes
-and rates are forecast. Times were measured on one machine: of a query of a filter in the caches, with the given share of
-absent keys, and of a build on one core.
+		Long: `Print the filter that bloomery build takes for these needs without --spec, then the three smallest
+filters that meet them, or with --for speed the three fastest. A file has a header of 100 to 300 bytes; bits/key leaves
+it out. Sizes and rates are forecast. Times were measured on one machine: of a query of a filter in the caches, with the
+given share of absent keys, and of a build on one core.
 
 --needs takes any of: add (keys are added after the build), remove (keys are removed), count (how often a key came),
 merge (filters are merged), line (a query reads one cache line), writers (many goroutines add keys), adversarial (an
@@ -280,7 +280,8 @@ func (a *app) printImpossible(e *plan.Impossible) error {
 	return errNo
 }
 
-// plotPlan plots the bits per key of the filters that meet the needs, and the bounds, against the rate. pick may be nil.
+// plotPlan plots the bits per key of the filters that meet the needs, and the bounds, against the rate. pick may be
+// nil.
 func (a *app) plotPlan(c *cobra.Command, n plan.Needs, pick *plan.Choice, path string) error {
 	if !strings.EqualFold(filepath.Ext(path), ".svg") {
 		return fmt.Errorf("--plot %s: pictures are SVG; want a file that ends in .svg", path)

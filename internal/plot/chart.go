@@ -80,7 +80,8 @@ var dashes = []string{"5 3", "1.5 2"}
 const theme = `<style>
 .back{fill:#fff}.ink{fill:#000}.halo{stroke:#fff}.axis{stroke:#000}.soft{stroke:#5a5a5a}.grid{stroke:#e1e1e1}
 @media (prefers-color-scheme:dark){
-.back{fill:#1d2428}.ink{fill:#e4e9ec}.halo{stroke:#1d2428}.axis{stroke:#e4e9ec}.soft{stroke:#a3b0b8}.grid{stroke:#36424a}
+.back{fill:#1d2428}.ink{fill:#e4e9ec}.halo{stroke:#1d2428}.axis{stroke:#e4e9ec}.soft{stroke:#a3b0b8}
+.grid{stroke:#36424a}
 }</style>`
 
 // svg is a picture that is being written.
@@ -135,7 +136,8 @@ func (c Chart) WriteSVG(w io.Writer) error {
 
 	s.drawAxes(c)
 	if c.Asked > 0 {
-		s.write(`<path d="M%s %sV%s" fill="none" class="axis" stroke-width="1.4"/>`, s.x.At(c.Asked), top-6, height-bottom)
+		s.write(`<path d="M%s %sV%s" fill="none" class="axis" stroke-width="1.4"/>`,
+			s.x.At(c.Asked), top-6, height-bottom)
 	}
 	for _, curve := range c.Curves {
 		s.drawCurve(curve)
@@ -223,14 +225,16 @@ func (s *svg) drawCurve(c Curve) {
 	}
 	d := "M" + path.String()[1:]
 	if c.Bound {
-		s.write(`<path d="%s" fill="none" class="soft" stroke-width="1.3" stroke-dasharray="%s"/>`, d, dashes[c.Style%len(dashes)])
+		s.write(`<path d="%s" fill="none" class="soft" stroke-width="1.3" stroke-dasharray="%s"/>`,
+			d, dashes[c.Style%len(dashes)])
 		return
 	}
 
 	style := styles[c.Style%len(styles)]
 	s.write(`<path d="%s" fill="none" stroke="%s" stroke-width="1.6"/>`, d, style.color)
 	for _, p := range c.Points {
-		s.write(`<path transform="translate(%s %s)" d="%s" fill="%s"/>`, s.x.At(p[0]), s.y.At(p[1]), style.mark, style.color)
+		x, y := s.x.At(p[0]), s.y.At(p[1])
+		s.write(`<path transform="translate(%s %s)" d="%s" fill="%s"/>`, x, y, style.mark, style.color)
 	}
 }
 
@@ -263,8 +267,8 @@ func (c Curve) end() [2]float64 {
 	return slices.MinFunc(c.Points, func(a, b [2]float64) int { return cmp.Compare(a[0], b[0]) })
 }
 
-// spread returns the heights nearest to the wanted ones, which fall, at least labelGap apart and between high and low. If
-// they are too many for that, some are above high.
+// spread returns the heights nearest to the wanted ones, which fall, at least labelGap apart and between high and low.
+// If they are too many for that, some are above high.
 func spread(wanted []float64, high, low float64) []float64 {
 	// Without the gaps, the heights must only not rise: labels that would are grouped around their mean.
 	type group struct{ sum, labels float64 }
