@@ -93,12 +93,13 @@ func checkTarget(t *testing.T, from, target string) {
 }
 
 // TestLinks checks the links of all pages, the addresses of files in this repository, and the pages of docs that
-// comments and messages name.
+// comments and messages name. Every picture must be in a page.
 func TestLinks(t *testing.T) {
 	atRoot(t)
-	links := 0
+	links, pages := 0, ""
 	tree(t, func(name, text string) {
 		if path.Ext(name) == ".md" {
+			pages += text
 			prose := code.ReplaceAllString(fence.ReplaceAllString(text, ""), "")
 			for _, m := range link.FindAllStringSubmatch(prose, -1) {
 				target := m[1] + m[2]
@@ -128,5 +129,17 @@ func TestLinks(t *testing.T) {
 	})
 	if links < 100 {
 		t.Errorf("%d links", links)
+	}
+
+	for _, pattern := range []string{"docs/img/*.svg", "docs/measured/*.svg"} {
+		pictures, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range pictures {
+			if !strings.Contains(pages, filepath.Base(p)) {
+				t.Errorf("no page shows %s", p)
+			}
+		}
 	}
 }
