@@ -28,11 +28,7 @@ filters that meet them, or with --for speed the three fastest. A file has a head
 it out. Sizes and rates are forecast. Times were measured on one machine: of a query of a filter in the caches, with the
 given share of absent keys, and of a build on one core.
 
---needs takes any of: add (keys are added after the build), remove (keys are removed), count (how often a key came),
-merge (filters are merged), line (a query reads one cache line), writers (many goroutines add keys), adversarial (an
-attacker may choose the keys), unpatented (no method with a known patent).
-
-If no filter does it, the output says what is impossible and what comes nearest: exit code 1.`,
+If no filter does it, the output names what is impossible and what comes nearest. See bloomery help specs for --needs.`,
 		Example: `  bloomery plan --keys 10M --fpr 0.1%
   bloomery plan --keys 1M --later 1M --needs remove,count
   bloomery plan --keys 5G --bits-per-key 10 --for speed --json
@@ -79,8 +75,7 @@ If no filter does it, the output says what is impossible and what comes nearest:
 	}
 	needs.register(c)
 	c.Flags().BoolVar(&all, "all", false, "list all filters, with reasons, and why the others are left out")
-	c.Flags().StringVar(&file, "plot", "", "SVG `file` to draw: bits per key against the rate, of every filter "+
-		"that fits")
+	c.Flags().StringVar(&file, "plot", "", "`FILE`: SVG picture of size against rate")
 	return c
 }
 
@@ -98,9 +93,9 @@ type planFlags struct {
 }
 
 func (f *planFlags) register(c *cobra.Command) {
-	parse(c, &f.Keys, "keys", "number of keys, such as 133604, 10M or 5G", parseCount)
-	parse(c, &f.Later, "later", "number of keys that are added after the build", parseCount)
-	const rate = "false-positive rate to keep, such as 0.01 or 1% (default 1% without a limit on the size)"
+	parse(c, &f.Keys, "keys", "`N`: keys, such as 133604, 10M or 5G", parseCount)
+	parse(c, &f.Later, "later", "`N`: keys that are added after the build", parseCount)
+	const rate = "`RATE`: false positives, 0.01 or 1% (default 1%)"
 	parse(c, &f.FPR, "fpr", rate, func(flag, text string) (float64, error) {
 		v, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(text), "%"), 64)
 		if f.exact = err == nil && v == 0; f.exact {
@@ -108,13 +103,12 @@ func (f *planFlags) register(c *cobra.Command) {
 		}
 		return parseRate(flag, text)
 	})
-	c.Flags().Float64Var(&f.BitsPerKey, "bits-per-key", 0, "most bits per key")
-	parse(c, &f.Bytes, "bytes", "most bytes of the whole filter, such as 64KiB or 10MB", parseBytes)
-	c.Flags().Uint64Var(&f.values, "value-bits", 0, "bits of the value that each key has")
-	c.Flags().Float64Var(&f.Absent, "absent", 0.5, "share of queries for absent keys")
-	c.Flags().DurationVar(&f.Build, "build", 0, "longest build on one core, such as 10s")
-	parse(c, &f.Memory, "memory", "most memory of a build besides the filter, such as 1GiB; "+
-		"keys that can go to a file do not count", parseBytes)
+	c.Flags().Float64Var(&f.BitsPerKey, "bits-per-key", 0, "`BITS`: most bits per key")
+	parse(c, &f.Bytes, "bytes", "`SIZE`: most bytes of the filter, such as 64KiB", parseBytes)
+	c.Flags().Uint64Var(&f.values, "value-bits", 0, "`BITS`: value that each key has")
+	c.Flags().Float64Var(&f.Absent, "absent", 0.5, "`SHARE`: share of queries for absent keys")
+	c.Flags().DurationVar(&f.Build, "build", 0, "`TIME`: longest build on one core, such as 10s")
+	parse(c, &f.Memory, "memory", "`SIZE`: most memory of a build besides the filter", parseBytes)
 	f.wishes.register(c)
 	c.MarkFlagsMutuallyExclusive("bits-per-key", "bytes")
 	_ = c.MarkFlagRequired("keys")
