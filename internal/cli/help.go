@@ -112,7 +112,7 @@ func addCommands(c *cobra.Command, add func(title, text string)) {
 				rows = append(rows, [2]string{sub.Name(), sub.Short})
 			}
 		}
-		add(g.Title+"\n", table(rows, 12))
+		add(g.Title+"\n", Table(rows, 12))
 	}
 }
 
@@ -141,7 +141,7 @@ func addFlags(c *cobra.Command, add func(title, text string)) {
 		if title != "" {
 			head = title
 		}
-		add(head+":\n", table(rows, 24))
+		add(head+":\n", Table(rows, 24))
 	}
 
 	for _, title := range strings.Split(c.Annotations[flagNames], "\n") {
@@ -152,7 +152,7 @@ func addFlags(c *cobra.Command, add func(title, text string)) {
 			}
 		})
 		if len(names) > 0 {
-			add(title+":\n", indent(Wrapped(strings.Join(names, " "), Columns-2), 2))
+			add(title+":\n", indent(wrapped(strings.Join(names, " "), Columns-2), 2))
 		}
 	}
 }
@@ -192,17 +192,14 @@ func FlagTable(flags *pflag.FlagSet) string {
 			rows = append(rows, [2]string{name, text})
 		}
 	})
-	return table(rows, 24)
+	return Table(rows, 24)
 }
 
-// Table returns lines of two columns, the first of the given width.
-func Table(rows [][2]string, width int) string { return table(rows, width) }
-
-// table returns lines of two columns; the second begins in column width+2, below the first if that is longer.
-func table(rows [][2]string, width int) string {
+// Table returns lines of two columns. The second begins behind width+2 characters, below the first if that is longer.
+func Table(rows [][2]string, width int) string {
 	var b strings.Builder
 	for _, row := range rows {
-		text := indent(Wrapped(row[1], Columns-width-2), width+2)
+		text := indent(wrapped(row[1], Columns-width-2), width+2)
 		if n := utf8.RuneCountInString(row[0]); n+2 <= width {
 			text = "  " + row[0] + text[2+len(row[0]):]
 		} else {
@@ -219,7 +216,7 @@ func Wrap(text string) string {
 	paragraph := ""
 	flush := func() {
 		if paragraph != "" {
-			out = append(out, Wrapped(paragraph, Columns)...)
+			out = append(out, wrapped(paragraph, Columns)...)
 			paragraph = ""
 		}
 	}
@@ -236,8 +233,8 @@ func Wrap(text string) string {
 	return strings.TrimRight(strings.Join(out, "\n"), "\n")
 }
 
-// Wrapped breaks a paragraph into lines of at most so many columns, unless a word is longer.
-func Wrapped(text string, columns int) (lines []string) {
+// wrapped breaks a paragraph into lines of at most so many columns, unless a word is longer.
+func wrapped(text string, columns int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
 		if line != "" && utf8.RuneCountInString(line+" "+word) > columns {
@@ -249,6 +246,7 @@ func Wrapped(text string, columns int) (lines []string) {
 	return append(lines, line)
 }
 
+// indent joins lines, each behind n spaces.
 func indent(lines []string, n int) string {
 	space := strings.Repeat(" ", n)
 	return space + strings.Join(lines, "\n"+space) + "\n"

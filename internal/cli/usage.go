@@ -164,7 +164,7 @@ func describeHelp(help *cobra.Command, topics []Topic) {
 	for _, t := range topics {
 		rows = append(rows, [2]string{t.Name, t.Short})
 	}
-	help.Long = "The topics are:\n\n" + table(rows, 14)
+	help.Long = "The topics are:\n\n" + Table(rows, 14)
 	help.RunE = func(help *cobra.Command, args []string) error {
 		if showTopic(help, topics, args) {
 			return nil
