@@ -42,7 +42,7 @@ func TestInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	today := map[string][]string{} // the lines of a row of the table
-	for _, row := range regexp.MustCompile("(?m)^\\| (\\w+) \\| (.*?) \\|").FindAllStringSubmatch(string(page), -1) {
+	for _, row := range regexp.MustCompile(`(?m)^\| (\w+) \| (.*?) \|`).FindAllStringSubmatch(string(page), -1) {
 		for _, line := range regexp.MustCompile("`([^`]*)`").FindAllStringSubmatch(row[2], -1) {
 			today[row[1]] = append(today[row[1]], strings.ReplaceAll(line[1], "CLONE", root))
 		}
