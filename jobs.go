@@ -1,6 +1,7 @@
 package bloomery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,23 +20,49 @@ import (
 // Commit. Close it in any case: after Commit, Close only frees memory and temporary files. After Close, other methods
 // return errors.
 type JobConfig struct {
-	// Building has the resources and reports. Memory is by default 64 MiB, and unlimited for a Verifier and an Optimizer
-	// of one filter. Commit calls Progress. No job calls Chosen.
+	// Building has the resources and reports of every job but an Allower. Memory is by default 64 MiB, and unlimited for a
+	// Verifier and an Optimizer of one filter. Commit calls Progress. No job calls the planner: Chosen must be nil.
 	Building Building
 	// Like.Set is, for an Allower, an earlier version of the Set, or nil. The exceptions get the geometry of the
 	// exceptions of Like.Set if they need about as much, so that two versions differ in few bits. Like.Shrink limits, for
 	// an Optimizer, the keys that the Set may lose.
 	Like   Like
-	Limits Limits        // Limits.FPR is for an Optimizer
+	Limits Limits        // for an Optimizer, what the new filter must not exceed
 	Absent uint64        // for a Verifier, the expected number of keys of AddAbsent, or 0 if it is unknown; not a limit
-	Effort filter.Effort // of the search of an Optimizer; default: the default effort
+	Effort filter.Effort // for an Optimizer, the effort of the search; the zero value is the default effort
 }
 
-// options returns the options of a job on a list.
-func (c JobConfig) options() (bulk.Options, error) {
+// job is a type of job, as an error names it.
+type job string
+
+const (
+	addition  job = "an Addition"
+	removal   job = "a Removal"
+	allower   job = "an Allower"
+	optimizer job = "an Optimizer"
+	verifier  job = "a Verifier"
+)
+
+// options returns the options of a job on a list, or an error if a field is out of range or the job does not use it.
+func (c JobConfig) options(j job) (bulk.Options, error) {
 	b := c.Building
 	o := bulk.Options{Workers: b.Workers, Memory: b.Memory, TempDir: b.TempDir, Progress: b.Progress}
-	return o, Config{Building: b, Limits: c.Limits}.checkFields()
+	resources := b.Workers != 0 || b.Memory != 0 || b.TempDir != "" || b.Progress != nil
+	return o, cmp.Or(
+		Config{Building: b, Limits: c.Limits}.checkFields(),
+		family.Refused("building.chosen", b.Chosen != nil, "a job does not call the planner"),
+		j.refuses("building", resources && j == allower),
+		j.refuses("like.set", c.Like.Set != nil && j != allower),
+		j.refuses("like.shrink", c.Like.Shrink != 0 && j != optimizer),
+		j.refuses("limits", c.Limits != (Limits{}) && j != optimizer),
+		j.refuses("absent", c.Absent != 0 && j != verifier),
+		j.refuses("effort", c.Effort != (filter.Effort{}) && j != optimizer),
+	)
+}
+
+// refuses returns an error if a field is set that the job does not use.
+func (j job) refuses(field string, set bool) error {
+	return family.Refused(field, set, string(j)+" does not use it; leave it out")
 }
 
 // Addition adds keys to a Set: to a sharded Set shard by shard, so that each shard is loaded and written once.
@@ -53,7 +80,7 @@ var errAdded = fmt.Errorf("bloomery: the Addition is %w, and takes no more keys"
 // Addition returns an Addition to s. For a sharded Set it keeps 16 bytes per key until Commit; for others it adds keys
 // at once. The error wraps errors.ErrUnsupported if the family is static.
 func (s *Set) Addition(c JobConfig) (*Addition, error) {
-	o, err := c.options()
+	o, err := c.options(addition)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +156,7 @@ var errAllowed = fmt.Errorf("bloomery: the Allower is %w, and takes no more keys
 // them. The error wraps errors.ErrUnsupported for a Set that is sharded or for many writers, and for hash functions of
 // other systems.
 func (s *Set) Allower(c JobConfig) (*Allower, error) {
-	if _, err := c.options(); err != nil {
+	if _, err := c.options(allower); err != nil {
 		return nil, err
 	}
 	return s.allower(c.Like.Set)
@@ -245,7 +272,7 @@ func (r Rate) Holds(promised float64) bool { return bulk.Holds(r.FalsePositives,
 
 // Verifier returns a Verifier of s.
 func (s *Set) Verifier(c JobConfig) (*Verifier, error) {
-	o, err := c.options()
+	o, err := c.options(verifier)
 	if err != nil {
 		return nil, err
 	}

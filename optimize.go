@@ -21,6 +21,10 @@ type Optimizer struct{ b *Builder }
 // search. s must not change until Commit has returned. For a sharded Set, Commit builds one shard after the other; the
 // new Set is in memory.
 func (s *Set) Optimizer(c JobConfig) (*Optimizer, error) {
+	if _, err := c.options(optimizer); err != nil {
+		return nil, err
+	}
+
 	b, err := s.optimizer(c.Effort, Config{Building: c.Building, Limits: c.Limits, Like: c.Like})
 	if err != nil {
 		return nil, err
@@ -44,6 +48,11 @@ func (s *Set) optimizer(e filter.Effort, c Config) (*oneBuild, error) {
 	if s.inner().Parts() != nil {
 		if err := errors.Join(engine.Can(s.inner(), family.CanSearch), c.checkFields()); err != nil {
 			return nil, err
+		}
+		if bytes := s.Info().Bits / 8; c.Limits.Bytes > 0 { // the new Set has the same size
+			if err := intake.CheckBytes(s.Spec(), bytes, c.Limits.Bytes); err != nil {
+				return nil, err
+			}
 		}
 		spill := bulk.Options{Memory: c.Building.Memory, TempDir: c.Building.TempDir}.NewSpill(s.inner())
 		b.in = intake.New(s.Hasher(), intake.To(spill.Add, spill.Close, intake.NoValues(filter.Spec{})))
@@ -75,7 +84,7 @@ func (b *oneBuild) optimizeShards(ctx context.Context, old *Set, e filter.Effort
 	parts, n := old.inner().Parts(), float64(old.inner().Facts().Stored.Shards)
 	set, err := made(parts.Rebuild(func(i int, part engine.Engine) (engine.Engine, error) {
 		config := b.config
-		config.Limits.FPR = 0
+		config.Limits = Limits{} // they are for the whole set
 		if report := b.config.Building.Progress; report != nil {
 			config.Building.Progress = func(p filter.Progress) {
 				p.Done, p.Left = (float64(i)+p.Done)/n, 0

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bulk"
@@ -28,6 +29,7 @@ type shardBuild struct {
 	spill   *intake.Shards // nil until the number of shards is known
 	allowed *intake.List   // the keys of Config.Allow, set by Build, else nil
 	losses  *bulk.Losses   // with Config.Like.Set, else nil
+	keys    atomic.Uint64  // distinct keys of the built shards, with Config.Capacity
 }
 
 // shardMemory is the default limit for hashes in memory.
@@ -221,6 +223,9 @@ func (b *shardBuild) write(ctx context.Context) error {
 	if err := b.losses.Check(m.Keys()); err != nil {
 		return err
 	}
+	if err := checkCapacity(b.keys.Load(), b.config.Capacity); err != nil {
+		return err
+	}
 	if m.Hash == filter.SipHash {
 		m.KeyCheck = b.in.Hasher().KeyCheck()
 	}
@@ -292,6 +297,9 @@ func (b *shardBuild) shard(ctx context.Context, s int, c Config) (e shard.Entry,
 	}
 
 	b.losses.AddShard(one.losses, set.engine)
+	if b.config.Capacity > 0 { // a shard has room for more than its part
+		b.keys.Add(bulk.Distinct(set.inner(), 0)) // a lower bound if keys came several times
+	}
 	e, err = b.folder.Put(ctx, s, b.config.Sharding.Shards, set.Info(), set)
 	if c.Building.Progress != nil {
 		c.Building.Progress(filter.Progress{Done: 1})

@@ -105,8 +105,8 @@ func (p *Plan) Finish(ctx context.Context, out Store, o Options) (*shard.Manifes
 }
 
 // Config describes the set to build. Spec or Needs, FPR, Capacity, Hashing, Sharding.Shards and Limits of Build mean what
-// they mean for bloomery.Build; the other fields of Build are ignored, but Build.Allow must be nil.
-// Build.Sharding.Shards must be set, and also Build.Keys if Build has Needs: the keys are not counted before the plan.
+// they mean for bloomery.Build. Build.Sharding.Shards must be set, and also Build.Keys if Build has Needs: the keys are
+// not counted before the plan. Fields that a distributed build cannot use, such as Like and Allow, must be zero.
 type Config struct {
 	Build bloomery.Config
 	Keys  KeyFormat

@@ -17,75 +17,212 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestFields checks that New, Build and a build in a folder use each field of a Config or return an error for it. New
-// accepts Workers, Memory, TempDir and Progress: it has no such work.
+// TestFields calls every function that takes a Config with each field of the Config set, and checks that it uses the
+// field or returns an error for it. New accepts Building: it has no work that its fields limit or report.
 func TestFields(t *testing.T) {
 	keys := []string{"a", "b", "c"}
-	like := settest.Build(t, keys, bloomery.Config{Spec: "standard"})
-	dir := filepath.Join(t.TempDir(), "like")
-	sharded := settest.Must(bloomery.Build(t.Context(), slices.Values(keys),
-		bloomery.Config{Spec: "standard", Sharding: bloomery.Sharding{Dir: dir, Shards: 2}}))
-	defer sharded.Close()
-	ways := map[string]func(bloomery.Config) error{
-		"New": func(c bloomery.Config) error { _, err := bloomery.New(c); return err },
-		"Build": func(c bloomery.Config) error {
-			_, err := bloomery.Build(t.Context(), slices.Values(keys), c)
-			return err
+	like := settest.Build(t, keys, bloomery.Config{Spec: "rankindexed"})
+	type set = bloomery.Set
+	values := func(yield func(string, uint64) bool) {
+		for i, k := range keys {
+			if !yield(k, uint64(i)) {
+				return
+			}
+		}
+	}
+	functions := map[string]func(c bloomery.Config) (*set, error){
+		"New": bloomery.New,
+		"Build": func(c bloomery.Config) (*set, error) {
+			return bloomery.Build(t.Context(), slices.Values(keys), c)
 		},
-		"Dir": func(c bloomery.Config) error {
-			c.Sharding.Dir = filepath.Join(t.TempDir(), "set")
-			if c.Like.Set != nil {
-				c.Like.Set = sharded
+		"BuildFrom": func(c bloomery.Config) (*set, error) {
+			return bloomery.BuildFrom(t.Context(), bloomery.Lines(strings.NewReader(strings.Join(keys, "\n"))), c)
+		},
+		"BuildValues": func(c bloomery.Config) (*set, error) { return bloomery.BuildValues(t.Context(), values, c) },
+		"NewBuilder": func(c bloomery.Config) (*set, error) {
+			b, err := bloomery.NewBuilder(t.Context(), c)
+			if err != nil {
+				return nil, err
 			}
-			s, err := bloomery.Build(t.Context(), slices.Values(keys), c)
-			if err == nil {
-				s.Close()
+			defer b.Close()
+			for k, v := range values {
+				if err := b.AddValue([]byte(k), v); err != nil {
+					return nil, err
+				}
 			}
-			return err
+			return b.Build(t.Context())
 		},
 	}
-	type fields func(c *bloomery.Config)
-	all := map[string]struct {
-		set     fields
-		refused string // the ways that refuse the field
-	}{
-		"Spec":              {func(c *bloomery.Config) { c.Spec = "blocked" }, ""},
-		"Needs":             {func(c *bloomery.Config) { c.Needs = plan.Needs{FPR: 0.01} }, ""},
-		"Like.Set":          {func(c *bloomery.Config) { c.Like.Set = like }, "New"},
-		"Like.Shrink":       {func(c *bloomery.Config) { c.Like.Shrink = 0.1 }, "New Build Dir"}, // without Like
-		"Capacity":          {func(c *bloomery.Config) { c.Capacity = 100 }, ""},
-		"Building.Chosen":   {func(c *bloomery.Config) { c.Building.Chosen = func(plan.Choice) {}; c.Needs.FPR = 0.01 }, ""},
-		"FPR":               {func(c *bloomery.Config) { c.FPR = 0.1 }, ""},
-		"Limits.FPR":        {func(c *bloomery.Config) { c.Limits.FPR = 0.1 }, ""},
-		"Keys":              {func(c *bloomery.Config) { c.Keys = 3 }, ""},
-		"Limits.Bytes":      {func(c *bloomery.Config) { c.Limits.Bytes = 1 << 20 }, ""},
-		"Sharding.Dir":      {func(c *bloomery.Config) { c.Sharding.Dir = filepath.Join(t.TempDir(), "dir") }, "New"},
-		"Sharding.Shards":   {func(c *bloomery.Config) { c.Sharding.Shards = 2 }, "New Build"},
-		"Hashing.Seed":      {func(c *bloomery.Config) { c.Hashing.Seed = 1 }, ""},
-		"Hashing.Secret":    {func(c *bloomery.Config) { c.Hashing.Secret = filter.NewSecret() }, ""},
-		"Hashing.ID":        {func(c *bloomery.Config) { c.Spec, c.Hashing.ID = "blocked(layout=split)", filter.XXH64 }, ""},
-		"Building.Workers":  {func(c *bloomery.Config) { c.Building.Workers = 2 }, ""},
-		"Building.Memory":   {func(c *bloomery.Config) { c.Building.Memory = 1 << 20 }, ""},
-		"Building.TempDir":  {func(c *bloomery.Config) { c.Building.TempDir = t.TempDir() }, ""},
-		"Building.Progress": {func(c *bloomery.Config) { c.Building.Progress = func(filter.Progress) {} }, ""},
-		"Concurrent":        {func(c *bloomery.Config) { c.Concurrent = true }, "Dir"},
-		"Allow":             {func(c *bloomery.Config) { c.Allow = slices.Values([][]byte{[]byte("no")}) }, "New"},
+
+	// used reports whether the Set, or what the field made the build call, shows that the field was used.
+	type row struct {
+		change  func(c *bloomery.Config)
+		used    func(s *set) bool
+		refused string // who refuses the field: functions, and builds with Sharding.Dir (Dir) or without (one)
 	}
+	called, temporary := 0, t.TempDir()
+	always := func(*set) bool { return true } // a limit that is kept, or a resource
+	chosen := func(rate float64) func(s *set) bool { return func(s *set) bool { return s.Info().FPRChosen == rate } }
+	family := func(name string) func(s *set) bool { return func(s *set) bool { return s.Spec().Family() == name } }
+	rows := map[string]row{
+		"Spec":     {func(c *bloomery.Config) { c.Spec = "rankindexed(fpr=0.03,value_bits=8)" }, chosen(0.03), ""},
+		"FPR":      {func(c *bloomery.Config) { c.FPR = 0.1 }, chosen(0.1), ""},
+		"Keys":     {func(c *bloomery.Config) { c.Keys = 3 }, always, ""},
+		"Keys ":    {func(c *bloomery.Config) { c.Keys = 4 }, func(s *set) bool { return s.Len() == 0 }, "one Dir"},
+		"Capacity": {func(c *bloomery.Config) { c.Capacity = 2 }, func(s *set) bool { return s.Len() == 0 }, "one Dir"},
+		"Needs": {func(c *bloomery.Config) {
+			c.Spec, c.Keys, c.Needs = "", 3, plan.Needs{FPR: 0.02, ValueBits: 8}
+		}, chosen(0.02), ""},
+		"Like.Set":    {func(c *bloomery.Config) { c.Spec, c.Like.Set = "", like }, family("rankindexed"), "New"},
+		"Like.Shrink": {func(c *bloomery.Config) { c.Like.Shrink = 0.1 }, nil, "New one Dir"}, // without Like.Set
+		"Hashing.ID": {func(c *bloomery.Config) { c.Spec, c.Hashing.ID = "blocked(layout=split)", filter.XXH64 },
+			func(s *set) bool { return s.Hasher().ID() == filter.XXH64 }, "BuildValues NewBuilder"},
+		"Hashing.Seed": {func(c *bloomery.Config) { c.Hashing.Seed = 1 },
+			func(s *set) bool { return s.Hasher().Seed() == 1 }, ""},
+		"Hashing.Secret": {func(c *bloomery.Config) { c.Hashing.Secret = filter.NewSecret() },
+			func(s *set) bool { return s.Hasher().ID() == filter.SipHash }, ""},
+		"Sharding.Dir": {func(c *bloomery.Config) {
+			c.Sharding = bloomery.Sharding{Dir: filepath.Join(t.TempDir(), "dir"), Shards: 2}
+		}, func(s *set) bool { return s.Manifest() != nil }, "New"},
+		"Sharding.Shards": {func(c *bloomery.Config) { c.Sharding.Shards = 3 },
+			func(s *set) bool { return len(s.Manifest().Shards) == 3 }, "New one"},
+		"Limits.Bytes":      {func(c *bloomery.Config) { c.Limits.Bytes = 1 }, nil, "New one Dir"}, // too large
+		"Limits.FPR":        {func(c *bloomery.Config) { c.Limits.FPR = 1e-9 }, nil, "New one Dir"},
+		"Building.Workers":  {func(c *bloomery.Config) { c.Building.Workers = 2 }, always, ""},
+		"Building.Memory":   {func(c *bloomery.Config) { c.Building.Memory = 1 << 20 }, always, ""},
+		"Building.TempDir":  {func(c *bloomery.Config) { c.Building.TempDir = temporary }, always, ""},
+		"Building.Progress": {func(c *bloomery.Config) { c.Building.Progress = func(filter.Progress) {} }, always, ""},
+		"Building.Chosen": {func(c *bloomery.Config) {
+			c.Spec, c.Keys, c.Needs.ValueBits, c.Building.Chosen = "", 3, 8, func(plan.Choice) { called++ }
+		}, func(*set) bool { return called > 0 }, ""},
+		"Concurrent": {func(c *bloomery.Config) { c.Concurrent = true }, func(s *set) bool {
+			_, err := s.Allower(bloomery.JobConfig{})
+			return errors.Is(err, filter.ErrUnsupported) // since it is for many writers
+		}, "Dir"},
+		"Allow": {func(c *bloomery.Config) { c.Allow = slices.Values([][]byte{[]byte("no")}) },
+			func(s *set) bool { return s.Info().Allowed == 1 && !s.ContainsString("no") },
+			"New Dir/BuildValues Dir/NewBuilder"}, // a sharded set with values has no exceptions
+	}
+
 	for _, name := range fieldsOf(reflect.TypeFor[bloomery.Config]()) {
-		field, ok := all[name]
-		if !ok {
+		if _, ok := rows[name]; !ok {
 			t.Errorf("Config.%s is not in the table: is it used or refused?", name)
+		}
+	}
+	for name, field := range rows {
+		for function, call := range functions {
+			for _, where := range []string{"one", "Dir"} {
+				spec := "rankindexed"
+				if function == "BuildValues" || function == "NewBuilder" {
+					spec = "rankindexed(value_bits=8)"
+				}
+				c := bloomery.Config{Spec: spec}
+				switch {
+				case function == "New" && where == "Dir":
+					continue
+				case function == "New":
+					c.Keys = 3
+					where = "New"
+				case where == "Dir":
+					c.Sharding = bloomery.Sharding{Dir: filepath.Join(t.TempDir(), "set"), Shards: 2}
+				}
+
+				called = 0
+				field.change(&c)
+				if c.Like.Set != nil && function != "New" { // the function itself makes a Set that it can follow
+					c.Like.Set = settest.Must(call(bloomery.Config{Spec: spec, Sharding: c.Sharding}))
+					c.Sharding.Dir += strings.Repeat("2", min(1, c.Sharding.Shards))
+					defer c.Like.Set.Close()
+				}
+				want := slices.ContainsFunc(strings.Fields(field.refused), func(by string) bool {
+					return by == where || by == function || by == where+"/"+function
+				})
+				s, err := call(c)
+				switch {
+				case want != (err != nil) || want && !isRefusal(err):
+					t.Errorf("%s (%s) with %s: %v; refused: %v", function, where, name, err, want)
+				case err == nil && !field.used(s):
+					t.Errorf("%s (%s) ignores %s: %v", function, where, name, s)
+				}
+				if err == nil {
+					settest.Check(t, s.Close())
+				}
+			}
+		}
+	}
+}
+
+// isRefusal reports whether an error says that a Config cannot be met.
+func isRefusal(err error) bool {
+	for _, e := range []error{filter.ErrConfig, filter.ErrUnsupported, filter.ErrKeys, filter.ErrFull, filter.ErrTooLarge,
+		filter.ErrRate} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestJobFields makes every job with each field of JobConfig set, and checks that the job uses the field or returns an
+// error for it.
+func TestJobFields(t *testing.T) {
+	s := settest.Build(t, settest.Words(100), bloomery.Config{Spec: "rankindexed"})
+	searched := settest.Build(t, settest.Words(100), bloomery.Config{Spec: "partitioned(bits_per_key=8)"})
+	end := func(j io.Closer, err error) error {
+		if err != nil {
+			return err
+		}
+		return j.Close()
+	}
+	jobs := map[string]func(c bloomery.JobConfig) error{
+		"Addition": func(c bloomery.JobConfig) error { j, err := s.Addition(c); return end(j, err) },
+		"Removal":  func(c bloomery.JobConfig) error { j, err := s.Removal(c); return end(j, err) },
+		"Allower":  func(c bloomery.JobConfig) error { j, err := s.Allower(c); return end(j, err) },
+		"Verifier": func(c bloomery.JobConfig) error { j, err := s.Verifier(c); return end(j, err) },
+		"Optimizer": func(c bloomery.JobConfig) error {
+			j, err := searched.Optimizer(c)
+			if err != nil {
+				return err
+			}
+			defer j.Close()
+			for _, k := range settest.Words(100) {
+				settest.Check(t, j.AddMany([][]byte{[]byte(k)}))
+			}
+			_, err = j.Commit(t.Context())
+			return err
+		},
+	}
+	const all = "Addition Removal Allower Verifier Optimizer"
+	rows := map[string]struct {
+		change  func(c *bloomery.JobConfig)
+		refused string
+	}{
+		"Building.Workers":  {func(c *bloomery.JobConfig) { c.Building.Workers = 2 }, "Allower"},
+		"Building.Memory":   {func(c *bloomery.JobConfig) { c.Building.Memory = 1 << 20 }, "Allower"},
+		"Building.TempDir":  {func(c *bloomery.JobConfig) { c.Building.TempDir = t.TempDir() }, "Allower"},
+		"Building.Progress": {func(c *bloomery.JobConfig) { c.Building.Progress = func(filter.Progress) {} }, "Allower"},
+		"Building.Chosen":   {func(c *bloomery.JobConfig) { c.Building.Chosen = func(plan.Choice) {} }, all},
+		"Like.Set":          {func(c *bloomery.JobConfig) { c.Like.Set = s }, "Addition Removal Verifier Optimizer"},
+		"Like.Shrink":       {func(c *bloomery.JobConfig) { c.Like.Shrink = 0.1 }, "Addition Removal Allower Verifier"},
+		"Limits.Bytes":      {func(c *bloomery.JobConfig) { c.Limits.Bytes = 1 }, all}, // too large
+		"Limits.FPR":        {func(c *bloomery.JobConfig) { c.Limits.FPR = 1e-9 }, all},
+		"Absent":            {func(c *bloomery.JobConfig) { c.Absent = 5 }, "Addition Removal Allower Optimizer"},
+		"Effort": {func(c *bloomery.JobConfig) { c.Effort.Passes = 2 },
+			"Addition Removal Allower Verifier"},
+	}
+
+	for _, name := range fieldsOf(reflect.TypeFor[bloomery.JobConfig]()) {
+		field, ok := rows[name]
+		if !ok {
+			t.Errorf("JobConfig.%s is not in the table: is it used or refused?", name)
 			continue
 		}
-		for way, make := range ways {
-			c := bloomery.Config{}
-			if way == "New" {
-				c.Keys = 3
-			}
-			field.set(&c)
-			err, refused := make(c), slices.Contains(strings.Fields(field.refused), way)
-			if refused && !errors.Is(err, filter.ErrConfig) || !refused && err != nil {
-				t.Errorf("%s with %s: %v; refused: %v", way, name, err, refused)
+		for job, make := range jobs {
+			var c bloomery.JobConfig
+			field.change(&c)
+			err, refused := make(c), slices.Contains(strings.Fields(field.refused), job)
+			if refused != (err != nil) || refused && !isRefusal(err) {
+				t.Errorf("%s with %s: %v; refused: %v", job, name, err, refused)
 			}
 		}
 	}

@@ -100,8 +100,9 @@ func TestLikeErrors(t *testing.T) {
 	old := settest.Build(t, settest.Words(100), bloomery.Config{Spec: "standard"})
 	for name, c := range map[string]bloomery.Config{
 		"spec": {Spec: "standard"}, "needs": {Needs: plan.Needs{FPR: 0.1}}, "capacity": {Capacity: 7},
-		"seed":   {Hashing: bloomery.Hashing{Seed: 1}},
-		"secret": {Hashing: bloomery.Hashing{Secret: filter.NewSecret()}}, "hash": {Hashing: bloomery.Hashing{ID: filter.XXH64}},
+		"seed":       {Hashing: bloomery.Hashing{Seed: 1}},
+		"secret":     {Hashing: bloomery.Hashing{Secret: filter.NewSecret()}},
+		"hash":       {Hashing: bloomery.Hashing{ID: filter.XXH64}},
 		"fpr_chosen": {FPR: 0.1},
 		"max_fpr":    {Limits: bloomery.Limits{FPR: 2}}, "shards": {Sharding: bloomery.Sharding{Shards: 2}},
 		"empty": {Like: bloomery.Like{Set: new(bloomery.Set)}},

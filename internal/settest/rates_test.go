@@ -89,8 +89,8 @@ func TestChosenRate(t *testing.T) {
 	}
 }
 
-// TestFPR checks that Config.FPR is the size of a Spec without one, for any other size the rate to keep, and never another
-// rate than the rate of the Spec or of the needs.
+// TestFPR checks that Config.FPR is the size of a Spec without one and the rate to keep beside any other size, and that
+// the Spec and the needs must not have another rate.
 func TestFPR(t *testing.T) {
 	keys := settest.Words(1000)
 	ways := map[string]func(c bloomery.Config) (*bloomery.Set, error){
@@ -112,7 +112,8 @@ func TestFPR(t *testing.T) {
 	}
 
 	for way, make := range ways {
-		for _, spec := range []string{"standard", "blocked", "blocked(layout=split)", "rankindexed", "ribbon", "partitioned"} {
+		for _, spec := range []string{"standard", "blocked", "blocked(layout=split)", "rankindexed", "ribbon",
+			"partitioned"} {
 			set, err := make(bloomery.Config{Spec: spec, FPR: 0.001})
 			if way == "New" && (spec == "ribbon" || spec == "partitioned") {
 				continue // static

@@ -38,9 +38,9 @@ const LeastRangeBytes = 64 << 10
 // mostItems is the largest number of objects, and of ranges, of a plan. Tests set it.
 var mostItems = 1 << 24
 
-// Config describes the set to build. Spec or Needs, FPR, Capacity, Hashing, Sharding.Shards and Limits of Build have the
-// same meaning as in bloomery.Build; the other fields of Build are ignored, but Build.Allow must be nil.
-// Build.Sharding.Shards must be set, and Build.Keys if Build has Needs: no step counts the keys before the plan.
+// Config describes the set to build. Spec or Needs, FPR, Capacity, Hashing, Sharding.Shards and Limits of Build mean what
+// they mean for bloomery.Build. Build.Sharding.Shards must be set, and also Build.Keys if Build has Needs: the keys are
+// not counted before the plan. Fields that a distributed build cannot use, such as Like and Allow, must be zero.
 type Config struct {
 	Build bloomery.Config
 	Keys  KeyFormat
@@ -83,6 +83,21 @@ const planVersion = 1
 // maxPlan is the largest plan in bytes.
 const maxPlan = 1 << 30
 
+// checkUnused returns an error if a field is set that no step uses.
+func checkUnused(b bloomery.Config) error {
+	const own = "each step has its own; set Options"
+	of := b.Building
+	return cmp.Or(
+		family.Refused("allow", b.Allow != nil,
+			"a distributed build makes no exceptions; leave it out, or take bloomery.Build"),
+		family.Refused("sharding.dir", b.Sharding.Dir != "", "Build and Finish write the set to their Store"),
+		family.Refused("building.workers", of.Workers != 0, own),
+		family.Refused("building.temp_dir", of.TempDir != "", own),
+		family.Refused("building.progress", of.Progress != nil, own),
+		family.Refused("building.memory", of.Memory != 0 && b.Spec != "", own), // with needs, the planner uses it
+	)
+}
+
 // lower returns the lower of two rates that are set, and the other one if one is 0.
 func lower(a, b float64) float64 {
 	if a == 0 || b == 0 {
@@ -94,9 +109,8 @@ func lower(a, b float64) float64 {
 // NewPlan divides the objects that match the patterns into ranges; see Match. It reads the first bytes of large
 // objects. Errors of Config wrap filter.ErrConfig and come from bloomery.Config.ForShard.
 func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan, error) {
-	if c.Build.Allow != nil {
-		return nil, &filter.ConfigError{Field: "allow", Value: "list",
-			Reason: "a distributed build makes no exceptions; leave it out, or take bloomery.Build"}
+	if err := checkUnused(c.Build); err != nil {
+		return nil, err
 	}
 
 	build, err := c.Build.ForShard(ctx)
