@@ -103,15 +103,8 @@ func New(c Config) (*Set, error) {
 	if err := intake.CheckSize(kind, spec, keys, c.Limits.Bytes); err != nil {
 		return nil, err
 	}
-	if most > 0 {
-		full := max(keys, family.Reader(spec).Uint("capacity"))
-		_, fpr, err := kind.Forecast(spec, full)
-		if err != nil {
-			return nil, err
-		}
-		if err := engine.CheckRate(filter.Info{Keys: full, FPRPrior: fpr, FPRPosterior: fpr}, most); err != nil {
-			return nil, err
-		}
+	if err := engine.CheckForecast(kind, spec, keys, most); err != nil {
+		return nil, err
 	}
 
 	f, err := kind.New(spec, keys)
@@ -251,8 +244,9 @@ func (b *Builder) AddHashes(hs []filter.Hash) error { return b.in.AddHashes(hs) 
 // rankindexed, Get returns the value of one of the keys with the same fingerprint.
 //
 // The error wraps errors.ErrUnsupported if the family takes no values at the build, and filter.ErrConfig if the Spec
-// has no value_bits or the value has more bits. Then the key is not added. With Sharding.Dir, values need Sharding.Shards
-// or Config.Keys, no Config.Allow, and a value for every key; else Build returns an error wrapping filter.ErrConfig.
+// has no value_bits or the value has more bits. Then the key is not added. With Sharding.Dir, values need
+// Sharding.Shards or Config.Keys, no Config.Allow, and a value for every key; else Build returns an error wrapping
+// filter.ErrConfig.
 func (b *Builder) AddValue(key []byte, value uint64) error {
 	return b.in.AddValueHash(b.in.Hasher().Sum(key), value)
 }

@@ -210,17 +210,9 @@ func (b *oneBuild) build(ctx context.Context) (*Set, error) {
 		err = b.losses.Check(bulk.DistinctLen(set.inner()))
 	}
 	if err == nil && b.config.Capacity > 0 {
-		err = checkCapacity(bulk.Distinct(set.inner(), b.config.Capacity), b.config.Capacity)
+		err = bulk.CheckCapacity(bulk.Distinct(set.inner(), b.config.Capacity), b.config.Capacity)
 	}
 	return set, err
-}
-
-// checkCapacity returns an error wrapping filter.ErrFull if there are more keys than capacity, unless it is 0.
-func checkCapacity(keys, capacity uint64) error {
-	if capacity == 0 || keys <= capacity {
-		return nil
-	}
-	return fmt.Errorf("%d keys for a capacity of %d: %w", keys, capacity, filter.ErrFull)
 }
 
 // guard makes Build compare the new Set with an older one.

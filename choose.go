@@ -39,9 +39,9 @@ func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	return p.Choices[0], nil
 }
 
-// resolve returns a Config with a Spec. If c has no Spec, it takes the default, or calls Choose and Building.Chosen, and
-// sets Building.Memory to 7/8 of intake.BuildMemory: the rest is for buffers. The result has no Needs. Errors come from
-// Choose.
+// resolve returns a Config with a Spec. If c has none, resolve takes the default, or calls Choose and Building.Chosen,
+// and sets Building.Memory to 7/8 of intake.BuildMemory: the rest is for buffers. The result has no Needs. Errors come
+// from Choose.
 func (c Config) resolve(ctx context.Context) (Config, error) {
 	if err := c.checkFields(); err != nil || c.Spec != "" || c.Like.Set != nil {
 		return c, err
@@ -120,8 +120,8 @@ func (c Config) checkNeeds() error {
 	return nil
 }
 
-// checkSetSize returns an error if the shards of a set with that number of keys have more than Limits.Bytes together. each
-// is the Config of a shard, from ForShard.
+// checkSetSize returns an error if the shards of a set with that number of keys exceed Limits.Bytes together. each is
+// the Config of a shard, from ForShard.
 func (c Config) checkSetSize(each Config, keys uint64) error {
 	if c.Limits.Bytes == 0 || each.Like.Set != nil { // then it is checked per shard
 		return nil
@@ -133,8 +133,8 @@ func (c Config) checkSetSize(each Config, keys uint64) error {
 	return intake.CheckSetSize(f, s, c.Sharding.Shards, keys, c.Limits.Bytes)
 }
 
-// ForShard returns the Config of each shard of a set with c.Sharding.Shards shards, for a program that builds the shards of one
-// set on its own, as package distribute does. It has a Spec.
+// ForShard returns the Config of each shard of a set with c.Sharding.Shards shards, for a program that builds the
+// shards of one set on its own, as package distribute does. It has a Spec.
 //
 // Sizes of c are for the whole set: bytes= is divided by the number of shards. capacity=, later= and Capacity are
 // divided and raised by six standard deviations of the number of keys in a shard, so that the fullest shard has room.
@@ -142,9 +142,9 @@ func (c Config) checkSetSize(each Config, keys uint64) error {
 // set then. Limits is for the whole set; its FPR is 0 in the result, and its Bytes are compared with the size of all
 // shards together. Sharding is zero and Allow is nil in the result, and FPR is 0 unless the Spec has fpr=.
 //
-// The error wraps filter.ErrConfig if the number of shards is out of range or the Spec cannot be sharded: specs that fix all sizes,
-// such as m=, and budget=, with which the bytes of a shard would depend on the speed of the machine. It wraps
-// errors.ErrUnsupported for families that take raw keys. Other errors come from Check and Choose.
+// The error wraps filter.ErrConfig if the number of shards is out of range or the Spec cannot be sharded: specs that
+// fix all sizes, such as m=, and budget=, with which the bytes of a shard would depend on the speed of the machine. It
+// wraps errors.ErrUnsupported for families that take raw keys. Other errors come from Check and Choose.
 func (c Config) ForShard(ctx context.Context) (Config, error) {
 	if err := intake.CheckShards(c.Sharding.Shards, c.Concurrent); err != nil {
 		return c, err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
-	"strings"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/drift"
@@ -103,25 +102,7 @@ type Building struct {
 // String returns the fields of the Config that are set, such as bloomery.Config{Spec:standard Keys:1000}. For the
 // secret, Like.Set and functions it shows only that they are set.
 func (c Config) String() string {
-	return "bloomery.Config" + fieldsOf(reflect.ValueOf(c))
-}
-
-// fieldsOf returns the fields of a struct that are set. It shows no pointers and functions, so no secrets.
-func fieldsOf(v reflect.Value) string {
-	var shown []string
-	for i := range v.NumField() {
-		field, name := v.Field(i), v.Type().Field(i).Name
-		switch {
-		case field.IsZero():
-		case field.Kind() == reflect.Pointer || field.Kind() == reflect.Func:
-			shown = append(shown, name+":...")
-		case field.Kind() == reflect.Struct:
-			shown = append(shown, name+":"+fieldsOf(field))
-		default:
-			shown = append(shown, fmt.Sprintf("%s:%+v", name, field.Interface()))
-		}
-	}
-	return "{" + strings.Join(shown, " ") + "}"
+	return "bloomery.Config" + engine.FieldsOf(reflect.ValueOf(c))
 }
 
 // family returns the family and the Spec of a Config without open Needs. The Spec has fpr= if FPR is its size.
@@ -143,7 +124,7 @@ func (c Config) family() (families.Family, filter.Spec, error) {
 		return f, s, families.Lacks(s, family.CanConcurrent)
 	}
 
-	s, err = withRate(f, s, c.FPR)
+	s, err = engine.WithRate(f, s, c.FPR)
 	return f, s, err
 }
 
@@ -166,20 +147,6 @@ func (c Config) withDefault() Config {
 	return c
 }
 
-// withRate returns s with rate as its size. If s has another size, or rate is 0, it returns s.
-func withRate(f families.Family, s filter.Spec, rate float64) (filter.Spec, error) {
-	if rate == 0 {
-		return s, nil
-	}
-	if given := family.Reader(s).Float("fpr"); family.Given(s, "fpr") {
-		return s, family.Refused("fpr", given != rate, fmt.Sprintf("the spec %s has another rate; leave one out", s))
-	}
-	if family.Given(s, "bits_per_key") || family.Given(s, "bytes") || family.GivenAny(s, f.Sizes) {
-		return s, nil
-	}
-	return s.With("fpr", rate), nil
-}
-
 // keptRate returns FPR if Spec has a size of another kind, so that the built filter must be compared with FPR, else 0.
 func (c Config) keptRate() float64 {
 	if c.Spec == "" {
@@ -192,13 +159,7 @@ func (c Config) keptRate() float64 {
 }
 
 // mostFPR returns the highest rate that the built filter may have, from Limits.FPR and keptRate, or 0 for no limit.
-func (c Config) mostFPR() float64 {
-	kept, limit := c.keptRate(), c.Limits.FPR
-	if kept == 0 || limit != 0 && limit < kept {
-		return limit
-	}
-	return kept
-}
+func (c Config) mostFPR() float64 { return engine.LowerRate(c.Limits.FPR, c.keptRate()) }
 
 // checkForecast returns an error wrapping filter.ErrRate if the forecast of a filter of the Spec for that number of
 // keys, or for the capacity of the Spec, exceeds keptRate. If neither number is known, the error is nil.
@@ -212,15 +173,7 @@ func (c Config) checkForecast(keys uint64) error {
 	if err != nil {
 		return err
 	}
-	if keys = max(keys, family.Reader(s).Uint("capacity")); keys == 0 {
-		return nil
-	}
-
-	_, fpr, err := f.Forecast(s, keys)
-	if err != nil {
-		return err
-	}
-	return engine.CheckRate(filter.Info{Keys: keys, FPRPrior: fpr, FPRPosterior: fpr}, rate)
+	return engine.CheckForecast(f, s, keys, rate)
 }
 
 // open reports whether the planner must choose the Spec.

@@ -32,37 +32,26 @@ type JobConfig struct {
 	Effort filter.Effort // for an Optimizer, the effort of the search; the zero value is the default effort
 }
 
-// job is a type of job, as an error names it.
-type job string
+// options returns the options of a job, such as "an Allower", or an error if a field is out of range or the job does not
+// use it.
+func (c JobConfig) options(job string) (bulk.Options, error) {
+	only := func(user, field string, set bool) error {
+		return family.Refused(field, set && job != user, job+" does not use it; leave it out")
+	}
 
-const (
-	addition  job = "an Addition"
-	removal   job = "a Removal"
-	allower   job = "an Allower"
-	optimizer job = "an Optimizer"
-	verifier  job = "a Verifier"
-)
-
-// options returns the options of a job on a list, or an error if a field is out of range or the job does not use it.
-func (c JobConfig) options(j job) (bulk.Options, error) {
 	b := c.Building
 	o := bulk.Options{Workers: b.Workers, Memory: b.Memory, TempDir: b.TempDir, Progress: b.Progress}
 	resources := b.Workers != 0 || b.Memory != 0 || b.TempDir != "" || b.Progress != nil
 	return o, cmp.Or(
 		Config{Building: b, Limits: c.Limits}.checkFields(),
-		family.Refused("building.chosen", b.Chosen != nil, "a job does not call the planner"),
-		j.refuses("building", resources && j == allower),
-		j.refuses("like.set", c.Like.Set != nil && j != allower),
-		j.refuses("like.shrink", c.Like.Shrink != 0 && j != optimizer),
-		j.refuses("limits", c.Limits != (Limits{}) && j != optimizer),
-		j.refuses("absent", c.Absent != 0 && j != verifier),
-		j.refuses("effort", c.Effort != (filter.Effort{}) && j != optimizer),
+		only("", "building.chosen", b.Chosen != nil),
+		only("", "building", resources && job == "an Allower"), // it keeps exceptions only, which are in memory
+		only("an Allower", "like.set", c.Like.Set != nil),
+		only("an Optimizer", "like.shrink", c.Like.Shrink != 0),
+		only("an Optimizer", "limits", c.Limits != (Limits{})),
+		only("a Verifier", "absent", c.Absent != 0),
+		only("an Optimizer", "effort", c.Effort != (filter.Effort{})),
 	)
-}
-
-// refuses returns an error if a field is set that the job does not use.
-func (j job) refuses(field string, set bool) error {
-	return family.Refused(field, set, string(j)+" does not use it; leave it out")
 }
 
 // Addition adds keys to a Set: to a sharded Set shard by shard, so that each shard is loaded and written once.
@@ -80,7 +69,7 @@ var errAdded = fmt.Errorf("bloomery: the Addition is %w, and takes no more keys"
 // Addition returns an Addition to s. For a sharded Set it keeps 16 bytes per key until Commit; for others it adds keys
 // at once. The error wraps errors.ErrUnsupported if the family is static.
 func (s *Set) Addition(c JobConfig) (*Addition, error) {
-	o, err := c.options(addition)
+	o, err := c.options("an Addition")
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +145,7 @@ var errAllowed = fmt.Errorf("bloomery: the Allower is %w, and takes no more keys
 // them. The error wraps errors.ErrUnsupported for a Set that is sharded or for many writers, and for hash functions of
 // other systems.
 func (s *Set) Allower(c JobConfig) (*Allower, error) {
-	if _, err := c.options(allower); err != nil {
+	if _, err := c.options("an Allower"); err != nil {
 		return nil, err
 	}
 	return s.allower(c.Like.Set)
@@ -272,7 +261,7 @@ func (r Rate) Holds(promised float64) bool { return bulk.Holds(r.FalsePositives,
 
 // Verifier returns a Verifier of s.
 func (s *Set) Verifier(c JobConfig) (*Verifier, error) {
-	o, err := c.options(verifier)
+	o, err := c.options("a Verifier")
 	if err != nil {
 		return nil, err
 	}

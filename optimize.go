@@ -21,7 +21,7 @@ type Optimizer struct{ b *Builder }
 // search. s must not change until Commit has returned. For a sharded Set, Commit builds one shard after the other; the
 // new Set is in memory.
 func (s *Set) Optimizer(c JobConfig) (*Optimizer, error) {
-	if _, err := c.options(optimizer); err != nil {
+	if _, err := c.options("an Optimizer"); err != nil {
 		return nil, err
 	}
 

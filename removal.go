@@ -51,7 +51,7 @@ type Removed struct {
 // Removal returns a Removal of keys from s. It keeps 16 bytes per key. The error wraps errors.ErrUnsupported if the
 // family has no Remove.
 func (s *Set) Removal(c JobConfig) (*Removal, error) {
-	o, err := c.options(removal)
+	o, err := c.options("a Removal")
 	if err != nil {
 		return nil, err
 	}

@@ -223,7 +223,7 @@ func (b *shardBuild) write(ctx context.Context) error {
 	if err := b.losses.Check(m.Keys()); err != nil {
 		return err
 	}
-	if err := checkCapacity(b.keys.Load(), b.config.Capacity); err != nil {
+	if err := bulk.CheckCapacity(b.keys.Load(), b.config.Capacity); err != nil {
 		return err
 	}
 	if m.Hash == filter.SipHash {

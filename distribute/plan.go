@@ -104,9 +104,10 @@ func (p *Plan) Finish(ctx context.Context, out Store, o Options) (*shard.Manifes
 	return p.steps.Finish(ctx, out, steps.Options(o))
 }
 
-// Config describes the set to build. Spec or Needs, FPR, Capacity, Hashing, Sharding.Shards and Limits of Build mean what
-// they mean for bloomery.Build. Build.Sharding.Shards must be set, and also Build.Keys if Build has Needs: the keys are
-// not counted before the plan. Fields that a distributed build cannot use, such as Like and Allow, must be zero.
+// Config describes the set to build. Spec or Needs, FPR, Capacity, Hashing, Sharding.Shards and Limits of Build mean
+// what they mean for bloomery.Build. Build.Sharding.Shards must be set, and also Build.Keys if Build has Needs: the
+// keys are not counted before the plan. Fields that a distributed build cannot use, such as Like and Allow, must be
+// zero.
 type Config struct {
 	Build bloomery.Config
 	Keys  KeyFormat

@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"sync"
@@ -157,6 +158,14 @@ func (l *Losses) Check(keys uint64) error {
 		return drift.CheckShrink("repetitions of keys, which the filter counts", x.before, x.after, l.allowed)
 	}
 	return nil
+}
+
+// CheckCapacity returns an error wrapping filter.ErrFull if there are more keys than capacity, unless it is 0.
+func CheckCapacity(keys, capacity uint64) error {
+	if capacity == 0 || keys <= capacity {
+		return nil
+	}
+	return fmt.Errorf("%d keys for a capacity of %d: %w", keys, capacity, filter.ErrFull)
 }
 
 // Distinct returns the number of distinct keys: Len if it is at most the capacity, or if the bits agree with that many

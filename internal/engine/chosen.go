@@ -46,6 +46,43 @@ func ChosenFPR(e Engine, f families.Family, s filter.Spec, keys uint64) float64 
 	return fpr
 }
 
+// WithRate returns s with rate as its size. If s has another size, or rate is 0, it returns s.
+func WithRate(f families.Family, s filter.Spec, rate float64) (filter.Spec, error) {
+	if rate == 0 {
+		return s, nil
+	}
+	if given := family.Reader(s).Float("fpr"); family.Given(s, "fpr") {
+		return s, family.Refused("fpr", given != rate, fmt.Sprintf("the spec %s has another rate; leave one out", s))
+	}
+	if family.Given(s, "bits_per_key") || family.Given(s, "bytes") || family.GivenAny(s, f.Sizes) {
+		return s, nil
+	}
+	return s.With("fpr", rate), nil
+}
+
+// LowerRate returns the lower of two rates that are set, and the other one if one is 0.
+func LowerRate(a, b float64) float64 {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// CheckForecast returns a *RateError if the rate that is forecast for a filter of Spec s with that number of keys, or
+// with the capacity of s if it is more, exceeds most. It returns nil if neither number is known, or most is 0.
+func CheckForecast(f families.Family, s filter.Spec, keys uint64, most float64) error {
+	keys = max(keys, family.Reader(s).Uint("capacity"))
+	if keys == 0 || most == 0 {
+		return nil
+	}
+
+	_, fpr, err := f.Forecast(s, keys)
+	if err != nil {
+		return err
+	}
+	return CheckRate(filter.Info{Keys: keys, FPRPrior: fpr, FPRPosterior: fpr}, most)
+}
+
 // CheckShards returns a *RateError if the false-positive rate of a sharded set exceeds most by the rules of
 // filter.Info.Exceeded, and nil if most is 0.
 func CheckShards(m *shard.Manifest, most float64) error {

@@ -38,9 +38,10 @@ const LeastRangeBytes = 64 << 10
 // mostItems is the largest number of objects, and of ranges, of a plan. Tests set it.
 var mostItems = 1 << 24
 
-// Config describes the set to build. Spec or Needs, FPR, Capacity, Hashing, Sharding.Shards and Limits of Build mean what
-// they mean for bloomery.Build. Build.Sharding.Shards must be set, and also Build.Keys if Build has Needs: the keys are
-// not counted before the plan. Fields that a distributed build cannot use, such as Like and Allow, must be zero.
+// Config describes the set to build. Spec or Needs, FPR, Capacity, Hashing, Sharding.Shards and Limits of Build mean
+// what they mean for bloomery.Build. Build.Sharding.Shards must be set, and also Build.Keys if Build has Needs: the
+// keys are not counted before the plan. Fields that a distributed build cannot use, such as Like and Allow, must be
+// zero.
 type Config struct {
 	Build bloomery.Config
 	Keys  KeyFormat
@@ -98,14 +99,6 @@ func checkUnused(b bloomery.Config) error {
 	)
 }
 
-// lower returns the lower of two rates that are set, and the other one if one is 0.
-func lower(a, b float64) float64 {
-	if a == 0 || b == 0 {
-		return max(a, b)
-	}
-	return min(a, b)
-}
-
 // NewPlan divides the objects that match the patterns into ranges; see Match. It reads the first bytes of large
 // objects. Errors of Config wrap filter.ErrConfig and come from bloomery.Config.ForShard.
 func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan, error) {
@@ -128,7 +121,7 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 		return nil, err
 	}
 	if c.Build.Spec != "" && !family.Given(p.Spec, "fpr") { // the rate is not the size, so Finish must compare with it
-		p.MaxFPR = lower(p.MaxFPR, c.Build.FPR)
+		p.MaxFPR = engine.LowerRate(p.MaxFPR, c.Build.FPR)
 	}
 	if err := p.checkFamily(); err != nil {
 		return nil, err

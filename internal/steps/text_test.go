@@ -263,7 +263,8 @@ func TestPlanHostile(t *testing.T) {
 		t.Fatalf("the plan cannot be read: %v", err)
 	}
 	for _, change := range [][2]string{
-		{`"shards":4`, `"shards":0`}, {`"shards":4`, `"shards":99999999`}, {`"blocked(fpr=0.02)"`, `"blocked(bits_per_key=-1)"`},
+		{`"shards":4`, `"shards":0`}, {`"shards":4`, `"shards":99999999`},
+		{`"blocked(fpr=0.02)"`, `"blocked(bits_per_key=-1)"`},
 		{`"object":0`, `"object":1`}, {`"object":0`, `"object":-1`}, {`"objects":[`, `"objects":[],"x":[`},
 		{`"version":1`, `"version":2`},
 		{`"offset":9000`, `"offset":-9000`}, {`"length":9000`, `"length":-1`}, {`"hash":2`, `"hash":1`},
