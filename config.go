@@ -3,7 +3,6 @@ package bloomery
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"iter"
 	"reflect"
 
