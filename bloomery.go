@@ -41,7 +41,6 @@
 package bloomery
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -127,17 +126,7 @@ func Build[K filter.Key](ctx context.Context, keys iter.Seq[K], c Config) (*Set,
 
 // BuildFrom is [Build] for a source that can fail, such as [Lines]. If keys yields an error, BuildFrom returns it.
 func BuildFrom[K filter.Key](ctx context.Context, keys iter.Seq2[K, error], c Config) (*Set, error) {
-	return build(ctx, c, func(in *intake.Intake) error {
-		var failed error
-		err := intake.Feed(ctx, in, func(yield func(K) bool) {
-			for k, err := range keys {
-				if failed = err; err != nil || !yield(k) {
-					return
-				}
-			}
-		})
-		return cmp.Or(failed, err)
-	})
+	return build(ctx, c, func(in *intake.Intake) error { return intake.FeedFrom(ctx, in, keys) })
 }
 
 // BuildValues is [Build] of keys with values, for a Spec such as ribbon(value_bits=8); see [Builder.AddValue]. If a key
@@ -166,20 +155,7 @@ func build(ctx context.Context, c Config, feed func(in *intake.Intake) error) (*
 
 // Lines yields the lines of r, without their line endings (LF or CR LF), and the error of r, if there is one. It skips
 // empty lines. A line is valid until the next one. A line of more than 1 MiB is an error.
-func Lines(r io.Reader) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		lines := bufio.NewScanner(r)
-		lines.Buffer(nil, 1<<20+1) // with the end
-		for lines.Scan() {
-			if line := lines.Bytes(); len(line) > 0 && !yield(line, nil) {
-				return
-			}
-		}
-		if err := lines.Err(); err != nil {
-			yield(nil, err)
-		}
-	}
-}
+func Lines(r io.Reader) iter.Seq2[[]byte, error] { return intake.Lines(r) }
 
 // Builder builds a Set of keys from any number of goroutines. All methods except Build and Close are safe for
 // concurrent use, and none keeps a key. Close every Builder; after Build, Close does nothing. After Build, even if it

@@ -32,8 +32,8 @@ type JobConfig struct {
 	Effort filter.Effort // for an Optimizer, the effort of the search; the zero value is the default effort
 }
 
-// options returns the options of a job, such as "an Allower", or an error if a field is out of range or the job does not
-// use it.
+// options returns the options of a job, such as "an Allower", or an error if a field is out of range or the job does
+// not use it.
 func (c JobConfig) options(job string) (bulk.Options, error) {
 	only := func(user, field string, set bool) error {
 		return family.Refused(field, set && job != user, job+" does not use it; leave it out")

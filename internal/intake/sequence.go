@@ -1,11 +1,13 @@
 package intake
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"reflect"
 	"strconv"
@@ -185,4 +187,36 @@ func nameOf[K filter.Key](k K) string {
 		return fmt.Sprintf("%016x%016x", h.Hi, h.Lo)
 	}
 	return string(textOf(k))
+}
+
+// FeedFrom is Feed for keys from a source that can fail. It returns the error of the source.
+func FeedFrom[K filter.Key](ctx context.Context, in *Intake, keys iter.Seq2[K, error]) error {
+	var failed error
+	err := Feed(ctx, in, func(yield func(K) bool) {
+		for k, err := range keys {
+			if failed = err; err != nil || !yield(k) {
+				return
+			}
+		}
+	})
+	return cmp.Or(failed, err)
+}
+
+// longestLine is the length limit of Lines in bytes.
+const longestLine = 1 << 20
+
+// Lines yields the lines of r that are not empty, without their line endings, and the error of r, if there is one.
+func Lines(r io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		lines := bufio.NewScanner(r)
+		lines.Buffer(nil, longestLine+1) // with the line ending
+		for lines.Scan() {
+			if line := lines.Bytes(); len(line) > 0 && !yield(line, nil) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
 }
