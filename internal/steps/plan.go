@@ -21,8 +21,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/keyio"
 	"github.com/bloomery/bloomery/internal/parallel"
