@@ -153,9 +153,10 @@ func (f *buildFlags) name(c *cobra.Command, b *bloomery.Config) error {
 	if err != nil {
 		return err
 	}
-	if !f.size.IsZero() && family.GivenAny(spec, []string{"bits_per_key", "fpr", "bytes"}) {
-		return fmt.Errorf("%s %s has a size already; leave out --bits-per-key, --fpr and --bytes",
-			cli.Typed(c, "spec"), spec)
+	size := f.size
+	b.FPR, size.FPR = size.FPR, 0 // beside another size it is the rate to keep
+	if !size.IsZero() && family.GivenAny(spec, []string{"bits_per_key", "fpr", "bytes"}) {
+		return fmt.Errorf("%s %s has a size already; leave out --bits-per-key and --bytes", cli.Typed(c, "spec"), spec)
 	}
 	if spec, err = f.effort.spec(c, kind, spec); err != nil {
 		return err
@@ -163,7 +164,7 @@ func (f *buildFlags) name(c *cobra.Command, b *bloomery.Config) error {
 	if spec, err = f.form.spec(c, kind, spec); err != nil {
 		return err
 	}
-	b.Spec = f.size.AddTo(spec).String()
+	b.Spec = size.AddTo(spec).String()
 	return nil
 }
 

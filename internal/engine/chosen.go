@@ -51,8 +51,11 @@ func WithRate(f families.Family, s filter.Spec, rate float64) (filter.Spec, erro
 	if rate == 0 {
 		return s, nil
 	}
-	if given := family.Reader(s).Float("fpr"); family.Given(s, "fpr") {
-		return s, family.Refused("fpr", given != rate, fmt.Sprintf("the spec %s has another rate; leave one out", s))
+	if family.Given(s, "fpr") {
+		if family.Reader(s).Float("fpr") != rate {
+			return s, family.Invalid("fpr", rate, "the spec %s has another rate; leave one out", s)
+		}
+		return s, nil
 	}
 	if family.Given(s, "bits_per_key") || family.Given(s, "bytes") || family.GivenAny(s, f.Sizes) {
 		return s, nil
