@@ -61,7 +61,7 @@ func (c Config) resolve(ctx context.Context) (Config, error) {
 	}
 
 	c.Spec = choice.Spec.String()
-	c.FPR = cmp.Or(c.FPR, c.Needs.FPR) // zero if the needs have a size instead
+	c.FPR = cmp.Or(family.Reader(choice.Spec).Float("fpr"), c.FPR, c.Needs.FPR) // a plan may have a lower rate
 
 	c.Building.Memory = memory
 	c.Needs = plan.Needs{} // the Spec replaces them
