@@ -1,43 +1,43 @@
-// Package bloomery builds, queries and stores compact approximate-membership filters. A filter answers "is this key in
-// the set?" from a few bits per key. It has no false negatives. You choose its false-positive rate, the share of absent
-// keys for which it says yes.
+// Package bloomery builds, queries and stores Bloom filters and their smaller and faster relatives. A filter answers
+// "is this key in the set?" from a few bits per key. A no is always right. A yes is wrong at a rate that you choose.
 //
-// Most programs need these calls:
+// Build a [Set] of a list and save it. Open the file elsewhere and ask, from any number of goroutines:
 //
-//   - [Build] makes a [Set] of keys; [New] makes an empty one, and [Set.Add] adds keys.
-//   - [Set.Save] writes it to a file, and [Open] opens the file elsewhere.
-//   - [Set.Contains] asks for a key of bytes, [Set.ContainsString] for a string, and [Keyed] for integers and batches.
+//	set, err := bloomery.Build(ctx, slices.Values(domains), bloomery.Config{FPR: 0.001})
+//	err = set.Save(ctx, "domains.bloom")
 //
-// A [Config] names the filter by a Spec: a family and its parameters. Package filter lists all families. Alternatively,
-// its Needs say what the filter must do, and the planner chooses the Spec.
+//	set, err := bloomery.Open(ctx, "domains.bloom")
+//	listed := set.ContainsString("yopmail.com") // of absent domains, one in a thousand gets true
 //
-//	standard(fpr=0.01)                the plain Bloom filter: any size, keys at any time, union and intersection
-//	blocked(bits_per_key=12)          one cache miss per query, for a few bits more; layout=split is Parquet's
-//	ribbon(r=8)                       static and smallest: 8.03 bits per key at a rate of 0.39%; also for values
-//	fuse(width=8)                     static and fast to query: 9 bits per key at a rate of 0.39%
-//	partitioned(bits_per_key=8)       a search fits it to its keys: 0.70% at 8 bits per key
-//	blockpartitioned(bits_per_key=8)  the same with one cache line per query: 0.91%
-//	twochoice(bits_per_key=16)        keys choose among groups of positions: with Build 1/3 of standard's rate
-//	rankindexed(capacity=1000000)     add and remove keys; counting=1 counts them, value_bits=8 stores values
-//	counting(fpr=0.01)                the counting Bloom filter: removes keys; 4 times the size of standard
-//	guava, bitsandblooms, redisbloom, spark
-//	                                  filters of other systems; package interop reads and writes their files
+// [Build] makes a static Set, the smallest. [New] makes an empty one, and [Set.Add] adds keys at any time. Keys are
+// bytes, strings or integers; see [Keyed]. Config.Spec names a family, as in blocked(fpr=0.001); with Config.Needs the
+// planner chooses one. Five of the [families], with bits per key at a rate of 0.1%:
+//
+//	ribbon       10.0  static and smallest, the default of Build; also stores a value with each key
+//	fuse         11.3  static, with the fastest queries
+//	standard     14.4  the plain Bloom filter, the default of New: keys at any time, union and intersection
+//	blocked      15.6  the same with one cache line per query
+//	rankindexed  13.0  keys come and go, are counted, or have values that change
 //
 // Other types and functions:
 //
-//   - Sources of keys: [Builder] for many goroutines, [BuildFrom] and [Lines] for files, [BuildValues] for keys with
-//     values.
+//   - Sources of keys: [BuildFrom] and [Lines] for files, [BuildValues] for values, [Builder] for many goroutines.
 //   - Files that change: [OpenLive] follows a file that is replaced, [Lock] locks one to change it.
 //   - Several filters: [Set.Merge], [MergeFiles] and [Set.EstimateOverlap].
-//   - Jobs on lists of keys: [Addition], [Removal], [Allower], [Optimizer] and [Verifier]; see [JobConfig].
-//   - Large sets: Sharding.Dir builds a sharded set, a folder with a file for each part of the keys. Open and use it
-//     like a file.
+//   - Jobs on lists of keys: [Addition], [Removal], [Allower], [Optimizer] and [Verifier].
+//   - Large sets: [Sharding] makes a folder with a file for each part of the keys. Open and use it like a file.
 //
-// Errors wrap the sentinels of package filter, which say what to do about each; test for them with errors.Is.
+// Other packages:
 //
-// Other packages: filter (hashes, specs, errors), plan (forecasts of size, rate and time), exact (sets without error),
-// publish and delta (lists that change), shard and distribute (large sets), interop (files of other systems), window
-// (keys for a time to live).
+//   - [github.com/bloomery/bloomery/filter]: the errors to test for with errors.Is, and what to do about each; specs
+//   - [github.com/bloomery/bloomery/window]: a filter that forgets keys after a time, to deduplicate a stream
+//   - [github.com/bloomery/bloomery/publish], [github.com/bloomery/bloomery/delta]: updates of a list for many readers
+//   - [github.com/bloomery/bloomery/exact]: sets that make no error among known keys
+//   - [github.com/bloomery/bloomery/plan]: forecasts of size, rate and time
+//   - [github.com/bloomery/bloomery/interop]: the filters of Parquet, Guava, Spark and RedisBloom
+//   - [github.com/bloomery/bloomery/shard], [github.com/bloomery/bloomery/distribute]: sets larger than a machine
+//
+// [families]: https://github.com/bloomery/bloomery/blob/main/docs/families/README.md
 package bloomery
 
 import (

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log"
 	"maps"
 	"os"
 	"path/filepath"
@@ -12,10 +13,12 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/plan"
+	"github.com/bloomery/bloomery/publish"
 )
 
 // must returns v, or panics if err is not nil.
@@ -37,7 +40,7 @@ var blocklist = []string{"mailinator.com", "0-mail.com", "yopmail.com"}
 // Build a filter, save it, open it elsewhere and ask.
 func Example() {
 	ctx := context.Background()
-	set := must(bloomery.Build(ctx, slices.Values(blocklist), bloomery.Config{Spec: "standard(fpr=0.001)"}))
+	set := must(bloomery.Build(ctx, slices.Values(blocklist), bloomery.Config{FPR: 0.001}))
 	fmt.Println(set.ContainsString("yopmail.com"), set.ContainsString("example.org"))
 
 	path := filepath.Join(must(os.MkdirTemp("", "")), "list.bloom")
@@ -46,26 +49,121 @@ func Example() {
 
 	opened := must(bloomery.Open(ctx, path))
 	defer opened.Close()
-	fmt.Println(opened.ContainsString("yopmail.com"), opened.Info().Spec, opened.Info().Bits, "bits")
+	fmt.Println(opened.ContainsString("yopmail.com"), opened.Len(), opened.Spec().Family())
 	// Output:
 	// true false
-	// true standard(k=8,m=46) 46 bits
+	// true 3 ribbon
 }
 
-// Keys may be integers, which need no conversion to bytes.
-func ExampleBuild_integers() {
-	ids := func(yield func(uint64) bool) {
-		for id := range uint64(1000) {
-			if !yield(id * id) {
+// embedded stands for a file that go:embed makes part of the program:
+//
+//	//go:embed list.bloom
+//	var embedded []byte
+var embedded = must(must(
+	bloomery.Build(context.Background(), slices.Values(blocklist), bloomery.Config{FPR: 0.001})).MarshalBinary())
+
+// Embed a list in a service. The command makes the file:
+//
+//	bloomery build -o list.bloom --fpr 0.1% list.txt
+//
+// In your program, declare the variable as
+//
+//	//go:embed list.bloom
+//	var embedded []byte
+func Example_embed() {
+	set, err := bloomery.FromBytes(embedded) // uses the bytes in place, without a copy
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	for _, domain := range []string{"yopmail.com", "example.org"} {
+		if set.ContainsString(domain) { // from any goroutine, without allocation
+			fmt.Println(domain, "is disposable")
+		}
+	}
+	// Output: yopmail.com is disposable
+}
+
+// Keep a list current on many machines: publish each version, and follow it. A web server can serve the folder site;
+// pass its https:// address to Follow. Readers load only what changed. For a file on the same machine, see OpenLive.
+func Example_follow() {
+	ctx, dir := context.Background(), must(os.MkdirTemp("", ""))
+	defer os.RemoveAll(dir)
+	site, file, list := filepath.Join(dir, "site"), filepath.Join(dir, "list.bloom"), blocklist
+	key := must(publish.NewKey())
+	release := func() {
+		set := must(bloomery.Build(ctx, slices.Values(list), bloomery.Config{Spec: "rankindexed", FPR: 0.001}))
+		check(set.Save(ctx, file))
+		must(publish.Publish(ctx, site, file, publish.Options{Sign: []publish.PrivateKey{key}}))
+	}
+	release()
+
+	live := must(publish.Follow(ctx, site, filepath.Join(dir, "copy.bloom"), publish.WithKeys(key.Public()),
+		publish.WithInterval(10*time.Millisecond)))
+	defer live.Close()
+	fmt.Println(live.ContainsString("new.example"))
+
+	list = append(list, "new.example")
+	release()
+	for !live.ContainsString("new.example") { // queries go on while the list is replaced
+		time.Sleep(10 * time.Millisecond)
+	}
+	// Output: false
+}
+
+// Keys that come and go: a set of open sessions. Remove only keys that were added: another key may look the same to the
+// filter. If keys expire after a time, package window needs no Remove.
+func Example_keysComeAndGo() {
+	sessions := must(bloomery.New(bloomery.Config{FPR: 0.001, Capacity: 1000, Needs: plan.Needs{Remove: true}}))
+	check(sessions.AddString("session 17"))
+	check(sessions.AddString("session 18"))
+	check(sessions.Remove([]byte("session 17")))
+	fmt.Println(sessions.ContainsString("session 17"), sessions.ContainsString("session 18"), sessions.Len())
+
+	err := sessions.Remove([]byte("session 99"))
+	fmt.Println(errors.Is(err, filter.ErrNotFound), sessions.Spec().Family())
+	// Output:
+	// false true 1
+	// true rankindexed
+}
+
+// Ask for many keys in one call: their cache misses overlap. Keys may be integers, which need no conversion to bytes.
+func Example_manyKeys() {
+	customers := func(yield func(uint64) bool) { // or slices.Values, maps.Keys, the rows of a query
+		for i := range uint64(1000) {
+			if !yield(i * i) {
 				return
 			}
 		}
 	}
-	set := must(bloomery.Build(context.Background(), ids, bloomery.Config{Spec: "blocked(fpr=0.001)"}))
-	numbers := bloomery.Keyed[uint64](set)
-	fmt.Println(set.Len(), numbers.Contains(49), numbers.Contains(50))
+	set := must(bloomery.Build(context.Background(), customers, bloomery.Config{Spec: "blocked", FPR: 0.001}))
+
+	column := []uint64{48, 49, 50, 81}
+	known := make([]bool, len(column))
+	bloomery.Keyed[uint64](set).ContainsMany(known, column)
+	fmt.Println(known)
+	// Output: [false true false true]
+}
+
+// A filter for clients who choose what they ask: without the secret, nobody can search for false positives, and the
+// file does not contain the secret. Keep its 16 bytes where other secrets are.
+func Example_secret() {
+	ctx, secret := context.Background(), filter.NewSecret()
+	c := bloomery.Config{FPR: 0.001, Hashing: bloomery.Hashing{Secret: secret}}
+	passwords := must(bloomery.Build(ctx, slices.Values([]string{"123456", "password"}), c))
+	path := filepath.Join(must(os.MkdirTemp("", "")), "passwords.bloom")
+	defer os.RemoveAll(filepath.Dir(path))
+	check(passwords.Save(ctx, path))
+
+	_, err := bloomery.Open(ctx, path)
+	fmt.Println("without the secret:", errors.Is(err, filter.ErrSecret))
+
+	leaked := must(bloomery.Open(ctx, path, bloomery.WithSecret(secret)))
+	defer leaked.Close()
+	fmt.Println(leaked.ContainsString("123456"), leaked.ContainsString("correct horse"))
 	// Output:
-	// 1000 true false
+	// without the secret: true
+	// true false
 }
 
 // The lines of a file are keys. If the file cannot be read to its end, BuildFrom returns the error.
@@ -100,22 +198,6 @@ func ExampleKeyedSet_ContainsMany() {
 	// [true false true]
 }
 
-// Without the secret, nobody can search for false positives. The file does not contain the secret.
-func ExampleWithSecret() {
-	secret := filter.NewSecret()
-	set := must(bloomery.Build(context.Background(), slices.Values(blocklist),
-		bloomery.Config{Hashing: bloomery.Hashing{Secret: secret}}))
-	file := must(set.MarshalBinary())
-
-	_, err := bloomery.FromBytes(file)
-	fmt.Println(err)
-	again := must(bloomery.FromBytes(file, bloomery.WithSecret(secret)))
-	fmt.Println(again.ContainsString("yopmail.com"))
-	// Output:
-	// check of the secret at byte 16: the filter was built with a secret, and none was given
-	// true
-}
-
 // Filters of the same size and seed can be merged.
 func ExampleSet_Merge() {
 	ctx, c := context.Background(), bloomery.Config{Spec: "standard(bytes=1000,capacity=500)"}
@@ -146,19 +228,6 @@ func ExampleSet_TestAndAdd() {
 	fmt.Println(fresh.Load(), set.Len())
 	// Output:
 	// 1000 1000
-}
-
-// Add and remove keys.
-func ExampleSet_Remove() {
-	set := must(bloomery.New(bloomery.Config{Spec: "rankindexed(fpr=0.001)", Keys: 1000}))
-	check(set.AddString("session 17"))
-	check(set.AddString("session 18"))
-	check(set.Remove([]byte("session 17"))) // remove only what was added
-	fmt.Println(set.ContainsString("session 17"), set.ContainsString("session 18"))
-	fmt.Println(errors.Is(set.Remove([]byte("session 99")), filter.ErrNotFound))
-	// Output:
-	// false true
-	// true
 }
 
 // Count how often each key was added.
@@ -294,19 +363,6 @@ func ExampleLock() {
 	// 4
 }
 
-// A list of keys is added to a file, sharded or not, under its lock.
-func ExampleAddition() {
-	ctx := context.Background()
-	set := must(bloomery.Build(ctx, slices.Values(blocklist), bloomery.Config{Spec: "standard(capacity=100)"}))
-	a := must(set.Addition(bloomery.JobConfig{}))
-	defer a.Close()
-	check(a.AddMany([][]byte{[]byte("new.example"), []byte("newer.example")})) // any number of times
-	check(a.Commit(ctx))
-	fmt.Println(set.Len(), set.ContainsString("newer.example"))
-	// Output:
-	// 5 true
-}
-
 // A list of keys is removed only if all of them were added, as far as the filter can tell.
 func ExampleRemoval() {
 	ctx := context.Background()
@@ -342,22 +398,6 @@ func ExampleAllower() {
 	// false true
 }
 
-// Continue the search of a filter for a lower false-positive rate at the same size.
-func ExampleOptimizer() {
-	ctx := context.Background()
-	keys := numbered("key ", 2000)
-	set := must(bloomery.Build(ctx, keys, bloomery.Config{Spec: "partitioned(bits_per_key=8,effort=fast)"}))
-	o := must(set.Optimizer(bloomery.JobConfig{Effort: filter.Effort{Level: filter.Default}}))
-	defer o.Close()
-	for key := range keys {
-		check(o.AddMany([][]byte{[]byte(key)})) // thousands of keys a call are faster
-	}
-	better := must(o.Commit(ctx))
-	fmt.Println(better.Info().FPRPosterior < set.Info().FPRPosterior, better.Len())
-	// Output:
-	// true 2000
-}
-
 // Many goroutines add to a locked file; no other process can change it meanwhile.
 func ExampleLock_manyWriters() {
 	ctx, path := context.Background(), filepath.Join(must(os.MkdirTemp("", "")), "seen.bloom")
@@ -378,7 +418,7 @@ func ExampleLock_manyWriters() {
 }
 
 // A sharded set is a folder of filters. Each shard is loaded at the first query of one of its keys.
-func ExampleConfig_dir() {
+func ExampleSharding() {
 	ctx, dir := context.Background(), must(os.MkdirTemp("", ""))
 	defer os.RemoveAll(dir)
 	c := bloomery.Config{Spec: "blocked(fpr=0.001)", Sharding: bloomery.Sharding{Dir: dir, Shards: 8}}
@@ -407,7 +447,7 @@ func ExampleSet_EstimateInterval() {
 }
 
 // An Addition loads and writes each shard once, however many keys there are.
-func ExampleSet_Addition() {
+func ExampleAddition() {
 	ctx, dir := context.Background(), must(os.MkdirTemp("", ""))
 	defer os.RemoveAll(dir)
 	c := bloomery.Config{Spec: "standard(capacity=1000)", Sharding: bloomery.Sharding{Dir: dir, Shards: 4}}
@@ -425,24 +465,8 @@ func ExampleSet_Addition() {
 	// 5
 }
 
-// A Removal checks the whole list first. It refuses a list of keys that were never added, since this would remove other
-// keys.
-func ExampleSet_Removal() {
-	ctx, c := context.Background(), bloomery.Config{Spec: "rankindexed(fpr=0.01)"}
-	set := must(bloomery.Build(ctx, numbered("session ", 1000), c))
-	r := must(set.Removal(bloomery.JobConfig{}))
-	defer r.Close()
-	for key := range numbered("stranger ", 1000) {
-		check(r.AddMany([][]byte{[]byte(key)}))
-	}
-	_, err := r.Commit(ctx)
-	fmt.Println(errors.Is(err, filter.ErrStrangers), set.Len()) // Force would remove the keys that are found
-	// Output:
-	// true 1000
-}
-
-// An Optimizer searches longer than the build did, for a lower rate in the same size.
-func ExampleSet_Optimizer() {
+// An Optimizer continues the search of a filter for a lower false-positive rate at the same size.
+func ExampleOptimizer() {
 	ctx, c := context.Background(), bloomery.Config{Spec: "partitioned(bits_per_key=8,effort=fast)"}
 	set := must(bloomery.Build(ctx, numbered("key ", 2000), c))
 	o := must(set.Optimizer(bloomery.JobConfig{Effort: filter.Effort{Passes: 20}}))
