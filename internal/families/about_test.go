@@ -139,10 +139,15 @@ func TestDocumentedIDs(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write the table of parameters into the package comment of filter")
+var update = flag.Bool("update", false, "write the families and their parameters into the pages that list them")
 
-// table returns the families and their parameters as lines of a doc comment.
-func table() string {
+// table returns the families as lines, each after prefix, and with parameters also their parameters.
+func table(prefix string, parameters bool) string {
+	columns := 16 // of the longest name of a family
+	if parameters {
+		columns = 32
+	}
+
 	var b strings.Builder
 	line := func(name, help string) {
 		for help != "" {
@@ -150,12 +155,15 @@ func table() string {
 			if end > 76 {
 				end = strings.LastIndexByte(help[:76], ' ')
 			}
-			fmt.Fprintf(&b, "//\t%-32s  %s\n", name, help[:end])
+			fmt.Fprintf(&b, "%s%-*s  %s\n", prefix, columns, name, help[:end])
 			name, help = "", strings.TrimSpace(help[end:])
 		}
 	}
 	for _, f := range allFamilies() {
 		line(f.Name, f.Summary)
+		if !parameters {
+			continue
+		}
 		for _, p := range f.Parameters {
 			line("    "+p.Name+"="+p.Value, p.Help)
 		}
@@ -163,25 +171,33 @@ func table() string {
 	return b.String()
 }
 
-// TestTable checks that the package comment of filter has the parameters of every family. With -update it is written.
+// TestTable checks that the package comment of filter lists every family, and the page of specs also the parameters.
+// With -update it writes them.
 func TestTable(t *testing.T) {
-	const path, before, after = "../../filter/doc.go", "// and these parameters:\n//\n", "package filter\n"
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, rest, ok := strings.Cut(string(text), before)
-	if !ok || !strings.HasSuffix(rest, after) {
-		t.Fatalf("%s has no %q", path, before)
-	}
-	want := head + before + table() + after
-	if want == string(text) {
-		return
-	}
-	if !*update {
-		t.Fatal("the table of parameters differs from the list: go test ./internal/families -run TestTable -update")
-	}
-	if err := os.WriteFile(path, []byte(want), 0o666); err != nil {
-		t.Error(err)
+	for _, page := range []struct{ path, before, lines, after string }{
+		{"../../filter/doc.go", "[compares] the families:\n//\n", table("//\t", false), "//\n// # Rates\n"},
+		{"../../docs/reference/specs.md", "All parameters:\n\n```\n", table("", true), "```\n\n## The spec of a file\n"},
+	} {
+		text, err := os.ReadFile(page.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, rest, ok := strings.Cut(string(text), page.before)
+		_, tail, ends := strings.Cut(rest, page.after)
+		if !ok || !ends {
+			t.Fatalf("%s has no %q or no %q", page.path, page.before, page.after)
+		}
+
+		want := head + page.before + page.lines + page.after + tail
+		if want == string(text) {
+			continue
+		}
+		if !*update {
+			t.Errorf("the list in %s differs: go test ./internal/families -run TestTable -update", page.path)
+			continue
+		}
+		if err := os.WriteFile(page.path, []byte(want), 0o666); err != nil {
+			t.Error(err)
+		}
 	}
 }
