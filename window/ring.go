@@ -19,6 +19,25 @@ const group = 8
 
 // ring is a table of stamped cells and the hand that goes around it. It has no type parameter.
 //
+// An epoch is a seventh of TTL. A new epoch of a bucket begins when the hand passes the bucket:
+//
+//	bucket            0   1   2   3   4   5   6   7   8   9
+//	epoch            13  13  13  13  12  12  12  12  12  12
+//	                                ^ hand: has just begun epoch 13 of bucket 3
+//
+// When the hand begins epoch e of a bucket, it removes the cells with the stamp e mod 8. They were written in epoch e-8
+// of that bucket, which ended exactly TTL ago, so that each of them is older than TTL and none is older than 8/7·TTL.
+// All eight stamps are in use at all times, and the table contains the keys of 7 to 8 epochs, 7.5 on average. If all
+// buckets had the same epochs, with a sweep of the whole table at the start of each epoch, each key would need one bit
+// more.
+//
+// If the hand is late, an operation moves it over at most eight buckets (sixteen after a jump of the clock), and first
+// brings the group of its key up to date, so that its answer does not depend on the position of the hand. A bucket that
+// the hand should have passed eight times since the last operation is cleared.
+//
+// Nothing removes a single key, because two keys may share a cell, which does not count its keys: removing a tenth of
+// the keys would remove 0.03% of the others.
+//
 // Its whole state is: sizes and hasher, the words of the table, groups, hand, and the fields of dial that mu guards. In
 // a file all groups and the hand are at target; see ring.file.
 type ring struct {

@@ -1,62 +1,46 @@
 // Package window provides a filter that forgets: a set of keys in fixed memory that answers "was this key seen within
-// the last 24 hours?" for an unlimited stream of keys. It serves deduplication, idempotency keys, rate limits and
-// crawlers.
+// the last 24 hours?" for an unlimited stream of keys. Use it for messages that arrive twice, idempotency keys, rate
+// limits and crawlers.
 //
-// A key is present for at least TTL and at most 8/7·TTL. No key is forgotten early: this is certain, not only probable.
-// An absent key is reported as present with a small probability, the false-positive rate.
+//	seen, err := window.New[string](window.Config{Keys: 1_000_000, TTL: 24 * time.Hour, FPR: 0.001})
+//	again, err := seen.TestAndAdd(id) // of many goroutines with the same new id, exactly one gets false
 //
-// # Stamps and the hand
+// What to know:
 //
-// The keys are in a [rank-indexed table] of buckets with about 200 cells each; a cell stores a few bits of the hash of a
-// key. Here each cell also stores a stamp of 3 bits, the epoch in which the cell was written. An epoch is a seventh of
-// TTL. A new epoch of a bucket begins when the hand passes the bucket. The hand goes around all buckets once per epoch:
+//   - A key is present for at least TTL and at most 8/7·TTL. No key is forgotten early: this is certain.
+//   - An absent key is reported as present with a small probability, the false-positive rate.
+//   - A million keys within TTL take 2.2 MB at a rate of 0.1%. If more arrive, see Config.Overflow.
+//   - [Filter.Save] writes a filter and its time to a file, and [Open] reads them: after a restart no key expires
+//     early, and no expired key comes back.
+//   - Single keys cannot be removed: two keys may share a cell.
 //
-//	bucket            0   1   2   3   4   5   6   7   8   9
-//	epoch            13  13  13  13  12  12  12  12  12  12
-//	                                ^ hand: has just begun epoch 13 of bucket 3
-//
-// When the hand begins epoch e of a bucket, it removes the cells with the stamp e mod 8. They were written in epoch e-8
-// of that bucket, which ended exactly TTL ago, so that each of them is older than TTL and none is older than 8/7·TTL.
-// All eight stamps are in use at all times, and the table contains the keys of 7 to 8 epochs, 7.5 on average. If all
-// buckets had the same epochs, with a sweep of the whole table at the start of each epoch, each key would need one bit
-// more.
-//
-// # Late hands
-//
-// Nothing runs in the background. An operation reads the time, and if the hand is late, moves the hand over at most
-// eight buckets. The answer of the operation does not depend on the position of the hand: for every group of eight
-// buckets, the filter stores how often the hand passed them, and an operation first brings the group of its key up to
-// date. A bucket that the hand should have passed eight times since then is cleared. So the answers are right for the
-// current time even if the filter was idle for a year.
+// The [guide] lists sizes and speeds.
 //
 // # Time
 //
 // Time never goes back. If the clock jumps:
 //
 //   - Back: time stands still until the clock reaches its former time. Keys live longer by the size of the jump.
-//   - Ahead: keys age by the size of the jump. Each of the next operations removes the old keys of at most sixteen
-//     buckets.
+//   - Ahead: keys age by the size of the jump.
 //
-// By default time starts at the machine's time when New is called, and then goes on with the monotonic clock, which no
-// adjustment of the clock changes. On Linux the monotonic clock stands still while the machine is suspended, so that
-// keys live longer by that time. See Config for other clocks and for the time of events.
+// By default time starts at the machine's time when [New] is called, and then goes on with the monotonic clock, which
+// no adjustment of the clock changes. On Linux the monotonic clock stands still while the machine is suspended, so that
+// keys live longer by that time. See [Config] for other clocks and for the time of events.
 //
-// # Files
+// # How it works
 //
-// Save writes a filter and its time to a file, and Open reads them: no key expires early, and no expired key comes
-// back. A file that is an hour old gives a filter that was idle for an hour; a file that is far ahead of the clock is
-// an error, see Open. The [format] has a page of its own.
+// The keys are in a [rank-indexed table] of buckets with about 200 cells each. A cell stores a few bits of the hash of
+// a key and a stamp of 3 bits, the epoch in which the cell was written; an epoch is a seventh of TTL. A hand goes
+// around all buckets once per epoch, begins the next epoch of each, and removes the cells whose stamp comes into use
+// again: they are older than TTL and not older than 8/7·TTL.
 //
-// # No removal
+// Nothing runs in the background. An operation moves a late hand over at most eight buckets, and brings the buckets of
+// its key up to date. So the answers are right for the current time even if the filter was idle for a year. The page on
+// the [format] has the details.
 //
-// Two keys may share a cell, and a cell does not count its keys. So removing one key could remove another: removing a
-// tenth of the keys would remove 0.03% of the others.
-//
-// The [guide] lists sizes and speeds.
-//
+// [guide]: https://github.com/bloomery/bloomery/blob/main/docs/guides/dedup.md
 // [rank-indexed table]: https://github.com/bloomery/bloomery/blob/main/docs/families/rankindexed.md
 // [format]: https://github.com/bloomery/bloomery/blob/main/docs/format/window.md
-// [guide]: https://github.com/bloomery/bloomery/blob/main/docs/guides/dedup.md
 package window
 
 import (
