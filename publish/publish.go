@@ -1,17 +1,28 @@
-// Package publish distributes filters to many readers and keeps them current.
+// Package publish distributes a list to many readers and keeps them current: a publisher writes signed releases to a
+// folder, any web server or bucket serves it, and each reader loads only what changed.
 //
-// A publisher writes a folder that any web server or bucket can serve:
+//	public, err := publish.CreateKey(ctx, "list.key") // once; also writes list.key.pub, for the readers
+//	key, err := publish.ReadPrivateKey(ctx, "list.key")
+//	report, err := publish.Publish(ctx, "site", "list.bloom", publish.Options{Sign: []publish.PrivateKey{key}})
+//
+//	live, err := publish.Follow(ctx, "https://lists.example/site", "copy.bloom", publish.WithKeys(public))
+//	listed := live.ContainsString("yopmail.com")
+//
+// Begin with:
+//
+//   - Publisher: [CreateKey] makes a key, [Publish] publishes a file, and [Check] checks the folder as a reader would.
+//   - Reader: [Follow] keeps a file current and returns a bloomery.Live of it, [FollowExact] an exact.Live. [Follower]
+//     polls only when you call Poll or Run.
+//
+// The [guide] shows how to publish and follow, and which specs make small deltas.
+//
+// # The folder
 //
 //	release.json       the current release; replaced by rename when all that it names is there
 //	objects/<SHA-256>  filter files, manifests, shards, deltas and histories, named by their hash
 //
 // A reader polls release.json, checks its signature, and loads the object that it needs: usually the delta from the
-// release before. Names in a release are hashes, never paths. The [format] specifies the files, and
-// the [guide] shows how to publish and follow.
-//
-//   - Publisher: [CreateKey] makes a key, [Publish] publishes a file, and [Check] checks the folder as a reader would.
-//   - Reader: [Follow] keeps a file current and returns a bloomery.Live of it, [FollowExact] an exact.Live. [Follower]
-//     polls only when you call Poll or Run.
+// release before. Names in a release are hashes, never paths. The [format] specifies the files.
 //
 // [format]: https://github.com/bloomery/bloomery/blob/main/docs/format/release.md
 // [guide]: https://github.com/bloomery/bloomery/blob/main/docs/guides/publish.md
