@@ -132,7 +132,8 @@ func clearUnused(h filter.Hash) filter.Hash {
 	return h
 }
 
-// rehash returns the hash of a key for level 2.
+// rehash returns the hash of a key for level 2: keys that are false positives of level 1 are not independent of its
+// hash functions.
 func rehash(h filter.Hash) filter.Hash {
 	return filter.Hash{Hi: probe.Mix(h.Hi^mixHi, mixHiBy), Lo: probe.Mix(h.Lo^mixLo, mixLoBy)}
 }
