@@ -1,8 +1,14 @@
 // Package delta makes small files that turn one version of a filter file, exact set or sharded set into the next one.
 // The result is byte-identical to the version that the delta was made for, and is compared with its SHA-256.
 //
+//	d, err := delta.DiffFiles(ctx, "monday.bloom", "tuesday.bloom")
+//	err = delta.PatchFile(ctx, "list.bloom", d, "list.bloom", delta.Options{}) // a copy of monday.bloom elsewhere
+//
+// Deltas are small if both versions have the same geometry: build the next version with bloomery.Config.Like. Package
+// publish makes, signs and follows deltas between releases, and most programs need only that.
+//
 // A delta leaves out data that its reader can compute, such as checksums, lengths and positions. [DiffFiles] tries all
-// methods that fit and takes the smallest, and [PatchFile] applies it:
+// methods that fit and takes the smallest:
 //
 //	0 whole    the new file as it is: other family, geometry, seed or hash, or when nothing is smaller
 //	1 bits     the gaps between changed bits, by section or by changed blocks
@@ -11,8 +17,7 @@
 //	4 set      a sharded set: one of the above for each shard that changed
 //	5 append   an exact set: the updates that were appended, and the new trailer
 //
-// The [format] specifies the bytes. Deltas are small if both versions have the same geometry: build the next version
-// with bloomery.Config.Like. Package publish makes, signs and follows deltas between releases.
+// The [format] specifies the bytes.
 //
 // [format]: https://github.com/bloomery/bloomery/blob/main/docs/format/delta.md
 package delta

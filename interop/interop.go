@@ -1,6 +1,9 @@
-// Package interop reads and writes the filter files of other systems, byte for byte. A filter that was read gives the
-// same answers as in its own system, keeps that system's hash function, takes more keys, and is stored in a Bloomery
-// file like any other.
+// Package interop reads and writes the filter files of other systems, byte for byte: Parquet, Guava, bits-and-blooms,
+// RedisBloom, Spark and FastFilter. A filter that was read gives the same answers as in its own system, keeps that
+// system's hash function, takes more keys, and is stored in a Bloomery file like any other.
+//
+// [Read] reads a file of a known format as a bloomery.Set, [Detect] tells the format, and [Write] writes a Set. To make
+// a filter for another system, build a Set of its family, and for Parquet set Config.Hashing.ID to filter.XXH64:
 //
 //	format           content of the file                     Spec                               hash
 //	parquet          BloomFilterHeader and bitset            blocked(blocks=,k=8,layout=split)  XXH64
@@ -9,9 +12,6 @@
 //	redisbloom       all data of BF.SCANDUMP, concatenated   redisbloom(links=,words=)          Murmur64A
 //	spark            output of BloomFilter.writeTo, V1, V2   spark(k=,version=1|2,words=)       Murmur3x86
 //	xorfilter8 ...   binary fuse filters of FastFilter       fuse(...,width=8|16|32)            Uint64
-//
-// [Read] reads a file of a known format as a bloomery.Set, [Detect] tells the format, and [Write] writes a Set. To make
-// a filter for another system, build a Set of its family, and for Parquet set Config.Hashing.ID to filter.XXH64.
 //
 // Keys are bytes. The [guide] describes how the other systems turn values into bytes. RedisBloom and FastFilter in C
 // store the number of keys; for the other formats it is estimated from the bits or slots that are set.

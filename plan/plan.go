@@ -1,10 +1,16 @@
-// Package plan forecasts size, false-positive rate and times of a filter without building it, and ranks the filters
-// that meet given needs. Sizes and rates come from the formulas of the families, or from the tables of families that
-// search. Times come from a table that was measured on one machine; other machines are faster or slower, with similar
-// ratios.
+// Package plan finds the filter for your needs before you build one: it forecasts size, false-positive rate and times
+// of every family, and ranks the filters that meet the needs.
 //
-// [For] ranks the filters for [Needs], and [Forecast] forecasts one Spec. To build what a plan names, set
-// bloomery.Config.Spec to the Spec of a [Choice], or bloomery.Config.Needs to the needs.
+//	p, err := plan.For(ctx, plan.Needs{Keys: 1_000_000, FPR: 0.001, Remove: true})
+//	fmt.Println(p.Choices[0].Spec, p.Choices[0].BitsPerKey)
+//
+// To build what a plan names, set bloomery.Config.Spec to the Spec of a [Choice]. Or set bloomery.Config.Needs to the
+// needs. [Forecast] forecasts one Spec. The page on [families] compares them.
+//
+// Sizes and rates come from the formulas of the families, or from the tables of families that search. Times come from a
+// table that was measured on one machine; other machines are faster or slower, with similar ratios.
+//
+// [families]: https://github.com/bloomery/bloomery/blob/main/docs/families/README.md
 package plan
 
 import (

@@ -1,5 +1,9 @@
-// Package shard describes sharded sets: which shard a key belongs to, and the manifest that lists the shards. A sharded
-// set is a folder, or a prefix of a bucket, with these files:
+// Package shard tells which shard of a sharded set a key belongs to, and reads the manifest that lists the shards. Use
+// it to send a query to the machine with the shard of a key: read the manifest with [ReadManifest], make the Hasher
+// that it names, hash the key, and call [Route].
+//
+// Package bloomery builds, opens and changes sharded sets, and package distribute builds them on many machines; the
+// [guide] shows both. A sharded set is a folder, or a prefix of a bucket, with these files:
 //
 //	manifest.json                 written last: a folder without it contains no set
 //	00000-of-00016.bloom          the filter of the keys of shard 0, a file as any other
@@ -9,10 +13,7 @@
 // All shards have the same spec, hash function and seed or secret. The file of a shard is byte-identical to the file
 // that bloomery.Build and Set.Save write for its keys. The [format] describes the manifest.
 //
-// Package bloomery builds, opens and changes sharded sets; distribute builds them on many machines. Use this package to
-// send a query to the machine with the shard of a key: read the manifest with [ReadManifest], make the Hasher that it
-// names, hash the key, and call [Route].
-//
+// [guide]: https://github.com/bloomery/bloomery/blob/main/docs/guides/large.md
 // [format]: https://github.com/bloomery/bloomery/blob/main/docs/format.md#sharded-sets
 package shard
 
