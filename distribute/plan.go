@@ -128,12 +128,20 @@ type KeyFormat struct {
 
 	// ValueColumn is the column of the values, given like Column, and Separator is the byte between the key and the
 	// value of a line, below 0x80. Both need a Spec with values, such as ribbon(value_bits=8). Defaults: the second
-	// column of CSV and TSV, and a tab.
+	// column of CSV and TSV, and a tab. A run file stores the value in place of 32 bits of the hash. If a key has two
+	// values, in any ranges, Build returns an error.
 	ValueColumn string
 	Separator   string
 }
 
 // Options control how a step runs. They do not change its result.
+//
+// Range takes at most 64 MiB of memory for hashes, 48 bytes and 2 KiB per shard, and with n workers 2n+2 blocks of 256
+// KiB of input and 24 bytes per key. Build takes the memory of bloomery.Build for one shard, limited by Memory, the
+// filter, and 512 KiB for each segment that it reads at the same time. It reads 16 segments at a time, or fewer so that
+// they fit in an eighth of Memory, but at least 2 and at least one per worker. Gather takes at most 28 bytes x shards x
+// groups: 8 for the indexes of the run files, 20 for the shard index. A range has one group for each 4,194,304 keys,
+// rounded up.
 type Options struct {
 	// Secret is bloomery.Config.Hashing.Secret: Range and Build need it if the hash is keyed.
 	Secret *filter.Secret
