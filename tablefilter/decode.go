@@ -1,26 +1,20 @@
-// Package tablefilter makes and reads the filter blocks of a table (SSTable) of a key-value store. It imports no store.
-// Packages pebblefilter and pebblefilter/next connect it to Pebble.
+// Package tablefilter makes and reads the filter blocks of a table (SSTable) of a key-value store, so that a query for
+// an absent key seldom reads the table. It imports no store: packages pebblefilter and pebblefilter/next connect it to
+// Pebble.
 //
-// A filter block answers whether a key may be in the table. The block describes its own format, so that this package
-// can read the blocks of every Policy. Integers are little endian; the last byte is the version.
+//	p, err := tablefilter.New("blockpartitioned(bits_per_key=10,effort=fast)") // once
 //
-//	kind 0  no filter         every key may be in the table
-//	kind 2  blocked           blocks         | k 1, split 1, zero 4                  | kind 1, version 1
-//	kind 5  blockpartitioned  blocks         | k 1, width 1, groups 2, size 1, zero 1 | kind 1, version 1
-//	kind 4  partitioned       bitmap, shifts | bits 4, groups 4, shards 4, k 1, width 1, zero 4 | kind 1, version 1
-//	kind 3  fuse              slots          | seed 8, segments 4, segment 1, width 1, zero 4   | kind 1, version 1
-//	kind 10 ribbon            solution, classes, tail | starts/64 4 each, seed 2, tail seed 2, wide 2, zero 2,
-//	                                                    r 1, w/64 1, tail 2, layers 1, zero 1   | kind 1, version 1
+//	w := p.NewWriter() // while a table is written
+//	w.Add(key)
+//	block := w.Finish(nil)
 //
-// A kind is the family's id in filter files, the parts before the first bar are the sections of these files that a
-// query reads, and the numbers come from the Spec of a built filter, followed by their size in bytes. split is 1 in the
-// split layout, else 0. size is the size of a block in units of 512 bits. segment is the logarithm of the slots of a
-// segment to base 2. Bitmap, shifts, slots, classes and tail end with the last byte that contains a bit in use. The
-// other lengths follow from the length of the block, which has no spare bytes. Version 1 hashes keys by XXH3-128 with
-// seed 0.
+//	tablefilter.MayContain(block, key) // false: the key is not in the table
 //
-// For a block that does not have this form, such as a block of a later version, every key may be in the table. The
-// block has no checksum, because Pebble verifies one when it reads a block.
+// A filter block describes its own format, so that [MayContain] can read the blocks of every [Policy]. For a block that
+// does not have a known form, such as a block of a later version, every key may be in the table. The block has no
+// checksum, because stores verify one when they read a block. The [source] of MayContain specifies the bytes.
+//
+// [source]: https://github.com/bloomery/bloomery/blob/main/tablefilter/decode.go
 package tablefilter
 
 import (
@@ -37,7 +31,22 @@ import (
 
 const version = 1
 
-// The kinds.
+// The kinds of blocks. Integers are little endian; the last byte is the version.
+//
+//	kind 0  no filter         every key may be in the table
+//	kind 2  blocked           blocks         | k 1, split 1, zero 4                  | kind 1, version 1
+//	kind 5  blockpartitioned  blocks         | k 1, width 1, groups 2, size 1, zero 1 | kind 1, version 1
+//	kind 4  partitioned       bitmap, shifts | bits 4, groups 4, shards 4, k 1, width 1, zero 4 | kind 1, version 1
+//	kind 3  fuse              slots          | seed 8, segments 4, segment 1, width 1, zero 4   | kind 1, version 1
+//	kind 10 ribbon            solution, classes, tail | starts/64 4 each, seed 2, tail seed 2, wide 2, zero 2,
+//	                                                    r 1, w/64 1, tail 2, layers 1, zero 1   | kind 1, version 1
+//
+// A kind is the family's id in filter files, the parts before the first bar are the sections of these files that a
+// query reads, and the numbers come from the Spec of a built filter, followed by their size in bytes. split is 1 in the
+// split layout, else 0. size is the size of a block in units of 512 bits. segment is the logarithm of the slots of a
+// segment to base 2. Bitmap, shifts, slots, classes and tail end with the last byte that contains a bit in use. The
+// other lengths follow from the length of the block, which has no spare bytes. Version 1 hashes keys by XXH3-128 with
+// seed 0.
 const (
 	kindNone             = 0
 	kindBlocked          = 2
@@ -59,8 +68,8 @@ var hasher = filter.NewHasher(0)
 
 // MayContain reports whether a key may be in the table of a filter block. It reads the bytes in place, at any
 // alignment, and does not allocate, except once per shape of blocks. The content of a block may be arbitrary:
-// MayContain never panics, and returns true for a block that does not have the form above. It is safe for concurrent
-// use.
+// MayContain never panics, and returns true for a block that does not have the form of its kind. It is safe for
+// concurrent use.
 func MayContain(block, key []byte) bool {
 	if len(block) < tailSize {
 		return true
