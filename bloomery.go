@@ -1,6 +1,5 @@
 // Package bloomery builds, queries and stores Bloom filters and their smaller and faster relatives. A filter answers
 // "is this key in the set?" from a few bits per key. A no is always right. A yes is wrong at a rate that you choose.
-//
 // Build a [Set] of a list and save it. Open the file elsewhere and ask, from any number of goroutines:
 //
 //	set, err := bloomery.Build(ctx, slices.Values(domains), bloomery.Config{FPR: 0.001})
@@ -10,8 +9,8 @@
 //	listed := set.ContainsString("yopmail.com") // of absent domains, one in a thousand gets true
 //
 // [Build] makes a static Set, the smallest. [New] makes an empty one, and [Set.Add] adds keys at any time. Keys are
-// bytes, strings or integers; see [Keyed]. Config.Spec names a family, as in blocked(fpr=0.001); with Config.Needs the
-// planner chooses one. Five of the [families], with bits per key at a rate of 0.1%:
+// bytes, strings or integers; see [Keyed]. Config.Spec names a family, as in blocked(fpr=0.001); with Config.Needs
+// package [plan] chooses one. Five of the [families], with bits per key at a rate of 0.1%:
 //
 //	ribbon       10.0  static and smallest, the default of Build; also stores a value with each key
 //	fuse         11.3  static, with the fastest queries
@@ -23,8 +22,7 @@
 //
 //   - Sources of keys: [BuildFrom] and [Lines] for files, [BuildValues] for values, [Builder] for many goroutines.
 //   - Files that change: [OpenLive] follows a file that is replaced, [Lock] locks one to change it.
-//   - Several filters: [Set.Merge], [MergeFiles] and [Set.EstimateOverlap].
-//   - Jobs on lists of keys: [Addition], [Removal], [Allower], [Optimizer] and [Verifier].
+//   - Several filters: [Set.Merge] and [MergeFiles]. Long lists: [Addition], [Removal], [Allower] and [Verifier].
 //   - Large sets: [Sharding] makes a folder with a file for each part of the keys. Open and use it like a file.
 //
 // Other packages:
@@ -33,7 +31,6 @@
 //   - [github.com/bloomery/bloomery/window]: a filter that forgets keys after a time, to deduplicate a stream
 //   - [github.com/bloomery/bloomery/publish], [github.com/bloomery/bloomery/delta]: updates of a list for many readers
 //   - [github.com/bloomery/bloomery/exact]: sets that make no error among known keys
-//   - [github.com/bloomery/bloomery/plan]: forecasts of size, rate and time
 //   - [github.com/bloomery/bloomery/interop]: the filters of Parquet, Guava, Spark and RedisBloom
 //   - [github.com/bloomery/bloomery/shard], [github.com/bloomery/bloomery/distribute]: sets larger than a machine
 //

@@ -37,39 +37,15 @@ func check(err error) {
 
 var blocklist = []string{"mailinator.com", "0-mail.com", "yopmail.com"}
 
-// Build a filter, save it, open it elsewhere and ask.
-func Example() {
-	ctx := context.Background()
-	set := must(bloomery.Build(ctx, slices.Values(blocklist), bloomery.Config{FPR: 0.001}))
-	fmt.Println(set.ContainsString("yopmail.com"), set.ContainsString("example.org"))
+// In your program, the line above this variable is //go:embed list.bloom.
+var embedded []byte
 
-	path := filepath.Join(must(os.MkdirTemp("", "")), "list.bloom")
-	defer os.RemoveAll(filepath.Dir(path))
-	check(set.Save(ctx, path))
-
-	opened := must(bloomery.Open(ctx, path))
-	defer opened.Close()
-	fmt.Println(opened.ContainsString("yopmail.com"), opened.Len(), opened.Spec().Family())
-	// Output:
-	// true false
-	// true 3 ribbon
+func init() { // a function that the documentation does not show
+	set := must(bloomery.Build(context.Background(), slices.Values(blocklist), bloomery.Config{FPR: 0.001}))
+	embedded = must(set.MarshalBinary())
 }
 
-// embedded stands for a file that go:embed makes part of the program:
-//
-//	//go:embed list.bloom
-//	var embedded []byte
-var embedded = must(must(
-	bloomery.Build(context.Background(), slices.Values(blocklist), bloomery.Config{FPR: 0.001})).MarshalBinary())
-
-// Embed a list in a service. The command makes the file:
-//
-//	bloomery build -o list.bloom --fpr 0.1% list.txt
-//
-// In your program, declare the variable as
-//
-//	//go:embed list.bloom
-//	var embedded []byte
+// Embed a list in a service. The command makes the file: bloomery build -o list.bloom --fpr 0.1% list.txt
 func Example_embed() {
 	set, err := bloomery.FromBytes(embedded) // uses the bytes in place, without a copy
 	if err != nil {
@@ -90,16 +66,15 @@ func Example_follow() {
 	ctx, dir := context.Background(), must(os.MkdirTemp("", ""))
 	defer os.RemoveAll(dir)
 	site, file, list := filepath.Join(dir, "site"), filepath.Join(dir, "list.bloom"), blocklist
-	key := must(publish.NewKey())
+	c, key := bloomery.Config{Spec: "rankindexed", FPR: 0.001}, must(publish.NewKey())
 	release := func() {
-		set := must(bloomery.Build(ctx, slices.Values(list), bloomery.Config{Spec: "rankindexed", FPR: 0.001}))
-		check(set.Save(ctx, file))
+		check(must(bloomery.Build(ctx, slices.Values(list), c)).Save(ctx, file))
 		must(publish.Publish(ctx, site, file, publish.Options{Sign: []publish.PrivateKey{key}}))
 	}
 	release()
 
-	live := must(publish.Follow(ctx, site, filepath.Join(dir, "copy.bloom"), publish.WithKeys(key.Public()),
-		publish.WithInterval(10*time.Millisecond)))
+	live := must(publish.Follow(ctx, site, filepath.Join(dir, "copy.bloom"),
+		publish.WithKeys(key.Public()), publish.WithInterval(10*time.Millisecond)))
 	defer live.Close()
 	fmt.Println(live.ContainsString("new.example"))
 
@@ -114,7 +89,8 @@ func Example_follow() {
 // Keys that come and go: a set of open sessions. Remove only keys that were added: another key may look the same to the
 // filter. If keys expire after a time, package window needs no Remove.
 func Example_keysComeAndGo() {
-	sessions := must(bloomery.New(bloomery.Config{FPR: 0.001, Capacity: 1000, Needs: plan.Needs{Remove: true}}))
+	c := bloomery.Config{FPR: 0.001, Capacity: 1000, Needs: plan.Needs{Remove: true}}
+	sessions := must(bloomery.New(c))
 	check(sessions.AddString("session 17"))
 	check(sessions.AddString("session 18"))
 	check(sessions.Remove([]byte("session 17")))
@@ -136,7 +112,8 @@ func Example_manyKeys() {
 			}
 		}
 	}
-	set := must(bloomery.Build(context.Background(), customers, bloomery.Config{Spec: "blocked", FPR: 0.001}))
+	c := bloomery.Config{Spec: "blocked", FPR: 0.001}
+	set := must(bloomery.Build(context.Background(), customers, c))
 
 	column := []uint64{48, 49, 50, 81}
 	known := make([]bool, len(column))
@@ -164,6 +141,24 @@ func Example_secret() {
 	// Output:
 	// without the secret: true
 	// true false
+}
+
+// Build a filter, save it, open it elsewhere and ask.
+func ExampleBuild() {
+	ctx := context.Background()
+	set := must(bloomery.Build(ctx, slices.Values(blocklist), bloomery.Config{FPR: 0.001}))
+	fmt.Println(set.ContainsString("yopmail.com"), set.ContainsString("example.org"))
+
+	path := filepath.Join(must(os.MkdirTemp("", "")), "list.bloom")
+	defer os.RemoveAll(filepath.Dir(path))
+	check(set.Save(ctx, path))
+
+	opened := must(bloomery.Open(ctx, path))
+	defer opened.Close()
+	fmt.Println(opened.ContainsString("yopmail.com"), opened.Len(), opened.Spec().Family())
+	// Output:
+	// true false
+	// true 3 ribbon
 }
 
 // The lines of a file are keys. If the file cannot be read to its end, BuildFrom returns the error.

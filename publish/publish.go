@@ -18,6 +18,8 @@
 //
 // # The folder
 //
+// A publisher keeps in its folder:
+//
 //	release.json       the current release; replaced by rename when all that it names is there
 //	objects/<SHA-256>  filter files, manifests, shards, deltas and histories, named by their hash
 //
