@@ -19,7 +19,7 @@ import (
 	"github.com/bloomery/bloomery/internal/settest"
 )
 
-// keyAdder has the methods that BenchmarkIntake calls on a Builder of one filter or of a sharded set.
+// keyAdder lists the methods that BenchmarkIntake calls on a Builder of one filter or of a sharded set.
 type keyAdder interface {
 	AddString(string) error
 	AddMany([][]byte) error

@@ -159,7 +159,7 @@ func (b *oneBuild) noRoom(err error) error {
 		"room (capacity=, growth=): %w", b.in.Len(), b.config.Like.Set.Len(), err)
 }
 
-// newTarget returns the Target of a filter of that number of keys. Unless counted is true, 0 keys means that the number
+// newTarget returns the Target of a filter for the given number of keys. If keys is 0 and counted is false, the number
 // is unknown; the Target is then nil if the family, or this form of it, needs the number.
 func (b *oneBuild) newTarget(keys uint64, counted bool) (intake.Target, error) {
 	unknown := keys == 0 && !counted

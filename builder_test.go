@@ -34,7 +34,7 @@ type adder interface {
 	Close() error
 }
 
-// waysToAdd has every method of a builder that takes keys, and whether it takes values.
+// waysToAdd maps the name of each method that adds keys to a call of the method.
 func waysToAdd(b adder) map[string]func() error {
 	key, h := []byte("late"), filter.NewHasher(0).SumString("late")
 	ways := map[string]func() error{
@@ -62,7 +62,7 @@ func spent(t *testing.T, what string, b adder) {
 	}
 }
 
-// buildersOf has a Config for each way in which a Builder gathers keys.
+// buildersOf lists a Config for each way in which a Builder gathers keys.
 var buildersOf = map[string]bloomery.Config{
 	"counted first": {}, "known": {Keys: 3}, "gathered": {Spec: "ribbon(r=8)"}, "searched": {Spec: "partitioned"},
 	"values": {Spec: "ribbon(value_bits=8)", Keys: 3}, "raw keys": {Spec: "bitsandblooms"},

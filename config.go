@@ -89,7 +89,7 @@ type Limits struct {
 	FPR float64
 }
 
-// Building has the resources and reports of a build or a job.
+// Building limits the resources of a build or a job and receives its reports.
 type Building struct {
 	Workers  int                   // goroutines that search and sort; default: GOMAXPROCS
 	Memory   int64                 // largest size of key hashes in memory, in bytes; further ones go to a file in TempDir
@@ -160,8 +160,8 @@ func (c Config) keptRate() float64 {
 // mostFPR returns the highest rate that the built filter may have, from Limits.FPR and keptRate, or 0 for no limit.
 func (c Config) mostFPR() float64 { return engine.LowerRate(c.Limits.FPR, c.keptRate()) }
 
-// checkForecast returns an error wrapping filter.ErrRate if the forecast of a filter of the Spec for that number of
-// keys, or for the capacity of the Spec, exceeds keptRate. If neither number is known, the error is nil.
+// checkForecast returns an error wrapping filter.ErrRate if the forecast of a filter of the Spec for the given number
+// of keys, or for the capacity of the Spec, exceeds keptRate. If neither number is known, the error is nil.
 func (c Config) checkForecast(keys uint64) error {
 	rate := c.keptRate()
 	if rate == 0 {

@@ -19,7 +19,7 @@ type KeyedSet[K filter.Key] struct {
 	size int          // bytes of an integer, or kernel.Hashed, or inHeader
 }
 
-// inHeader says that a key starts with its address and its size, as strings and slices do.
+// inHeader means that a key starts with its address and its size, as strings and slices do.
 const inHeader = 0
 
 // Keyed returns the view of s for keys of type K, such as Keyed[uint64](s). It costs nothing to make.

@@ -225,7 +225,8 @@ type Estimate struct {
 	Counted bool
 }
 
-// Overlap has the numbers of distinct keys in each of two sets, in their union, and in their intersection.
+// Overlap holds estimates of the numbers of distinct keys in each of two sets, in their union, and in their
+// intersection.
 type Overlap struct {
 	A, B, Union, Intersection Estimate
 }

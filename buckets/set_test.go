@@ -20,7 +20,8 @@ import (
 
 const keys = 40_000
 
-// caches are the options of a cache in memory and in a folder, for that number of bytes.
+// caches returns the options of a cache in memory and of a cache in a folder, each limited to the given number of
+// bytes.
 func caches(t *testing.T, bytes int64) map[string]buckets.Options {
 	return map[string]buckets.Options{
 		"memory": {CacheBytes: bytes},

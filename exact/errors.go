@@ -23,7 +23,7 @@ var ErrUpdates = errors.New("the set has as many updates as a file may have; bui
 // OutsideError means that members are not in the universe. Add them to the universe, or remove them from the members.
 type OutsideError struct {
 	Count uint64 // how many
-	// Keys has at most ten of these members, each as "partition: key" in a partitioned set. A Builder knows only
+	// Keys lists at most ten of these members, each as "partition: key" in a partitioned set. A Builder knows only
 	// hashes: Name adds the keys.
 	Keys []string
 

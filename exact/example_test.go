@@ -26,7 +26,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// issued has 10,000 serial numbers, and revoked those that end with 07.
+// issued returns 10,000 serial numbers. revoked returns the numbers that end with 07.
 func issued() (keys []string) {
 	for i := range 10_000 {
 		keys = append(keys, fmt.Sprintf("%08d", i))

@@ -35,7 +35,7 @@ type part = ribbon.Filter
 
 func decodePart(e family.Encoded) (*part, error) { return ribbon.Decode(e) }
 
-// form has the properties of a part that follow from the classes.
+// form holds the properties of a part that follow from the classes.
 type form struct {
 	r, valueBits int
 	part         **part // its field in the record

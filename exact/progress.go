@@ -36,7 +36,7 @@ type stages struct {
 	last   time.Time // of the last report
 }
 
-// beginStage begins a stage with that many steps.
+// beginStage begins a stage with the given number of steps.
 func (p *stages) beginStage(at stage, steps uint64) {
 	p.at, p.all, p.steps = at, steps, 0
 	p.sendReport()

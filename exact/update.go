@@ -148,7 +148,8 @@ func (b *Builder) toggling(inside func(joined) error) func(joined) error {
 	}
 }
 
-// smallest returns the record of the update, as a set or as positions.
+// smallest returns the smaller record of the update: a set of the keys to toggle, or their positions. With more than
+// tryPositions keys it tries only the set.
 func (c *comparison) smallest(ctx context.Context) (*record, error) {
 	var listed *record
 	if len(c.toggled) <= tryPositions {

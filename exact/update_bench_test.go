@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkUpdates asks sets with that many updates of 10 keys, or of 100: positions, or small sets.
+// BenchmarkUpdates queries sets with a number of updates. Updates of 10 keys store positions, updates of 100 keys small
+// sets.
 func BenchmarkUpdates(b *testing.B) {
 	for _, toggled := range []int{10, 100} {
 		l := newList(12, 20_000, 2000)

@@ -110,7 +110,8 @@ func TestHashVectors(t *testing.T) {
 	for i := range key {
 		key[i] = byte(i)
 	}
-	// SipHash-2-4-128 of nothing under 00..0f: a3 81 7f 04 ba 25 a8 e6 6d f6 72 14 c7 55 02 93, little endian.
+	// The SipHash-2-4-128 of an empty key with the secret 00 01 .. 0f is a3 81 7f 04 ba 25 a8 e6 6d f6 72 14 c7 55 02
+	// 93. Hash holds it as two little-endian words.
 	if got := NewKeyedHasher(secret).Sum(nil); got != (Hash{0x930255c71472f66d, 0xe6a825ba047f81a3}) {
 		t.Errorf("siphash-128 of nothing = %x", got)
 	}

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// testSecret has words that print with all their digits, so that a search for them finds nothing by chance.
+// testSecret consists of words that print with all their digits, so that a search for them finds nothing by chance.
 var testSecret = Secret{
 	0xA1, 0x9B, 0xC3, 0xD5, 0xE7, 0xF9, 0x8A, 0x9C, 0xB2, 0xC4, 0xD6, 0xE8, 0xFA, 0x8B, 0x9D, 0xAF,
 }

@@ -87,7 +87,7 @@ var cHead = layout{
 	},
 }
 
-// rustHead has the number of slots in its last two numbers.
+// rustHead is the layout in which the last two numbers give the number of slots.
 var rustHead = layout{
 	read: func(v [5]uint64) slots { return slots{segment: v[0], segments: v[2] / max(v[0], 1)} },
 	write: func(s *slots) [5]uint64 {
@@ -198,7 +198,7 @@ func fuseFile(f Format, width uint64, l layout) codec {
 
 // estimate returns the number of keys in the file, or an estimate. Each key sets its own slot, to 0 with probability
 // 1/2^width. Other slots are 0, except that xorf fills them at random: then the estimate is the number of keys for
-// which the libraries use that many slots, which is up to 20% too high for 100 keys and 1% for a million.
+// which the libraries use this number of slots, which is up to 20% too high for 100 keys and 1% for a million.
 func (s *slots) estimate(words []uint64) uint64 {
 	if s.keys != 0 || len(words) == 0 {
 		return s.keys

@@ -108,7 +108,7 @@ func isLittleEndianBits(head []byte, size uint64) bool {
 	return m == length && m > 0 && m < 1<<62 && k > 0 && k < 1<<16 && (size == 0 || size == 24+(m+63)/64*8)
 }
 
-// isBitSet accepts a number of bits, in either byte order, and the words for that many bits.
+// isBitSet accepts a number of bits, in either byte order, and the words for these bits.
 func isBitSet(head []byte, size uint64) bool {
 	if len(head) < 16 {
 		return false

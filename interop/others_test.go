@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/interop"
 )
 
-// gobbed has bytes of its own in gob, as a BloomFilter of bits-and-blooms.
+// gobbed implements its own gob encoding, as a BloomFilter of bits-and-blooms does.
 type gobbed []byte
 
 func (e gobbed) GobEncode() ([]byte, error) { return e, nil }

@@ -94,8 +94,8 @@ func TestLoadRedisRefuses(t *testing.T) {
 	}
 }
 
-// commandsOf returns the commands that WriteCommands writes. If broken is not negative, the command of that number has
-// an iterator beyond the filter.
+// commandsOf returns the commands that WriteCommands writes. If broken is not negative, it is the number of the command
+// that gets an iterator beyond the filter.
 func commandsOf(t *testing.T, set *bloomery.Set, key string, broken int) (all [][]any) {
 	t.Helper()
 	var b bytes.Buffer

@@ -88,7 +88,7 @@ func zip(w http.ResponseWriter, _ *http.Request) {
 
 const objectPath = "/objects/"
 
-// servers has the hostile servers.
+// servers lists the hostile servers.
 var servers = []hostile{
 	{name: "cut release", answer: at(ReleaseName, body(900, "{", abort)), want: "unexpected EOF"},
 	{name: "cut object", answer: at(objectPath, body(1384, "{", abort)), want: "unexpected EOF"},

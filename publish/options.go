@@ -31,15 +31,15 @@ type Options struct {
 	// have seen. If Name and Number are set, Publish replaces an untrusted release.json and ignores its content: see
 	// ErrUntrusted. Default: the next number.
 	Number uint64
-	// Sign has the keys that sign the release, at most 16. One of them, or of Rotate, must have signed the current
+	// Sign lists the keys that sign the release, at most 16. A key in Sign or Rotate must have signed the current
 	// release.
 	Sign []PrivateKey
-	// Rotate has older keys that may have signed the current release instead: see Report.Rotated.
+	// Rotate lists older keys that may have signed the current release instead: see Report.Rotated.
 	Rotate []PublicKey
-	// State has the paths of files that remember the newest release of each list that a key has signed, usually one for
-	// each key of Sign: the path of its file, with links resolved, plus StateSuffix. They prevent that a number is used
-	// twice after release.json was lost or replaced by an older one. Publish creates them if needed and writes them
-	// before it replaces release.json; meanwhile it locks a file for each, its path plus ".lock". A file that is
+	// State lists the paths of files that remember the newest release of each list that a key has signed, usually one
+	// for each key of Sign: the path of its file, with links resolved, plus StateSuffix. They prevent that a number is
+	// used twice after release.json was lost or replaced by an older one. Publish creates them if needed and writes
+	// them before it replaces release.json; meanwhile it locks a file for each, its path plus ".lock". A file that is
 	// missing and cannot be created is a warning in Report.
 	State []string
 	// Unsigned allows an unsigned release after a signed one. Readers that pin a key refuse it.
@@ -117,7 +117,7 @@ func (o *Options) signers() (keys []PublicKey) {
 // restarts reports whether the options replace a release.json that is lost or cannot be trusted.
 func (o *Options) restarts() bool { return o.Name != "" && o.Number != 0 }
 
-// Report says what Publish did.
+// Report is the result of Publish.
 type Report struct {
 	Release *Release // the current one
 	// Same is true if the current release already has this filter, so there is no new release. Renewed is true if the
@@ -126,7 +126,7 @@ type Report struct {
 	// Rotated is the key of Options.Rotate that signed the previous release, if no key of Options.Sign did. Readers
 	// that pin only this key refuse the release.
 	Rotated *PublicKey
-	// State has the files of Options.State that have recorded the release.
+	// State lists the files of Options.State that have recorded the release.
 	State []string
 	// Behind is the newest number in Options.State if the folder had an older release or none, because a publisher was
 	// killed or the folder was lost or restored. Warnings then has a warning.

@@ -13,7 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// specs has every family and layout of blocks.
+// specs lists every family and layout of blocks.
 var specs = []string{
 	"blocked(bits_per_key=10)", "blocked(fpr=0.01)", "blocked(bits_per_key=9,layout=split)", "blocked(bits_per_key=24)",
 	"blockpartitioned(bits_per_key=10,effort=fast)", "blockpartitioned(bits_per_key=16,block=1024,effort=fast)",
@@ -102,7 +102,8 @@ func plain(t *testing.T, spec string, n int) family.Filter {
 	return f
 }
 
-// golden has the sums of the blocks of 1000 keys. Tables on disk have such blocks: they must not change.
+// golden maps each spec to the checksum of its block of 1000 keys. Tables on disk contain such blocks, so they must not
+// change.
 var golden = map[string]string{
 	"blocked(bits_per_key=10)":                                 "1288 37dc7b11dee",
 	"blocked(fpr=0.01)":                                        "1352 7c7312bfcf3",

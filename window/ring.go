@@ -288,7 +288,8 @@ func (r *ring) readClock() {
 	}
 }
 
-// advance moves the time to now, and then the hand over one group.
+// advance sets the time to now. If this moves the target, advance calls moveHand, which moves the hand over at most one
+// group.
 func (r *ring) advance(now int64) {
 	if r.dial.advance(now) {
 		r.moveHand()

@@ -440,7 +440,7 @@ func TestRefuse(t *testing.T) {
 	if len(in) < n*15/14 || len(in) > 2*n || i.Refused != refused || i.Room != 0 || i.FPR > i.MaxFPR || i.Shortened != 0 {
 		t.Errorf("%d keys, %+v, %d refused", len(in), i, refused)
 	}
-	// All are dead, in buckets that were not swept: there is room at once.
+	// By 2·ttl all keys have expired. Their buckets have not been swept, but Add must find room at once.
 	f.Advance(at(2 * ttl))
 	for i := range uint64(n) {
 		check(t, f.Add(1e6+i))

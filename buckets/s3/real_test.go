@@ -281,7 +281,7 @@ func realSet(t *testing.T, f *reals3.Server) {
 	}
 }
 
-// columns has the columns of the table in README.md.
+// columns are the columns of the table in README.md.
 var columns = []string{"moto", "s3proxy", "s3mock"}
 
 // table returns the cells of the table in README.md: what each server does.

@@ -181,7 +181,7 @@ func refusal(path string, f io.ReaderAt, from interop.Format, err error) error {
 	return named
 }
 
-// recognise returns the format of a file of that size.
+// recognise returns the format of a file of the given size in bytes.
 func recognise(f io.ReaderAt, size uint64) (interop.Format, error) {
 	if container.HasMagic(io.NewSectionReader(f, 0, int64(size))) {
 		return ownFormat, nil

@@ -76,7 +76,8 @@ func golden(name string) func(*testing.T) []byte {
 // revocations returns a file of the tests of interop/clubcard.
 func revocations(name string) func(*testing.T) []byte { return golden("../clubcard/testdata/" + name) }
 
-// exampleSetup has what was run before the examples of a command, where these do not build their filters themselves.
+// exampleSetup maps a command to the lines to run before its examples, if the examples do not build their filters
+// themselves.
 var exampleSetup = map[string]string{
 	"bloomery check": "bloomery build -o blocked.bloom blocklist.txt" +
 		" && bloomery build -o known.bloom keys.txt && bloomery build -o disposable.bloom disposable.txt" +

@@ -320,7 +320,7 @@ func (l *later) share(done float64) {
 	l.Read.Store(int64(done * cli.All))
 }
 
-// report has the signature of Config.Building.Progress.
+// report is a function for Config.Building.Progress.
 func (l *later) report(now filter.Progress) {
 	l.share(now.Done)
 	l.Rate.Store(math.Float64bits(now.Rate))

@@ -111,8 +111,8 @@ func bytesText(n uint64) string {
 	return cli.Short(float64(n)) + "B"
 }
 
-// mostlyHeader reports whether the header of a file is larger than the filter of that number of bits: bits per key then
-// say little about the file.
+// mostlyHeader reports whether the header of a file is larger than its filter of the given number of bits. Bits per key
+// then say little about the file.
 func mostlyHeader(fileBytes, bits uint64) bool { return fileBytes > 2*((bits+7)/8) }
 
 // sizeText describes the size of a filter and of its file.

@@ -33,7 +33,7 @@ and --value-bits (remove) the first family here that meets all needs:
 
 `
 
-// needsTable has a row for each word of --needs.
+// needsTable returns a table with a row for each word of --needs.
 func needsTable() string {
 	with := func(can family.Ability) string { return ": " + strings.Join(families.With(can), ", ") }
 	return cli.Table([][2]string{

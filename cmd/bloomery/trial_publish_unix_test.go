@@ -26,7 +26,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// versions builds n versions of a filter of that size, or with shards of a sharded set, and returns their paths.
+// versions builds n versions of a filter of the given number of bytes, or of a sharded set if shards is true, and
+// returns their paths.
 func versions(t *testing.T, dir string, n, bytes int, shards bool) (files []string) {
 	t.Helper()
 	for v := range n {

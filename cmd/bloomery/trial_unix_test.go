@@ -62,7 +62,7 @@ func changes(t *testing.T, dir, path string) map[string]change {
 }
 
 // killed starts a command, kills it at a random moment before most has passed, and reports whether it was still
-// running. If it had ended, mayFail says whether it may have an error.
+// running. If cmd ended with an error before it was killed, killed fails the test unless mayFail is set.
 func killed(t *testing.T, cmd *exec.Cmd, most time.Duration, mayFail bool) bool {
 	t.Helper()
 	must(t, cmd.Start())

@@ -19,8 +19,8 @@ import (
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
-// valueFlags have the position of values in the inputs of a command, for filters such as ribbon(value_bits=8): a
-// column, or after the last tab of each line.
+// valueFlags are the flags for the position of values in the inputs of a command, for filters such as
+// ribbon(value_bits=8): a column, or after the last tab of each line.
 type valueFlags struct{ column string }
 
 func (f *valueFlags) register(c *cobra.Command) {
@@ -76,7 +76,8 @@ func (s *sameForAll) read(b *keyio.Batch) error {
 const adviceSeparator = `Nothing was written. Give every key a value or none. If keys contain tabs, take CSV:
   --input-format csv. Keys without values have the value 0, and put sets them.`
 
-// read returns the flags of inputs with a value of that many bits for each key, and the position of the values.
+// read returns the flags of inputs with a value of the given number of bits for each key, and the position of the
+// values.
 func (f *valueFlags) read(in inputFlags, bits int) (_ inputFlags, v keyio.Values, err error) {
 	in.secondFlag = "value-column"
 	switch {

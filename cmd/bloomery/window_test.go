@@ -54,15 +54,16 @@ func TestWindowDamage(t *testing.T) {
 // windowUse is what commands do with a file of package window.
 type windowUse struct {
 	reads []string // lines that read such files
-	// refuses has lines that refuse such a file in the place of a filter, by name, and write nothing.
+	// refuses lists commands that refuse such a file in place of a filter. Their errors name the package, and they
+	// write nothing.
 	refuses []string
-	// others has lines that want something else than a filter there: an error, and nothing is written.
+	// others lists commands that expect something other than a filter there. They fail and write nothing.
 	others []string
 	none   string // why the command takes no file that could be a filter
 }
 
-// windowUses has all commands. In the lines, w and w2 are files of package window, f and g are filters, d is the delta
-// between them, keys, kept and values are lists, and site is a folder of bloomery publish.
+// windowUses maps each command to its uses. In the lines, w and w2 are files of package window, f and g are filters, d
+// is the delta between them, keys, kept and values are lists, and site is a folder of bloomery publish.
 var windowUses = map[string]windowUse{
 	"info":     {reads: []string{"info w", "info --json w w2"}},
 	"check":    {reads: []string{"check w keys", "check -c --json w keys"}, others: []string{"check f w"}},

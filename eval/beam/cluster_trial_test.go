@@ -207,7 +207,7 @@ func (k *trial) complete(out string) (runs int) {
 
 func cut(text string) string { return text[:min(len(text), 300)] }
 
-// phase says how far a job is that builds in a folder.
+// phase returns the phase of the job that builds in dir: starting, hashing, building or finished.
 func phase(dir string) string {
 	there := func(pattern string) bool {
 		found, _ := filepath.Glob(filepath.Join(dir, pattern))

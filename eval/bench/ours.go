@@ -11,7 +11,7 @@ import (
 
 var hasher = filter.NewHasher(1)
 
-// ourContenders returns our families with the parameters that a user would choose for that rate.
+// ourContenders returns our families with the parameters that a user would choose for the given rate.
 func ourContenders(rate float64, effort string) []contender {
 	asked := func(name string, more ...any) filter.Spec {
 		s := family.NewSpec(name, more...)

@@ -25,7 +25,7 @@ type Result struct {
 	Pairs     []Pair            `json:"pairs"`
 }
 
-// Run says how measurements with one number of keys were made.
+// Run describes how the measurements with one number of keys were made.
 type Run struct {
 	Date    string  `json:"date"`
 	Machine string  `json:"machine"`

@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 )
 
-// batchSpecs has one filter for each loop that the header has for batches.
+// batchSpecs lists one filter for each batch loop of the header.
 var batchSpecs = []string{
 	"blocked(fpr=0.01,layout=split)", "blocked(fpr=0.01)", "fuse(width=8)", "standard(fpr=0.01)", "ribbon(fpr=0.01)",
 }

@@ -29,7 +29,7 @@ import (
 // width is the length of a key in bytes.
 const width = 23
 
-// specs has one filter of each family, and other forms of query code.
+// specs lists one filter of each family, and one for each further form of the query code.
 var specs = []string{
 	"standard(fpr=0.01)", "blocked(fpr=0.01)", "blocked(fpr=0.01,layout=split)", "fuse(width=8)", "counting(fpr=0.01)",
 	"partitioned(bits_per_key=8,effort=fast)", "blockpartitioned(bits_per_key=8,effort=fast)",
@@ -161,7 +161,7 @@ func (o options) print(w io.Writer, rows []Row, head string) error {
 	return nil
 }
 
-// newKeys returns that many different keys of width bytes, in random order.
+// newKeys returns n different keys of width bytes, in random order.
 func newKeys(n int) []byte {
 	keys := make([]byte, 0, n*width)
 	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(n) {

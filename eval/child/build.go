@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/eval/mavenjars"
 )
 
-// LackError says what the machine lacks to build a program.
+// LackError names what the machine lacks to build a program.
 type LackError string
 
 func (e LackError) Error() string { return string(e) }

@@ -18,7 +18,8 @@ import (
 // patience is how long a program may take to end after its standard input was closed.
 const patience = 10 * time.Second
 
-// Command returns the command of a program and its arguments. When ctx ends, it and all that it started are killed.
+// Command returns the command of a program and its arguments. When ctx ends, the program is killed; on Unix, so are all
+// processes that it started.
 func Command(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, args[0], args[1:]...)
 	c.WaitDelay = patience
@@ -37,7 +38,7 @@ type Process struct {
 	ended bool
 }
 
-// Start starts a program. When ctx ends, it and all that it started are killed.
+// Start starts a program. When ctx ends, the program is killed; on Unix, so are all processes that it started.
 func Start(ctx context.Context, name string, args ...string) (*Process, error) {
 	p := &Process{name: name, ctx: ctx, cmd: Command(ctx, args...)}
 	p.cmd.Stderr = &p.says
@@ -104,7 +105,7 @@ func (p *Process) Wrong(line, reply string) error {
 	return fmt.Errorf("%s: wrong protocol: answered %.80q to %q", p.name, reply, line)
 }
 
-// died says how the process ended, with the end of what it wrote to its standard error.
+// died returns an error that says how the process ended, with the last bytes of its standard error.
 func (p *Process) died(line string) error {
 	err := p.wait()
 	if p.ctx.Err() != nil {
@@ -144,7 +145,7 @@ type Tail struct {
 	text []byte
 }
 
-// tailBytes has room for a report of AddressSanitizer.
+// tailBytes suffices for a report of AddressSanitizer.
 const tailBytes = 8000
 
 func (t *Tail) Write(b []byte) (int, error) {

@@ -67,7 +67,7 @@ func (d *drawing) drawLabels() {
 	}
 }
 
-// scene has the shapes that labels must avoid: marks, intervals and the edges of the plot.
+// scene lists the shapes that labels must avoid: marks, intervals and the edges of the plot.
 type scene struct {
 	at, sizes []point // marks, and the sizes of their labels
 	bars      []rect

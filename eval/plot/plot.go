@@ -121,7 +121,7 @@ func (p Plot) Alt() string {
 	return fmt.Sprintf("%s. Plot of %s over %s: %s.", p.Title, p.Y, p.X, strings.Join(names, "; "))
 }
 
-// theme has the colors of a picture.
+// theme lists the colors of a picture.
 type theme struct {
 	back   color.RGBA
 	ink    color.RGBA // texts and axes

@@ -359,7 +359,7 @@ func (s *subject) make(ctx context.Context, c bloomery.Config, members []key) (s
 	return set, len(members), err
 }
 
-// valued ranges over the bytes of keys, each with a value of that many bits. Equal keys have equal values.
+// valued ranges over the bytes of keys, each with a value of the given number of bits. Equal keys have equal values.
 func valued(keys []key, bits int) iter.Seq2[[]byte, uint64] {
 	return func(yield func([]byte, uint64) bool) {
 		for _, k := range keys {

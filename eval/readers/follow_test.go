@@ -113,7 +113,8 @@ type followers struct {
 	out                     *bufio.Reader
 }
 
-// newFollowers returns the followers of a publisher that has no release yet. js has further arguments of followers.mjs.
+// newFollowers returns the followers of a publisher that has no release yet. js holds additional arguments for
+// followers.mjs.
 func newFollowers(t *testing.T, command string, key publish.PrivateKey, js []string) *followers {
 	t.Helper()
 	dir := t.TempDir()

@@ -20,7 +20,7 @@ import (
 // reply is what a reader says of a file.
 type reply struct {
 	refused string // why the file was refused, or ""
-	// records has recordSize bytes for each key, see record. It is empty if the file was refused.
+	// records holds recordSize bytes for each key, see record. It is empty if the file was refused.
 	records []byte
 }
 

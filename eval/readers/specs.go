@@ -20,7 +20,7 @@ type plan struct {
 	// change is a change of the filter after its keys were added.
 	change change
 	shards int // 0: a single file
-	// valueBits has the bits of a value of a family that takes the values together with the keys.
+	// valueBits is the number of bits of a value, for a family that takes the values together with the keys.
 	valueBits int
 }
 

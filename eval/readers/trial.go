@@ -34,7 +34,7 @@ type report struct {
 	Keys    int            `json:"keys"`    // asked of every reader
 	Present int            `json:"present"` // keys of these that are present
 	Answers map[string]int `json:"answers"` // of each reader, compared with the answers of the Go command
-	// Families has the number of filters of each family, Changes the number of each way in which a filter was made.
+	// Families counts the filters of each family, Changes the filters by the way in which they were made.
 	Families map[string]int `json:"families"`
 	Changes  map[string]int `json:"changes"`
 	Damaged  int            `json:"damaged"`  // files that were changed
@@ -63,7 +63,7 @@ const maxFaults = 20
 
 var errFaults = errors.New("too many faults")
 
-// answers asks at least that many keys.
+// answers asks for at least the given number of keys.
 func (t *trial) answers(ctx context.Context, keys int) error {
 	type next struct {
 		s   *subject

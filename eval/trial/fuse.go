@@ -76,7 +76,7 @@ type fuseOf struct {
 
 func newFuseOf[T xorfilter.Unsigned]() fuseOf { return fuseOf{buildFuse[T], askFuse[T], againFuse[T]} }
 
-// fuses has the calls by the form of a case.
+// fuses maps the form of a case to its calls.
 var fuses = map[string]fuseOf{"8": newFuseOf[uint8](), "16": newFuseOf[uint16](), "32": newFuseOf[uint32]()}
 
 func (fastFilter) build(c testCase, keys, out string) ([]part, error) {

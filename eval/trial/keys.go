@@ -44,7 +44,7 @@ func generate(k kind, seed uint64, first, n int) [][]byte {
 	return keys
 }
 
-// alphabet has characters of 1 to 4 bytes in UTF-8, among them the zero byte.
+// alphabet lists characters of 1 to 4 bytes in UTF-8, and the zero byte.
 var alphabet = []string{
 	"a", "b", "c", "x", "y", "z", "Q", "7", ".", "/", " ", "\x00", "é", "ß", "Ж", "ل", "漢", "字", "€", "😀",
 }

@@ -23,7 +23,7 @@ type part struct {
 
 // peer is the other system. Its methods are called from one goroutine.
 type peer interface {
-	// version says what the system is: libraries and runtime.
+	// version returns the versions of the libraries and of the runtime of the system.
 	version() string
 	// build makes the filter of a case from a file of keys, and writes it to a file. It returns where the filters lie
 	// in the file, in the order of the answers of ask.
@@ -53,7 +53,7 @@ type program struct {
 // patience is the longest time that a program may take for one call, patienceEnd that for its end.
 const patience, patienceEnd = 10 * time.Minute, 10 * time.Second
 
-// start starts a program. When ctx ends, it and all that it started are killed.
+// start starts a program. When ctx ends, the program is killed; on Unix, so are all processes that it started.
 func start(ctx context.Context, name string, args []string) (p *program, err error) {
 	p = &program{}
 	if p.Process, err = child.Start(ctx, name, args...); err != nil {

@@ -30,8 +30,8 @@ type doorkeeper struct {
 // doorkeeperStats are counts since the start.
 type doorkeeperStats struct{ Requests, Admitted, Rotations uint64 }
 
-// newDoorkeeper returns an empty doorkeeper for that many keys per generation. fpr bounds the share of keys that are
-// admitted at their first request when both generations are full, about half of it by each.
+// newDoorkeeper returns an empty doorkeeper for the given number of keys per generation. fpr bounds the share of keys
+// that are admitted at their first request when both generations are full, about half of it by each.
 func newDoorkeeper(keys uint64, fpr float64) (*doorkeeper, error) {
 	each := 1 - math.Sqrt(1-fpr)
 	c := bloomery.Config{Spec: fmt.Sprintf("blocked(fpr=%g)", each), Keys: keys,

@@ -146,7 +146,7 @@ func TestBuilder(t *testing.T) {
 	}
 }
 
-// addPart adds a part of the keys, in the way of that number.
+// addPart adds a part of the keys. way selects the method.
 func addPart(b *bloomery.Builder, way int, texts []string, ints []uint64) error {
 	h := b.Hasher()
 	switch way {
@@ -180,7 +180,8 @@ func addPart(b *bloomery.Builder, way int, texts []string, ints []uint64) error 
 	return nil
 }
 
-// TestBuilderClosed drops a Builder whose keys have gone to a temporary file.
+// TestBuilderClosed checks that Close removes the temporary file to which a Builder has spilled its keys, and that
+// Build then fails.
 func TestBuilderClosed(t *testing.T) {
 	dir := t.TempDir()
 	b := must(bloomery.NewBuilder(t.Context(), bloomery.Config{Building: bloomery.Building{Memory: 1 << 16,

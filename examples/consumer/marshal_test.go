@@ -94,7 +94,7 @@ func TestMarshalText(t *testing.T) {
 	}
 }
 
-// source has io.Copy use a WriterTo.
+// source makes io.Copy use a WriterTo.
 type source struct {
 	io.Reader
 	io.WriterTo

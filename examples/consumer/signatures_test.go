@@ -24,7 +24,7 @@ type (
 	sender = func(...any) error
 )
 
-// keyed has the methods of a KeyedSet.
+// keyed lists the methods of a KeyedSet.
 type keyed[key filter.Key] interface {
 	Add(key) error
 	AddMany([]key) error

@@ -135,7 +135,7 @@ func (l *Losses) AddShard(one *Losses, set engine.Engine) {
 	l.lost.after += one.lost.after
 }
 
-// Check returns a *drift.ShrinkError if the new Set, with that number of keys, has lost too much.
+// Check returns a *drift.ShrinkError if the new Set, with the given number of keys, has lost too many.
 func (l *Losses) Check(keys uint64) error {
 	if l == nil {
 		return nil

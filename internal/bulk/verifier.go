@@ -275,7 +275,7 @@ func newSieve(keys uint64, memory int64) sieve {
 // addHash may be called from several goroutines at once.
 func (s sieve) addHash(h filter.Hash) {
 	at := h.Hi >> s.shift
-	// Most bits are set early. A plain load first keeps the cache line shared between cores.
+	// The plain load skips the atomic write if the bit is already set, so the cache line stays shared between cores.
 	if word, bit := &s.words[at>>6], uint64(1)<<(at&63); atomic.LoadUint64(word)&bit == 0 {
 		atomic.OrUint64(word, bit)
 	}

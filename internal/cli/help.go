@@ -56,7 +56,7 @@ func groupFlags(c *cobra.Command, kind, title string, names []string) {
 }
 
 // Page returns the help of a command: what it does, its usage, examples, commands and flags. The page of the program
-// also has the flags of all commands, and the topics.
+// also lists the flags of all commands, and the topics.
 func Page(c *cobra.Command, topics []Topic) string {
 	var parts []string
 	add := func(title, text string) {
@@ -233,7 +233,7 @@ func Wrap(text string) string {
 	return strings.TrimRight(strings.Join(out, "\n"), "\n")
 }
 
-// wrapped breaks a paragraph into lines of at most so many columns, unless a word is longer.
+// wrapped breaks a paragraph into lines of at most the given number of columns, unless a word is longer.
 func wrapped(text string, columns int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {

@@ -123,7 +123,7 @@ func documentedRow(numbers []uint64) string {
 	return strings.ReplaceAll(filtertest.DocumentedList(numbers), ",", "")
 }
 
-// documentedGroups says that the first bit of each group is 0.
+// documentedGroups returns what the documentation must say of an absent key: the first bit of each group is 0.
 func documentedGroups(p *plain, h filter.Hash) []string {
 	at, k := twochoiceBits(p, nil, h), p.number("k")
 	if p.bit(0, at[0])|p.bit(0, at[k])|p.bit(0, at[2*k]) != 0 {

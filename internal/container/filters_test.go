@@ -23,7 +23,7 @@ type stored struct {
 	FPRChosen float64
 }
 
-// reading has the options for reading a filter.
+// reading holds the options for reading a filter.
 type reading struct{ Secret *filter.Secret }
 
 func (r reading) options(limit uint64) Options {

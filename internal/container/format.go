@@ -347,7 +347,7 @@ func parseHeader(b []byte) (*header, error) {
 	return h, nil
 }
 
-// setHash sets the seed or the check of the secret from bytes 16 to 23: the hash decides which of them the field is.
+// setHash stores bytes 16 to 23 as the seed or as the check of the secret, depending on the hash function.
 func (h *header) setHash(field uint64) error {
 	switch {
 	case h.Hash == filter.XXH3:

@@ -109,7 +109,7 @@ func rateCases(f forger) {
 	}
 }
 
-// flagCases has the flags and the reserved bytes.
+// flagCases forges the flags and the reserved bytes.
 func flagCases(f forger) {
 	set := func(at int, v byte) func([]byte) {
 		return func(b []byte) { b[at] = v }

@@ -32,7 +32,7 @@ type vectorFile struct {
 		Hi, Lo               string
 		Positions            []string
 		Has, Saturated       bool
-		// Excepted says that only the exceptions make the key absent.
+		// Excepted reports that only the exceptions make the key absent.
 		Excepted     bool
 		Count, Value *string
 	}

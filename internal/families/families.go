@@ -182,7 +182,7 @@ func Lacks(s filter.Spec, can family.Ability) error {
 	return fmt.Errorf("%s does not %s; families that do: %s: %w", s, can, others, filter.ErrUnsupported)
 }
 
-// needOf has the field of plan.Needs, also a word of --needs, that makes the planner choose a filter with an ability.
+// needOf maps an ability to the field of plan.Needs that requires it. The field is also a word of --needs.
 var needOf = map[family.Ability]string{
 	family.CanAdd: "Add", family.CanRemove: "Remove",
 }

@@ -16,7 +16,7 @@ import (
 // trials is the number of absent keys that observedRate asks of each filter.
 const trials = 300_000
 
-// absentKeys has the results of absent: all filters are asked for the same keys.
+// absentKeys caches the results of absent: all filters are asked for the same keys.
 var absentKeys sync.Map
 
 // absent returns filtertest.Hashes(trials, seed), the same slice each time.
@@ -48,7 +48,7 @@ func observedRate(t *testing.T, f Family, s filter.Spec) {
 			prior += info.FPRPrior * trials
 		}
 		// 4.5 standard deviations of the trials. The posterior rate varies around the prior one with the load of the
-		// blocks: there are about 4n/32 blocks, and the standard deviation of the rate of each is about that rate.
+		// blocks: there are about 4n/32 blocks, and the standard deviation of the rate of a block is about this rate.
 		if d := 4.5*math.Sqrt(want) + 1; seen < want-d || seen > want+d {
 			t.Errorf("n=%d %s: observed %g false positives, posterior %g ± %g", n, s, seen, want, d)
 		}

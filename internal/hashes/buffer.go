@@ -14,7 +14,7 @@ const (
 	mostKeys = 1 << 31         // largest number of hashes of a buffer, because chunks are numbered by 32 bits
 )
 
-// usedHashes has blocks of closed buffers, for reuse.
+// usedHashes holds blocks of closed buffers for reuse.
 var usedHashes Pool[filter.Hash]
 
 // buffer keeps hashes in memory, each in the list of its shard, in the order of add. A list is a chain of chunks of 64

@@ -90,7 +90,7 @@ func KeysOf(size int64, shards int) (n uint64) {
 	return uint64(groups*GroupKeys + max(0, rest-counts)/hashSize)
 }
 
-// Check returns an error wrapping ErrDamaged unless x is the index of a possible file with that number of shards.
+// Check returns an error wrapping ErrDamaged unless x is the index of a possible file with the given number of shards.
 func (x *Index) Check(shards int) error {
 	if shards < 1 || shards > MaxShards || x.Shards != shards || len(x.Counts)%shards != 0 {
 		return fmt.Errorf("%w: an index of %d counts for %d shards; want %d", ErrDamaged, len(x.Counts), x.Shards, shards)
@@ -134,8 +134,8 @@ func (x *Index) endBytes(h Header) []byte {
 	return append(b, endMagic...)
 }
 
-// ReadIndex reads the index of a run file of that size. read returns a part of the file. The error wraps ErrDamaged
-// unless the file has that header and a complete index. Errors of read are returned unchanged. It reads at most twice,
+// ReadIndex reads the index of a run file of size bytes. read returns a part of the file. The error wraps ErrDamaged
+// unless the file has the header h and a complete index. Errors of read are returned unchanged. It reads at most twice,
 // from the end of the file, and takes no more memory than the file is long.
 func ReadIndex(size int64, h Header, read func(offset, length int64) ([]byte, error)) (*Index, error) {
 	if size < headerSize+trailerSize || h.Shards == 0 || h.Shards > MaxShards {
@@ -182,7 +182,7 @@ func ReadIndex(size int64, h Header, read func(offset, length int64) ([]byte, er
 	return x, nil
 }
 
-// fewShards is the number of shards that a set may have for any number of keys. That many empty shards take about 1 MB.
+// fewShards is the number of shards that a set may have for any number of keys. 4,096 empty shards take about 1 MB.
 const fewShards = 4096
 
 // CheckShards returns an error wrapping filter.ErrConfig if a set of these keys has more shards than keys, and more

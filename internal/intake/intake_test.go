@@ -271,7 +271,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestFullStripes adds so many single keys that some stripe is full before Flush.
+// TestFullStripes adds enough single keys to fill a stripe before Flush.
 func TestFullStripes(t *testing.T) {
 	const keys = stripes*stripeLen + 100
 	for _, values := range []bool{false, true} {

@@ -23,8 +23,7 @@ type Shards struct {
 	valued   atomic.Bool
 }
 
-// NewShards returns an empty Shards of that many shards, for filters of a Spec. If noValues is not nil, it is the error
-// of keys with values.
+// NewShards returns an empty Shards for filters of a Spec. If noValues is not nil, it is the error of keys with values.
 func NewShards(shards int, memory int64, dir string, s filter.Spec, noValues error) *Shards {
 	t := &Shards{ByShard: hashes.NewByShard(shards, memory, dir), noValues: noValues}
 	f, _ := families.FormatOf(s.Family())

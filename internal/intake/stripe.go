@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	stripes   = 16   // so many goroutines can add single keys at the same time without waiting for each other
+	stripes   = 16   // goroutines that can add single keys at the same time without waiting for each other
 	stripeLen = 4096 // hashes of a full stripe: 64 KiB
 )
 

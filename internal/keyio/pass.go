@@ -16,8 +16,8 @@ type Batch struct {
 	// Rows are the rows of Keys as they are in the input, if Options.Rows is set. A row that ends the input without a
 	// line end gets one.
 	Rows [][]byte
-	// Second has the fields of the column Options.Second in the rows of Keys, if Options.Second is set. They are valid
-	// as long as Keys.
+	// Second holds the fields of the column Options.Second in the rows of Keys, if Options.Second is set. They are
+	// valid as long as Keys.
 	Second [][]byte
 	// Header is the header row before Rows. Only the first batch of a pass has it, if Options.Rows is set and the
 	// inputs have a header row. Work and emit get this batch even if it has no keys.
@@ -31,7 +31,7 @@ type Batch struct {
 	Input string
 	// Line is the line number of the first key, counted from 1.
 	Line int64
-	// LineNumbers has the number of the line in which the row of each key begins, if Options.LineNumbers is set.
+	// LineNumbers holds the number of the line in which the row of each key begins, if Options.LineNumbers is set.
 	LineNumbers []int64
 }
 

@@ -310,7 +310,7 @@ func FuzzProcess(f *testing.F) {
 	})
 }
 
-// benchInput has a million lines of 20 bytes, newline included, or CSV rows with such keys.
+// benchInput returns an Input of a million lines of 20 bytes, newline included, or of CSV rows with such keys.
 func benchInput(b *testing.B, o Options) *Input {
 	var text bytes.Buffer
 	for i := range 1_000_000 {

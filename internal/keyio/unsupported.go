@@ -32,7 +32,7 @@ type signature struct {
 	do    string // what the user can do instead
 }
 
-// signatures has the formats that are detected. NUL bytes reveal most other files that are not text.
+// signatures lists the formats that are detected. NUL bytes reveal most other files that are not text.
 var signatures = []signature{
 	{magic: "\x1f\x8b\x08", codec: "gzip"},                                  // RFC 1952, method deflate
 	{magic: "\x28\xb5\x2f\xfd", codec: "zstd"},                              // RFC 8878

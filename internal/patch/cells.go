@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// Cells have 1, 2, 4 or 8 bits; the logarithm of their size takes cellBits bits.
+// Cells have 1, 2, 4 or 8 bits. The binary logarithm of their size is stored in cellBits bits.
 const (
 	cellBits  = 2
 	cellSizes = 1 << cellBits

@@ -46,7 +46,7 @@ func getGaps(r *bitReader, b []byte) {
 
 func invert(b []byte, bit uint64) { b[bit/8] ^= 1 << (bit % 8) }
 
-// Blocks have 2^leastBlock to 2^mostBlock bits: the difference to leastBlock in blockBits bits.
+// Blocks have 2^leastBlock to 2^mostBlock bits. The exponent minus leastBlock is stored in blockBits bits.
 const (
 	leastBlock = 6
 	mostBlock  = 12

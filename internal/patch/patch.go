@@ -157,7 +157,7 @@ func diffFile(ctx context.Context, old, new []byte) ([]byte, error) {
 	return append(startDelta(Whole, 0, from.Checksum(), new), new...), nil
 }
 
-// change has the two files of a Diff.
+// change holds the two files that Diff compares and the new header fields.
 type change struct {
 	from, to *container.Image
 	header   header

@@ -153,7 +153,7 @@ func TestSections(t *testing.T) {
 	}
 }
 
-// withExceptions returns the file of a filter with that number of words of exceptions.
+// withExceptions returns the file of a filter with exceptions of the given number of words.
 func withExceptions(t testing.TB, f family.Filter, words int, seed uint64) []byte {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 1))

@@ -84,7 +84,7 @@ func decodeTable(m *container.Image, limit uint64) (t table, err error) {
 	return table{chains, family.Given(f.Spec, "trimmed"), len(f.Sections)}, nil
 }
 
-// specWith returns a spec for that number of cells.
+// specWith returns the spec of a table with the given number of cells.
 func specWith(spec string, trimmed bool, cells uint64) string {
 	s, err := filter.ParseSpec(spec)
 	if err != nil || !trimmed {

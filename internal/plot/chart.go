@@ -35,7 +35,7 @@ type Curve struct {
 	Bound  bool // drawn as a dashed line without marks, such as a lower bound
 }
 
-// Sizes of a picture. A point is a pixel if the picture is 430 pixels wide; text is readable down to that size.
+// Sizes of a picture. A point is a pixel if the picture is 430 pixels wide; text is readable down to this width.
 const (
 	width  = 430.0
 	height = 340.0
@@ -76,7 +76,7 @@ var Styles = len(styles)
 // dashes are the patterns of bounds.
 var dashes = []string{"5 3", "1.5 2"}
 
-// theme has the colors of everything but the curves. Readers that know no themes show the light one.
+// theme sets the colors of everything except the curves. Programs that ignore themes show the light one.
 const theme = `<style>
 .back{fill:#fff}.ink{fill:#000}.halo{stroke:#fff}.axis{stroke:#000}.soft{stroke:#5a5a5a}.grid{stroke:#e1e1e1}
 @media (prefers-color-scheme:dark){
@@ -106,7 +106,7 @@ func (s *svg) write(format string, args ...any) {
 	fmt.Fprintf(s, format+"\n", args...)
 }
 
-// textWidth returns the estimated width of a text of that size.
+// textWidth returns the estimated width of a text in a font of the given size.
 func textWidth(size float64, text string) float64 {
 	return emWidth * size * float64(utf8.RuneCountInString(text))
 }

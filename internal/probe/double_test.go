@@ -31,8 +31,8 @@ func randomFilter(d Double, n int, r *rand.Rand) (words []uint64, ones uint64) {
 	return words, ones
 }
 
-// TestDoubleExact compares the posterior with every pair of a start and a step, in filters of 2^e bits, where no other
-// bits of a hash matter.
+// TestDoubleExact checks that Posterior is the share of all pairs of a start and a step whose probes hit only set bits.
+// The filters have 2^e bits, so no other bits of a hash matter.
 func TestDoubleExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct {

@@ -43,9 +43,9 @@ const z95 = 1.959963984540054
 //
 // For independent probes, V is (e^λ - 1 - λ) / m up to terms of order 1/m², with λ = kn/m: Whang, Vander-Zanden and
 // Taylor, "A linear-time probabilistic counting algorithm for database applications", ACM TODS 15(2), 1990, theorem 3.
-// The interval contains every n with |free - E(n)| <= z·sqrt(V(n))·E(n) + 1/2, z = 1.96. So it is also right in filters
-// that are nearly full, where the number of free cells is a small Poisson number, because V is not evaluated at an
-// estimate of n.
+// The interval contains every n with |free - E(n)| <= z·sqrt(V(n))·E(n) + 1/2, z = 1.96. V is evaluated at each n, not
+// at an estimate of n, so the interval is also right for filters that are nearly full, where the number of free cells
+// is a small Poisson number.
 func KeysInCells(c family.Cells, free uint64) (keys, low, high float64) {
 	switch {
 	case free >= c.Number:

@@ -105,7 +105,7 @@ func hits(r *rand.Rand, set []bool, places []uint64, k, asked int) (n float64) {
 	return n
 }
 
-// sums has the number, the sum and the sum of squares of samples.
+// sums holds the number, the sum and the sum of squares of samples.
 type sums struct{ n, sum, squares float64 }
 
 func (s *sums) add(v float64) {

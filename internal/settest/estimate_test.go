@@ -167,7 +167,7 @@ func TestCapacityOfRepeatedKeys(t *testing.T) {
 			if keys < 3100 && err != nil {
 				t.Errorf("%s: %d keys three times each: %v", spec, keys, err)
 			}
-			// These have some room above it.
+			// These filters can grow beyond their capacity.
 			if keys > 3100 && !errors.Is(err, filter.ErrFull) && !strings.Contains(spec, "counting=1") {
 				t.Errorf("%s: %d keys three times each: %v, want ErrFull", spec, keys, err)
 			}

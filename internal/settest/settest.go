@@ -144,7 +144,7 @@ func Exact(t testing.TB, what string, s *bloomery.Set, n, allowed int) {
 	exact("allowed", allowed, false)
 }
 
-// Querier has the queries that a Set and a Live share.
+// Querier lists the queries that a Set and a Live share.
 type Querier interface {
 	Contains(key []byte) bool
 	ContainsString(key string) bool

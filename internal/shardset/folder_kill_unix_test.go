@@ -24,7 +24,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// killEnv has the scenario, the step at which the process kills itself, and the folder.
+// killEnv is the environment variable that holds the scenario, the step at which the process kills itself, and the
+// folder.
 const killEnv = "BLOOMERY_TEST_FOLDER"
 
 // mortal is a context that counts every question for its error as a step, as WriteAtomic asks.

@@ -112,7 +112,7 @@ func TestIntervalTail(t *testing.T) {
 			for _, level := range []float64{0.5, 0.95, 1 - 1e-9} {
 				low, high := stat.Interval(x, n, level)
 				tail := (1 - level) / 2
-				// UpperTail has 1e-8, and an end is rounded.
+				// UpperTail is exact to 1e-8, and the end of the interval is rounded.
 				tol := 2e-8 + 7e-16*math.Sqrt(float64(n)*share/(1-share))
 				if got := stat.UpperTail(x, n, low); x > 0 && math.Abs(got/tail-1) > tol {
 					t.Errorf("%d of %d, level %g: low end %g has the tail %g", x, n, level, low, got)

@@ -54,7 +54,7 @@ func NewBins(m int) *Bins {
 // MostThrows is the largest number of throws that Bins keeps: about 10 MB for m = 512.
 const MostThrows = 1 << 14
 
-// Mean returns E[pow[X]], where X is the number of occupied bins after that many throws, at most MostThrows.
+// Mean returns E[pow[X]], where X is the number of occupied bins after the given number of throws, at most MostThrows.
 func (b *Bins) Mean(throws int, pow []float64) (mean float64) {
 	for len(b.rows) <= throws {
 		b.throw()

@@ -196,7 +196,7 @@ func (d dir) Lock(ctx context.Context) (unlock func() error, err error) {
 	}, nil
 }
 
-// clean removes the temporary files of killed writers, and empty folders of working files.
+// clean removes the temporary files of killed writers, and each work folder that is empty afterwards.
 func (d dir) clean() {
 	container.RemoveAbandoned(d.root, shardset.OfSet)
 	all, _ := os.ReadDir(d.root)

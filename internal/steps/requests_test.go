@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// counting is a Conditional that counts requests, without those to list.
+// counting is a Conditional that counts all requests except List.
 type counting struct {
 	*conditional
 	mu                      sync.Mutex

@@ -16,7 +16,8 @@ import (
 type Object = struct {
 	Name string `json:"name"` // slash-separated
 	Size int64  `json:"size"` // bytes
-	// Version changes when the contents change: a generation, an ETag, a time of modification. It may be empty.
+	// Version identifies the contents and changes when they change. It is, for example, a generation, an ETag or a
+	// modification time. It may be empty.
 	Version string `json:"version,omitempty"`
 }
 

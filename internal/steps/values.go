@@ -85,7 +85,7 @@ func (k KeyFormat) values(bits int) keyio.Values {
 	return keyio.Values{Bits: bits, Separator: k.Separator[0]}
 }
 
-// checkBatch returns an error unless a batch has a value of at most that many bits for each key.
+// checkBatch returns an error unless a batch has a value of at most the given number of bits for each key.
 func (p *Plan) checkBatch(b *keyio.Batch, bits int) error {
 	if len(b.Values) != len(b.Keys) {
 		return fmt.Errorf(

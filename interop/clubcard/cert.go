@@ -11,9 +11,9 @@ import (
 // sctList is the extension with the embedded timestamps of a certificate (RFC 6962, section 3.3).
 var sctList = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 2, 4, 2}
 
-// CertificateOf returns the fields that a query needs of a certificate signed by issuer. It checks neither the
-// signature nor the timestamps: validate the chain first. It returns an error if the extension with the timestamps is
-// malformed, but not if there are no timestamps. It leaves out timestamps of versions other than 1.
+// CertificateOf returns the fields of cert that a query needs. issuer is the certificate that signed cert. It checks
+// neither the signature nor the timestamps: validate the chain first. It returns an error if the extension with the
+// timestamps is malformed, but not if there are no timestamps. It leaves out timestamps of versions other than 1.
 func CertificateOf(cert, issuer *x509.Certificate) (Certificate, error) {
 	c := Certificate{Issuer: sha256.Sum256(issuer.RawSubjectPublicKeyInfo), Serial: serialOf(cert)}
 	for _, e := range cert.Extensions {

@@ -23,7 +23,7 @@ type universe struct {
 	seed    uint64
 }
 
-// issuer has the serial numbers of revoked and of valid certificates.
+// issuer holds the serial numbers of revoked and of valid certificates.
 type issuer struct {
 	hash           [32]byte
 	revoked, valid []string

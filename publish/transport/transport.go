@@ -31,7 +31,7 @@ type Source interface {
 
 // Request describes the wanted part of an object.
 type Request struct {
-	// Have has the validators of the version that the caller has. If the object has not changed, Get may return
+	// Have are the validators of the version that the caller already has. If the object has not changed, Get may return
 	// NotModified instead of a body. Zero: Get always returns the body.
 	Have Validators
 	// Offset is the first wanted byte. A Source that cannot begin there begins at 0; see Object.Offset.

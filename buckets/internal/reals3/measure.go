@@ -111,7 +111,7 @@ var probes = []struct {
 
 const wrongETag = `"00000000000000000000000000000000"`
 
-// prober has a bucket with an object of 4 bytes.
+// prober sends requests to a bucket that contains an object of 4 bytes.
 type prober struct {
 	s      *Server
 	ctx    context.Context

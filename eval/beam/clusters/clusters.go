@@ -67,7 +67,7 @@ type Cluster struct {
 	rpc    int // port of the job manager or master
 }
 
-// engine has the differences between Flink and Spark.
+// engine lists the methods in which Flink and Spark differ.
 type engine interface {
 	// project is the Maven project of the jars, and the name of the folder that keeps them.
 	project() (pom []byte, folder string)

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// process has the facts in /proc about a process.
+// process holds what /proc tells about a process.
 type process struct {
 	name string
 	cpu  float64 // seconds, user and system
@@ -96,7 +96,7 @@ func descends(pid int, parents map[int]int) bool {
 	return false
 }
 
-// watched has the results of a watch.
+// watched holds the results of a watch.
 type watched struct {
 	processes map[int]process // by id; cpu since the start of the watch
 	samples   []sample

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// looks says for each row that is not measured which exported names look like its feature. A library with such a name
-// needs a proof or a place in innocent.
+// looks maps each row that is not measured to a pattern of exported names that look like its feature. A library that
+// exports such a name needs a proof or an entry in innocent.
 var looks = map[string]*regexp.Regexp{
 	"Merge (union)":                       regexp.MustCompile(`(?i)merge|union`),
 	"Intersect":                           regexp.MustCompile(`(?i)intersect`),

@@ -159,7 +159,7 @@ func holimanBloom() subject {
 	}
 }
 
-// pebbleBloom has the filter of a table, which is bytes. A FilterPolicy queries it.
+// pebbleBloom returns the subject for the filter of a table. The filter is a byte slice that a FilterPolicy queries.
 func pebbleBloom() subject {
 	policy := pebble.FilterPolicy(15)
 	w := policy.NewWriter(0)

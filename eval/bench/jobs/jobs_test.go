@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/measured/jobs.md")
 
-// page has the table.
+// page is the page that contains the table.
 const page = "../../../docs/measured/jobs.md"
 
 // libraries are the columns of the table: title, file, and the first word of the functions.

@@ -11,7 +11,8 @@
 // odd numbers modulo a power of two. This table adds to b an amount that depends only on the remainder and the
 // subtable, which is a permutation for every B.
 //
-// In the counting form a cell has 2 more bits, the number of its copies less 1; a fifth copy takes another cell.
+// In the counting form, each cell also has a counter of 2 bits: the number of copies of its key, minus 1. A fifth copy
+// is stored in another cell.
 package dleft
 
 import (
@@ -42,8 +43,8 @@ type Filter struct {
 	keys      uint64   // additions
 }
 
-// New returns an empty filter for that many keys, at least 1, whose remainders have the fewest bits that keep the
-// false-positive rate. It returns an error if remainders of 32 bits do not keep it.
+// New returns an empty filter for the given number of keys, at least 1. Its remainders are the shortest with a
+// false-positive rate of at most fpr. New returns an error if the rate needs remainders of more than 32 bits.
 func New(keys uint64, fpr float64, counting bool) (*Filter, error) {
 	f := &Filter{buckets: (keys-1)/keysPerBucket + 1, remainder: 1}
 	for f.rate(keys) > fpr {
@@ -58,8 +59,9 @@ func New(keys uint64, fpr float64, counting bool) (*Filter, error) {
 	return f, nil
 }
 
-// rate returns the predicted false-positive rate with that many keys, 1-(1-1/M)^keys for M = B·R equally likely pairs.
-// At capacity this is below 24/R. The paper has 24·2^-bits: its empty cells take no remainder.
+// rate returns the predicted false-positive rate of a filter that holds the given number of keys: 1-(1-1/M)^keys for M
+// = B·R equally likely pairs. At capacity this is below 24/R. The paper has 24·2^-bits: its empty cells take no
+// remainder.
 func (f *Filter) rate(keys uint64) float64 {
 	return -math.Expm1(float64(keys) * math.Log1p(-1/(float64(f.buckets)*float64(f.remainders()))))
 }

@@ -225,7 +225,8 @@ func densities(
 	return nil
 }
 
-// entropy returns log2 C(universe, members): the bits that tell any set of that many members from all others.
+// entropy returns log2 C(universe, members): the bits that distinguish one set of this number of members from all
+// others.
 func entropy(universe, members float64) float64 {
 	if members <= 0 || members >= universe {
 		return 0

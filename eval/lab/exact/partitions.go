@@ -19,7 +19,7 @@ const (
 	overEntropy = 1.10
 )
 
-// randomUniverse returns a universe of about that many keys in partitions.
+// randomUniverse returns a universe of about the given number of keys in partitions.
 func randomUniverse(keys int, seed uint64) universe {
 	r := rand.New(rand.NewPCG(seed, 0x7061727469))
 	u := universe{seed: seed}

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// page has the templates: layout.html has the common parts, index.html the overview, document.html the page of a
-// document, and table.html its tables.
+// page contains the templates: layout.html for the common parts, index.html for the overview, document.html for the
+// page of a document, and table.html for its tables.
 //
 //go:embed page
 var page embed.FS
@@ -117,7 +117,7 @@ func duration(d time.Duration) string {
 	return fmt.Sprintf("%.1f h", d.Hours())
 }
 
-// csvHeader has the names of the columns.
+// csvHeader lists the names of the columns.
 var csvHeader = []string{
 	"name", "source", "seed", "trials", "label", "published", "measured", "low", "high", "tolerance", "agrees", "note",
 }

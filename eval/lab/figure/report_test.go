@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// madeUpReport has a result of every kind, a failed experiment and a missing one, in three documents.
+// madeUpReport returns a report of three documents with a result of every kind, a failed experiment and a missing one.
 func madeUpReport() Report {
 	result, nothing := madeUp(), Result{Name: "nothing", Source: "nowhere"}
 	return Report{Started: time.Unix(0, 0), Version: hostile, Machine: hostile, Documents: []Document{

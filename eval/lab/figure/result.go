@@ -26,7 +26,7 @@ type Result struct {
 // Add appends rows.
 func (r *Result) Add(rows ...Row) { r.Rows = append(r.Rows, rows...) }
 
-// DropNonFinite removes all points of all curves that have a coordinate which is NaN or infinite.
+// DropNonFinite removes every point with a NaN or infinite coordinate from all curves.
 func (r *Result) DropNonFinite() {
 	for _, p := range r.Plots {
 		for i, c := range p.Curves {

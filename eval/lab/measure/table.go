@@ -24,7 +24,7 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// Config has the parameters of a measurement. Zero fields take the default noted beside them.
+// Config holds the parameters of a measurement. Zero fields take the default noted beside them.
 type Config struct {
 	Trials int  // measurements of each query; the shortest counts; 0: 5, 40 with Family, or 2 with Quick
 	Quick  bool // smallest filters only, to see that it works
@@ -39,7 +39,7 @@ type Config struct {
 // sizes and rates.
 var Reference = family.NewSpec("fuse")
 
-// size is a number of keys, with the rates at which filters of that size are measured.
+// size is a number of keys, with the rates at which filters for this number are measured.
 type size struct {
 	keys  uint64
 	rates []float64

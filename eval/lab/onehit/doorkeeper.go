@@ -11,11 +11,12 @@ type doorkeeper struct {
 	blocks            uint64 // blocks per generation
 	k                 int    // probes per key
 	current, previous *blocked.Filter
-	held, limit       uint64 // keys that set a bit in the current generation; it ends when they are limit
+	held, limit       uint64 // keys that set a bit in the current generation; when held is limit, the generation ends
 	rotations         int
 }
 
-// newDoorkeeper returns an empty doorkeeper. A generation that holds that many keys has at most that rate.
+// newDoorkeeper returns an empty doorkeeper. A generation that holds the given number of keys has a false-positive rate
+// of at most fpr.
 func newDoorkeeper(keys uint64, fpr float64) (*doorkeeper, error) {
 	d := &doorkeeper{}
 	var err error
@@ -60,7 +61,7 @@ func (d *doorkeeper) generation() (*blocked.Filter, error) {
 	return blocked.New(blocked.Config{Blocks: d.blocks, K: d.k})
 }
 
-// fpr returns the predicted rate of a generation of that many keys.
+// fpr returns the predicted false-positive rate of a generation that holds the given number of keys.
 func (d *doorkeeper) fpr(keys uint64) float64 { return blocked.FPR(keys, d.blocks, d.k, blocked.Line) }
 
 // admit reports whether the key was requested before and is still remembered, and remembers this request.

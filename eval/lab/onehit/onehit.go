@@ -106,7 +106,7 @@ func run(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	return result, nil
 }
 
-// trialCounts has the counts of all settings for one stream.
+// trialCounts holds the counts of all settings for one stream.
 type trialCounts struct {
 	requests, objects, once float64
 	sizes, memories         []counts
@@ -127,8 +127,8 @@ func replayAll(
 	}, err
 }
 
-// counts has the counts of two caches, divided by the number of requests: one stores all objects, the other one only
-// the objects in its filter.
+// counts holds the counts of two caches, divided by the number of requests. One cache stores all objects, the other
+// only the objects in its filter.
 type counts struct {
 	hits, writes   float64
 	filteredHits   float64

@@ -16,7 +16,7 @@ import (
 // so that no row is compared with it.
 const claimedShare = 0.5
 
-// pictures has the plots of the experiment, to which each source adds curves.
+// pictures holds the plots of the experiment, to which each source adds curves.
 type pictures struct{ writes, hits, memory figure.Plot }
 
 func newPictures() *pictures {

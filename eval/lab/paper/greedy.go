@@ -91,12 +91,13 @@ func fillOf(counts []int) float64 {
 	return float64(set) / float64(len(counts))
 }
 
-// Search runs the algorithm for at most that many passes after the first choice, in Keys·Functions steps a pass for any
-// K. It returns the error of ctx if that ends.
+// Search runs the algorithm for at most the given number of passes after the first choice. A pass takes Keys·Functions
+// steps for any K. If ctx ends, Search returns its error.
 //
-// It computes every position of a group once a pass and records which functions hit it. When a function is chosen, its
-// new bits are subtracted from the scores of the others, so that no function is scored twice. It needs 4 bytes for each
-// function of each key of the largest group; with 2^32 or more of them it returns an error wrapping filter.ErrTooLarge.
+// It computes every position of a group once per pass and records which functions hit it. When a function is chosen,
+// its new bits are subtracted from the scores of the others, so that no function is scored twice. It needs 4 bytes for
+// each function of each key of the largest group; with 2^32 or more of them it returns an error wrapping
+// filter.ErrTooLarge.
 func (r Greedy) Search(ctx context.Context, passes int) (GreedyChoice, error) {
 	members, largest := r.members()
 	if uint64(largest)*uint64(r.Functions) >= math.MaxUint32 {

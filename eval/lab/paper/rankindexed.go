@@ -52,7 +52,7 @@ func cellBits(g rankindexed.Geometry) int {
 	return n
 }
 
-// RankIndexed has the requirements on a geometry. Zero fields take the default noted beside them.
+// RankIndexed holds the requirements on a geometry. Zero fields take the default noted beside them.
 type RankIndexed struct {
 	Keys      uint64  // capacity n; 0: 1
 	FPR       float64 // rate at the capacity; 0: rankindexed.DefaultFPR
@@ -213,7 +213,7 @@ func (s *rankIndexedSearch) take(g rankindexed.Geometry) {
 	}
 }
 
-// tails has the probabilities that buckets of one geometry have many keys.
+// tails holds the probabilities that buckets of one geometry have many keys.
 type tails struct {
 	n, buckets uint64
 	overflow   float64

@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// smallest has the bits a key, by the count of the paper, that the search finds at n = 10^5, P_o = 10^-10. The paper
+// smallest lists the bits per key, counted as in the paper, that the search finds at n = 10^5, P_o = 10^-10. The paper
 // has 10.6, 14.4, 18.2, and 13.0, 16.8, 20.6 with counters. With the rate λ/2^r instead of 1-exp(-λ/2^r), and λ at most
 // 1.5, a search finds 10.16, 14.02, 18.03, and 12.47, 16.36, 20.40: the limits atMost.
 var smallest = []struct {

@@ -147,9 +147,9 @@ func GroupFPR(n, m, k, g, t int) float64 {
 	return math.Pow(GroupFill(n, m, k, g, t), float64(k))
 }
 
-// climb returns f after that many steps of f += rise(f) from 0, for a decreasing rise. The first exactSteps steps are
-// single. After j steps, s = j/exactSteps steps become one with the rise in their middle, so that f changes by less
-// than a thousandth of itself. The result is within 2e-8 of the result of single steps.
+// climb returns f after the given number of steps of f += rise(f) from 0, for a decreasing rise. The first exactSteps
+// steps are single. After j steps, s = j/exactSteps steps become one with the rise in their middle, so that f changes
+// by less than a thousandth of itself. The result is within 2e-8 of the result of single steps.
 func climb(steps int, rise func(f float64) float64) float64 {
 	f := 0.0
 	for j := 0; j < steps; {
@@ -185,7 +185,8 @@ func freshIndependent(_, f, throws, t float64) float64 {
 	return throws - largest(throws, f, throws, t)
 }
 
-// fresh returns the mean of the fewest new bits in t tries of that many throws into m >= 2 bits with fill f.
+// fresh returns the mean of the fewest new bits among t tries. Each try makes the given number of throws into m >= 2
+// bits with fill f.
 //
 // Let U be the number of empty bits that stay empty: E[U] = e·q1 and Var[U] = e·(q1-q2) + e²·(q2-q1²), with e = m(1-f),
 // q1 = (1-1/m)^throws, q2 = (1-2/m)^throws. X = most - Z has the same variance. With most = throws, X is the number of

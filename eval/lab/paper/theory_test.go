@@ -290,7 +290,7 @@ func TestCompressed(t *testing.T) {
 				c.size,
 			)
 		}
-		// Conversely, a filter of that rate and size takes no more bits.
+		// Conversely, a filter of this rate and size has no more bits.
 		bits, k, ok := CompressTo(rate, size*(1+1e-9))
 		if again, _ := Compressed(bits, k); !ok || bits > c.bits*(1+1e-9) || math.Abs(again/rate-1) > 1e-9 {
 			t.Errorf("rate %g in %g bits: %g bits with k=%d, %v; want at most %g", rate, size, bits, k, ok, c.bits)

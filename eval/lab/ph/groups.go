@@ -121,7 +121,7 @@ func runByTries(ctx context.Context, c experiment.Config) (figure.Result, error)
 	})
 }
 
-// grid has the parameters of a plot: theory at every x of every curve, and simulation at the x in dots.
+// grid holds the parameters of a plot: theory at every x of every curve, and simulation at the x in dots.
 type grid struct {
 	curves, xs, dots []int
 	at               func(curve, x int) (g, t int)

@@ -13,14 +13,14 @@ import (
 // Paper names the paper: the sources of experiments begin with it.
 const Paper = "partitioned hashing (Hao, Kodialam and Lakshman, 2007)"
 
-// published has the parameters of a filter of the paper: n keys in m bits, from which the choices of g groups are
-// charged, each of k of h functions.
+// published holds the parameters of a filter of the paper: n keys in m bits. The choices of the g groups, each k of h
+// functions, count as part of the m bits.
 type published struct{ n, m, g, h, k int }
 
 // bits returns the size of the bitmap.
 func (p published) bits() uint64 { return paper.GreedyBits(uint64(p.m), p.g, p.k, p.h) }
 
-// functions has h0 and the h_j of a filter for given keys.
+// functions holds h0 and the h_j of a filter for given keys.
 type functions struct {
 	group func(key int) int
 	bit   func(key, j int) uint64

@@ -79,7 +79,7 @@ func runGroups(ctx context.Context, c experiment.Config) (figure.Result, error) 
 // The best numbers of groups and functions at 8 bits a key, according to the paper.
 const publishedG, publishedH = 250, 16384
 
-// settings has a filter for every curve and x.
+// settings holds a filter for every curve and x.
 type settings struct {
 	xs, curves []int
 	at         func(curve, x int) published

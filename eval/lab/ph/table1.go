@@ -20,13 +20,13 @@ var table1 = experiment.Experiment{
 	Seconds: 196,
 }
 
-// bitsAKey has the parameters and the published rates of filters of one size.
+// bitsAKey holds the parameters and the published rates of filters of one size.
 type bitsAKey struct {
 	per, g, k, standardK int
 	standard, ptc, ph    float64
 }
 
-// bySize has Tables 1 and 2. standardK is the k of the standard filter with the lowest p_b.
+// bySize lists the rows of Tables 1 and 2. standardK is the k of the standard filter with the lowest p_b.
 var bySize = []bitsAKey{
 	{8, 250, 6, 6, 0.0216, 0.0122, 0.0098},
 	{16, 250, 12, 11, 4.59e-4, 1.58e-4, 1.13e-4},

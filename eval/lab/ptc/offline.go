@@ -19,7 +19,7 @@ var offlineRows = []publishedRow{
 	{choice{32, 3, 27, 30}, 3.579e-8}, {choice{32, 3, 27, 40}, 3.525e-8},
 }
 
-// beyond has the settings for the search with noise: the settings of the best rows of Table 3, and more choices.
+// beyond lists the settings for the search with noise: the settings of the best rows of Table 3, and more choices.
 var beyond = []choice{
 	{8, 2, 8, 15}, {8, 3, 9, 40}, {8, 3, 9, 200}, {8, 4, 9, 200}, {8, 8, 10, 200}, {8, 16, 11, 200},
 	{16, 2, 14, 15}, {16, 3, 15, 40}, {16, 3, 15, 200}, {16, 8, 18, 200},

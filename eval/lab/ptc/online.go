@@ -20,7 +20,7 @@ var onlineRows = []publishedRow{
 	{choice{32, 1, 22, 1}, 2.106e-7}, {choice{32, 2, 24, 1}, 1.285e-7}, {choice{32, 3, 25, 1}, 9.980e-8},
 }
 
-// otherRows has the rates in the text for other k than the best.
+// otherRows lists the rates that the text gives for values of k other than the best.
 var otherRows = []publishedRow{{choice{16, 2, 12, 1}, 3.954e-4}, {choice{16, 2, 14, 1}, 4.035e-4}}
 
 // table1 reproduces the online table, and the values in the text for other k and for the spread of trials.
@@ -64,7 +64,7 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	return result, nil
 }
 
-// ranges has the lowest and the highest rate of 1000 trials of the paper, from the text of sections 3.1 and 3.2.
+// ranges lists the lowest and the highest rate in 1000 trials of the paper, from the text of sections 3.1 and 3.2.
 var ranges = map[choice][2]float64{
 	{32, 1, 22, 1}: {1.955e-7, 2.270e-7}, {32, 2, 24, 1}: {1.206e-7, 1.378e-7}, {32, 2, 26, 15}: {5.706e-8, 6.486e-8},
 }

@@ -24,8 +24,8 @@ type day struct {
 // changed is the share of the keys that goes and comes in a day.
 const changed = 0.002
 
-// newHistory returns the history of that many keys, at most all of package domains, over a number of days, and absent
-// keys.
+// newHistory returns the history of keys over a number of days, and absent keys. keys is at most the number of keys in
+// package domains.
 func newHistory(keys, days, absent int, seed uint64) *history {
 	r := rand.New(rand.NewPCG(seed, 0x7075626c697368))
 	h := &history{first: domains.Disposable()[:keys]}

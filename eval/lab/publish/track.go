@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/internal/drift"
 )
 
-// track has the sizes of a kind of sets over all days.
+// track holds the sizes of one kind of sets over all days.
 type track struct {
 	kind
 	scale

@@ -146,7 +146,8 @@ func timesOf(
 	}, nil
 }
 
-// timeBuild builds a filter on that many cores and returns the CPU time and the wall time, in nanoseconds a key.
+// timeBuild builds a filter on the given number of cores and returns the CPU time and the wall time, in nanoseconds per
+// key.
 func timeBuild(
 	ctx context.Context, spec filter.Spec, hs []filter.Hash, cores int,
 ) (f family.Filter, cpu, wall float64, err error) {

@@ -44,7 +44,7 @@ type config struct {
 	savings float64
 }
 
-// bitsAKey has bits a key as printed in Table III or IV.
+// bitsAKey holds the bits per key of one row of Table III or IV.
 type bitsAKey struct{ standard, dleft, rank float64 }
 
 // packedBits is a row of Table V: packed bits a key, and the bits a key of a Bloom filter before compression to as
@@ -104,8 +104,8 @@ func (c config) digits(label string, published, unit float64, f func(c config) f
 			c.lambda+0.005, low, high)
 }
 
-// share returns the J/B, in percent, that the bound of equation 1 requires for buckets with more than that many cells,
-// at a probability of paperOverflow.
+// share returns the J/B, in percent, that the bound of equation 1 requires so that a bucket overflows the given number
+// of cells with a probability of at most paperOverflow.
 func (c config) share(cells int) float64 {
 	b, p := c.buckets(cells)
 	j := sort.Search(int(b), func(j int) bool { return 2*stat.UpperTail(uint64(j)+1, b, p) <= paperOverflow })
@@ -167,7 +167,7 @@ func sized(label string, g rankindexed.Geometry, bits uint64) figure.Row {
 	return figure.Exact(label, float64(bits)/paperKeys).Noted("%s", described(g))
 }
 
-// filled has the size and the rates of a filter with all its keys.
+// filled holds the size and the rates of a filter to which all its keys were added.
 type filled struct {
 	bits   float64 // bits a key, of all words of all arrays
 	prior  float64 // p_b

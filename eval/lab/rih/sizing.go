@@ -88,7 +88,7 @@ func overloads(r *rand.PCG, buckets, mean, top int) []float64 {
 	return over
 }
 
-// table2 has the configurations of the paper, their bounds, and the configurations of our searches.
+// table2 compares the configurations of the paper, their bounds, and the configurations that our searches find.
 var table2 = experiment.Experiment{
 	Name: "rih-table2", Source: Paper + ", Table II and section IV", Varies: "rate; configuration",
 	Run: runConfigurations, Seconds: 1,

@@ -123,7 +123,7 @@ func (s *Set) Clone() (*Set, error) {
 	}
 
 	f := o.filter
-	// Single has copied a filter for many writers already.
+	// Single has already copied a filter for many writers.
 	if o == s {
 		if f, err = s.copied(); err != nil {
 			return nil, err

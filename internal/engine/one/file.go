@@ -54,7 +54,8 @@ func Read(r io.Reader, o engine.Options) (*Set, error) {
 	return Decode(f, nil, o)
 }
 
-// FromBytes returns a Set that reads b, a whole filter file. It copies b only if it must.
+// FromBytes returns a Set that reads b, a whole filter file. It copies b if o.Concurrent is set, if b is not aligned to
+// 8 bytes, or on a big-endian machine.
 func FromBytes(b []byte, o engine.Options) (*Set, error) {
 	if o.Concurrent {
 		// Many writers change the words, and b belongs to the caller.

@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Facts has t as Query, because the key determines the shard.
+// Facts returns t itself as Query, because the key determines the shard.
 func (t *Set) Facts() engine.Facts {
 	return engine.Facts{
 		Query: t, Hasher: t.hasher, Hashes: true, Shared: t.options.Concurrent, Chosen: &t.chosen, Moves: &t.moves,

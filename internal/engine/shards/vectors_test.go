@@ -23,7 +23,7 @@ import (
 var update = flag.Bool("update", false, "write the sharded sets of shard/testdata/sets anew")
 
 // vectorSet is a sharded set of shard/testdata/sets with its vectors, which are for readers in other languages. Each
-// vector has a key with its hash, the shard that follows from routing 1, and the answer.
+// vector holds a key with its hash, the shard that follows from routing 1, and the answer.
 type vectorSet struct {
 	name   string
 	config bloomery.Config

@@ -59,8 +59,9 @@ func splitSquare(j uint64) float64 {
 	return math.Pow(max(0, 1-2*one+one/bits+two*(1-1/bits)), splitK)
 }
 
-// firmBlocks returns the smallest number of blocks, from least to a quarter more, with which the rate of nearly every
-// filter is at most firm times p, or least if no such number exists. See scatter.
+// firmBlocks returns the smallest number of blocks, from least to 1.25·least + 1, with which the rate of nearly every
+// filter is at most firm times p. It may return a number that is 0.1% larger. If no such number exists, it returns
+// least. See scatter.
 func (c Config) firmBlocks(x *formula, n, least uint64, p float64) uint64 {
 	kept := func(blocks uint64) bool {
 		k := c.probes(x, n, blocks)

@@ -128,8 +128,8 @@ func (s *plain) deepest(g Geometry) int {
 	return cells
 }
 
-// plainWithin returns the geometry with the lowest rate among the geometries of at most that size. keys is 0 if the
-// number is unknown.
+// plainWithin returns the geometry with the lowest rate among the geometries of at most the given size. keys is 0 if
+// the number is unknown.
 func (o order) plainWithin(size family.Sizing, keys uint64) (Geometry, error) {
 	bits, err := size.Bits(o.form.Capacity)
 	if err != nil {

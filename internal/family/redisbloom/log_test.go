@@ -76,8 +76,8 @@ func TestRounded(t *testing.T) {
 	}
 }
 
-// TestBitsOfRedis has bits per key of links that RedisBloom 2.6.28 made with glibc 2.36, where math.Log of amd64 gives
-// another last bit.
+// TestBitsOfRedis compares the bits per key of links with RedisBloom 2.6.28 and glibc 2.36, for rates at which math.Log
+// on amd64 differs in the last bit.
 func TestBitsOfRedis(t *testing.T) {
 	for _, l := range []struct {
 		rate float64

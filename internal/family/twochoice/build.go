@@ -115,8 +115,8 @@ func New(c Config) (*Filter, error) {
 	return &Filter{geometry: g, words: words}, nil
 }
 
-// Builder gathers keys, 16 bytes each, and searches at the end. A search takes 4·c·k + 1 bytes more for each key of the
-// shards that are searched at once, and a byte for each of their bits.
+// Builder gathers keys, 16 bytes each, and searches at the end. While it searches, it needs a further 4·c·k + 1 bytes
+// per key and 1 byte per bit of each shard that is being searched.
 //
 // Build searches for the groups and returns a *Filter. The result depends only on the set of keys, the size and the
 // effort, not on the order of the keys, on duplicates or on the number of workers. A search by time also depends on the

@@ -291,8 +291,8 @@ func chainsUsed() {
 	goOn("chainsUsedGo")
 }
 
-// half has registers for one half of a bucket of eight words: its content, the mask of the index and the mask of the
-// cells.
+// half holds the registers for one half of a bucket of eight words: its content, the mask of the index and the mask of
+// the cells.
 type half struct{ x, index, cells VecVirtual }
 
 // chainLine loads a bucket of eight words and masks its index from bit on, and its cells from cell on.

@@ -41,7 +41,8 @@ func main() {
 	Generate()
 }
 
-// bestLanes has one register for all 32 lanes: a load with an and, and an addition, for every position.
+// bestLanes generates code that holds all 32 lanes in one register and needs a load, an AND and an addition for every
+// position.
 func bestLanes() {
 	function("bestLanesAVX2", "func(cells []byte, at []uint32, start, keep *[4]uint64) uint32")
 	cells := Load(Param("cells").Base(), GP64())

@@ -52,7 +52,7 @@ func (f ribbonForm) sameColumns(r ribbon) {
 	}
 }
 
-// ribbonAll has the forms in the order of their numbers.
+// ribbonAll lists the forms in the order of their numbers.
 var ribbonAll = []ribbonForm{
 	{1, "Few512", true, 2, sums512{}}, {2, "Narrow512", false, 2, sums512{}}, {3, "Broad512", false, 3, sums512{}},
 	{4, "Few256", true, 2, sums256{}}, {5, "Narrow256", false, 2, sums256{}}, {6, "Broad256", false, 3, sums256{}},

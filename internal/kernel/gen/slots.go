@@ -14,7 +14,7 @@ const (
 	byRounds = 2
 )
 
-// slotsHas has a lane of 32 bits for each of eight slots.
+// slotsHas generates code with a lane of 32 bits for each of eight slots.
 func slotsHas() {
 	function("slotsHas", "func("+slotsType+", hi, lo uint64) bool")
 	s := blocks{param("s")}

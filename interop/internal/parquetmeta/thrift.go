@@ -47,7 +47,7 @@ func (in *input) fail(text string, err error) {
 	}
 }
 
-// consume counts the next n bytes as read, and reports whether so many were left.
+// consume counts the next n bytes as read, and reports whether at least n bytes were left.
 func (in *input) consume(n int64) bool {
 	if n < 0 || n > in.left {
 		in.fail(fmt.Sprintf("%d bytes in a footer that has %d more", n, in.left), filter.ErrCorrupt)

@@ -9,9 +9,10 @@ import (
 	"runtime"
 )
 
-// DatabaseResult has the measurements of a contender with a database, in these steps: nine tenths of the keys are
-// written and compacted into the last level, the others are written and flushed to level 0; state "levels". Then all is
-// compacted into the last level; state "last". Each contender has the same keys in the same tables.
+// DatabaseResult holds the measurements of a contender with a database in two states. In state "levels", nine tenths of
+// the keys have been written and compacted into the last level, and the others have been written and flushed to level
+// 0. In state "last", all keys have been compacted into the last level. Each contender has the same keys in the same
+// tables.
 //
 // Pebble queries the filters of the last level only in seeks, and only if the iterator requests it. Blocks are read per
 // query: data, index and filter blocks, from the cache or not.

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Report has all results.
+// Report holds all results.
 type Report struct {
 	Base     string // the contender that ratios relate to
 	Turns    int
@@ -23,7 +23,7 @@ type Ratio struct {
 	Lowest, Highest float64
 }
 
-// turns has a time and its ratio to the base for each turn.
+// turns holds a time and its ratio to the base for each turn.
 type turns struct{ ns, ratios []float64 }
 
 func (t turns) ratio() Ratio {
@@ -53,7 +53,7 @@ type Share struct{ Hits, Trials int }
 // Value returns hits / trials.
 func (s Share) Value() float64 { return float64(s.Hits) / float64(s.Trials) }
 
-// String has the share in percent and 1.96 standard errors.
+// String returns the share in percent and 1.96 standard errors.
 func (s Share) String() string {
 	p := s.Value()
 	return fmt.Sprintf("%.3f%% ± %.3f", 100*p, 196*math.Sqrt(p*(1-p)/float64(s.Trials)))

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// TableResult has the measurements of a contender with tables of one size.
+// TableResult holds the measurements of a contender with tables of one size.
 type TableResult struct {
 	Contender string
 	Keys      int
