@@ -386,6 +386,6 @@ func TestShardDamage(t *testing.T) {
 		t.Errorf("the file was read %d times", opens.Load())
 	}
 	if n := testing.AllocsPerRun(100, func() { set.ContainsString("x") }); n > 0 {
-		t.Errorf("%v allocations a query", n)
+		t.Errorf("%v allocations per query", n)
 	}
 }

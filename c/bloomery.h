@@ -1989,7 +1989,7 @@ static inline bool bloomery_check_heads(const bloomery_blockpartitioned *g) {
 /* Returns whether bits is the rate of a filter: a float64 above 0 and below 1. */
 static inline bool bloomery_is_rate(uint64_t bits) { return bits - 1 < 0x3FF0000000000000u - 1; }
 
-/* Returns whether k is ⌈ln 2 · bits a key⌉. */
+/* Returns whether k is ⌈ln 2 · bits per key⌉. */
 static inline bool bloomery_is_probes(uint32_t k, uint64_t bits_per_key) {
   union {
     uint64_t bits;

@@ -256,7 +256,7 @@ func TestTinyPartitions(t *testing.T) {
 	const n = 100_000
 	s := must(Build(t.Context(), tiny(n, 0, true), tiny(n, 0, false), Config{}))
 	if i := s.Info(); i.BitsPerMember > 9 {
-		t.Errorf("%.2f bits a member, %v", i.BitsPerMember, i.Classes)
+		t.Errorf("%.2f bits per member, %v", i.BitsPerMember, i.Classes)
 	}
 	const removed = tryPositions + 36
 	s = must(Build(t.Context(), tiny(n, removed, true), tiny(n, removed, false), Config{Base: s}))

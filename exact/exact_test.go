@@ -70,7 +70,7 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestSize bounds the size in bits a member. Few members take more.
+// TestSize bounds the size in bits per member. Few members take more.
 func TestSize(t *testing.T) {
 	n, most := 1_000_000, []float64{12.25, 8.61, 5.16}
 	switch {
@@ -81,10 +81,10 @@ func TestSize(t *testing.T) {
 	}
 	for i, density := range []float64{.001, .01, .1} {
 		s := mustBuild(t, n, density, 1, Config{}).Info()
-		t.Logf("%g: %.3f bits a member, entropy %.3f, %d bytes, %+v",
+		t.Logf("%g: %.3f bits per member, entropy %.3f, %d bytes, %+v",
 			density, s.BitsPerMember, s.EntropyPerMember, s.Bytes, s.Classes)
 		if s.BitsPerMember > most[i] {
-			t.Errorf("density %g: %.3f bits a member, want at most %g", density, s.BitsPerMember, most[i])
+			t.Errorf("density %g: %.3f bits per member, want at most %g", density, s.BitsPerMember, most[i])
 		}
 	}
 }

@@ -50,10 +50,10 @@ func Example() {
 	}
 	info := set.Info()
 	fmt.Printf("%d members of %d keys, %d wrong answers\n", info.Members, info.Universe, wrong)
-	fmt.Println("less than 9 bits a member:", info.BitsPerMember < 9)
+	fmt.Println("less than 9 bits per member:", info.BitsPerMember < 9)
 	// Output:
 	// 100 members of 10000 keys, 0 wrong answers
-	// less than 9 bits a member: true
+	// less than 9 bits per member: true
 }
 
 // If a list fails, the build returns its error.

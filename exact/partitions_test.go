@@ -110,6 +110,6 @@ func TestEntropyUpdated(t *testing.T) {
 	s = must(updated(t, s, all))
 	i, want := s.Info(), before.EntropyPerMember
 	if got := i.EntropyPerMember; i.Members >= before.Members/2 || got != want || want == 0 {
-		t.Errorf("%g bits a member of %d, then %g of %d", want, before.Members, got, i.Members)
+		t.Errorf("%g bits per member of %d, then %g of %d", want, before.Members, got, i.Members)
 	}
 }

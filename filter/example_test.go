@@ -89,11 +89,11 @@ func ExampleInfo_Exceeded() {
 			return
 		}
 		if i := set.Info(); key%1000 == 999 {
-			fmt.Printf("%d keys, %.1f bits a key: %t\n", i.Keys, i.BitsPerKey(), i.Exceeded())
+			fmt.Printf("%d keys, %.1f bits per key: %t\n", i.Keys, i.BitsPerKey(), i.Exceeded())
 		}
 	}
 	// Output:
-	// 1000 keys, 9.6 bits a key: false
-	// 2000 keys, 4.8 bits a key: true
-	// 3000 keys, 3.2 bits a key: true
+	// 1000 keys, 9.6 bits per key: false
+	// 2000 keys, 4.8 bits per key: true
+	// 3000 keys, 3.2 bits per key: true
 }

@@ -250,7 +250,7 @@ func TestLarge(t *testing.T) {
 		if strings.HasPrefix(spec, "blocked") {
 			c.Hashing.ID = filter.XXH64
 		}
-		c.Keys = 2_000_000 // redisbloom takes at most 92 bits a key
+		c.Keys = 2_000_000 // redisbloom takes at most 92 bits per key
 		set := must(bloomery.New(c))
 		for i := range uint64(1000) {
 			check(t, set.Add([]byte(fmt.Sprint(i))))

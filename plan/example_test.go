@@ -18,11 +18,11 @@ func ExampleFor() {
 		log.Fatal(err)
 	}
 	for _, c := range p.Choices[:2] {
-		fmt.Printf("%s: %.1f bits a key\n", c.Spec, c.BitsPerKey)
+		fmt.Printf("%s: %.1f bits per key\n", c.Spec, c.BitsPerKey)
 	}
 	// Output:
-	// rankindexed(fpr=0.01): 9.3 bits a key
-	// rankindexed(bucket=512,fpr=0.01): 10.1 bits a key
+	// rankindexed(fpr=0.01): 9.3 bits per key
+	// rankindexed(bucket=512,fpr=0.01): 10.1 bits per key
 }
 
 // A list that grows keeps its family with the objective Lasting.
@@ -49,7 +49,7 @@ func ExampleImpossible() {
 		fmt.Println(nearest.Instead+":", nearest.Spec)
 	}
 	// Output:
-	// no filter keeps a rate of 0.001 in less than log2(1/ε) = 9.97 bits a key, and 8 are allowed
+	// no filter keeps a rate of 0.001 in less than log2(1/ε) = 9.97 bits per key, and 8 are allowed
 	// without the limit of size: ribbon(fpr=0.001,w=128)
 }
 

@@ -25,7 +25,7 @@ func (e *Impossible) Error() string {
 		return e.What
 	}
 	c := e.Nearest[0]
-	return fmt.Sprintf("%s\nnearest, %s: %s, %.4g bits a key at a rate of %.3g",
+	return fmt.Sprintf("%s\nnearest, %s: %s, %.4g bits per key at a rate of %.3g",
 		e.What, c.Instead, c.Spec, c.BitsPerKey, c.FPRPrior)
 }
 
@@ -45,20 +45,20 @@ func (n *Needs) possible() error {
 	perKey := budget / float64(n.totalKeys())
 	if n.FPR == 0 {
 		if perKey < leastPerKey {
-			const text = "%d keys in %.0f bits are %.3g bits a key: nearly every answer would be yes"
+			const text = "%d keys in %.0f bits are %.3g bits per key: nearly every answer would be yes"
 			return &Impossible{What: fmt.Sprintf(text, n.totalKeys(), budget, perKey)}
 		}
 		return nil
 	}
 
-	bound, name := math.Log2(1/n.FPR), "no filter keeps a rate of %.3g in less than log2(1/ε) = %.2f bits a key"
+	bound, name := math.Log2(1/n.FPR), "no filter keeps a rate of %.3g in less than log2(1/ε) = %.2f bits per key"
 	if (n.Remove || n.Count || n.ValueBits > 0) && n.FPR <= likely { // the bound does not hold for rates near 1
 		bound += 1.44 + float64(n.ValueBits)
 		name = "no filter from which keys can be removed is known to keep a rate of %.3g in less than " +
-			"log2(1/ε) + 1.44 = %.2f bits a key"
+			"log2(1/ε) + 1.44 = %.2f bits per key"
 		if n.ValueBits > 0 {
 			name = "no filter with values that change is known to keep a rate of %.3g in less than " +
-				"log2(1/ε) + 1.44 and the value, %.2f bits a key"
+				"log2(1/ε) + 1.44 and the value, %.2f bits per key"
 		}
 	}
 	if perKey < bound {

@@ -22,7 +22,7 @@ func times() string {
 	table := families.Costs()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s, %s:\n\n", table.Machine, table.Go, table.Date)
-	b.WriteString("| filter | bits a key | present | absent | far, present / absent | build | memory of the build |\n")
+	b.WriteString("| filter | bits per key | present | absent | far, present / absent | build | memory of the build |\n")
 	b.WriteString("|---|---:|---:|---:|---:|---:|---:|\n")
 	for _, kind := range families.Forms() {
 		row := Forecast(kind.With("fpr", fpr), keys)
@@ -84,7 +84,7 @@ func TestPageSizes(t *testing.T) {
 				said, err := strconv.ParseFloat(r[2+i], 64)
 				got := Forecast(spec.With("fpr", rate), 1_000_000)
 				if err != nil || got.Problem != "" || math.Abs(said-got.BitsPerKey) > 0.06+0.01*got.BitsPerKey {
-					t.Errorf("%s: %s has %s bits a key at %g, the plan says %.2f %s",
+					t.Errorf("%s: %s has %s bits per key at %g, the plan says %.2f %s",
 						page, spec, r[2+i], rate, got.BitsPerKey, got.Problem)
 				}
 			}

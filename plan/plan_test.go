@@ -60,7 +60,7 @@ func TestFor(t *testing.T) {
 func TestRefused(t *testing.T) {
 	held := families.Costs().Memory
 	if len(held) != len(allKinds()) || held["fuse"] < 8 || held["fuse"] > 80 || held["standard"] > 4 {
-		t.Fatalf("bytes a key that builds hold: %v; run go generate ./internal/families", held)
+		t.Fatalf("bytes per key that builds hold: %v; run go generate ./internal/families", held)
 	}
 	why := func(n Needs, family string) string {
 		t.Helper()

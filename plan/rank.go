@@ -160,7 +160,7 @@ func tryKind(k kind, n *Needs) (choice Choice, why string) {
 	choice.FileBytes = (row.Bits+7)/8 + k.header
 	choice.Reason = strings.Replace(choice.Reason, "{size}", overBound(choice, n), 1)
 	if b > 0 && float64(row.Bits) > b+n.slackBits() {
-		return choice, fmt.Sprintf("takes %.4g bits a key", choice.BitsPerKey)
+		return choice, fmt.Sprintf("takes %.4g bits per key", choice.BitsPerKey)
 	}
 	if k.LineFrom > row.FPRPrior && n.OneLine {
 		return choice, "reads a second cache line too often at so low a rate"

@@ -73,7 +73,7 @@ func TestBlocks(t *testing.T) {
 			}
 			key := testKey("a", 0)
 			if a := testing.AllocsPerRun(100, func() { MayContain(block, key) }); a != 0 {
-				t.Errorf("%s, %d keys: %v allocations a query", spec, n, a)
+				t.Errorf("%s, %d keys: %v allocations per query", spec, n, a)
 			}
 		}
 	}
@@ -158,7 +158,7 @@ func TestWriter(t *testing.T) {
 		}
 	}
 	if bits := 8 * float64(len(first)) / 10_000; bits > 10.1 {
-		t.Errorf("%.2f bits a key", bits)
+		t.Errorf("%.2f bits per key", bits)
 	}
 	for i := range 10_001 {
 		w.Add(testKey("k", i))
@@ -297,6 +297,6 @@ func TestRates(t *testing.T) {
 		if rate > atMost+5*math.Sqrt(atMost/trials) {
 			t.Errorf("%s: rate %.5f, want %.5f", spec, rate, atMost)
 		}
-		t.Logf("%s: %.2f bits a key, rate %.5f", spec, 8*float64(len(block))/n, rate)
+		t.Logf("%s: %.2f bits per key, rate %.5f", spec, 8*float64(len(block))/n, rate)
 	}
 }

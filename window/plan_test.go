@@ -25,10 +25,10 @@ func TestSizes(t *testing.T) {
 		f := must(New[uint64](c))
 		info := f.Info()
 		bits := 8 * float64(info.Bytes) / float64(x.keys)
-		t.Logf("%d keys at %g, bursts of %g: %.2f bits a key, %d locks, %+v", x.keys, x.fpr, x.burst, bits,
+		t.Logf("%d keys at %g, bursts of %g: %.2f bits per key, %d locks, %+v", x.keys, x.fpr, x.burst, bits,
 			len(f.ring.locks), f.ring.table.Geometry())
 		if bits > x.most {
-			t.Errorf("%+v: %.3f bits a key, want at most %g", c, bits, x.most)
+			t.Errorf("%+v: %.3f bits per key, want at most %g", c, bits, x.most)
 		}
 	}
 	for _, fpr := range []float64{0.01, 0.001} { // for comparison
@@ -37,7 +37,7 @@ func TestSizes(t *testing.T) {
 		for _, b := range newRotating(t, keys, fpr) {
 			all += b.Info().Bits / 8
 		}
-		t.Logf("eight rotating filters for %d keys at %g: %.2f bits a key", keys, fpr, 8*float64(all)/keys)
+		t.Logf("eight rotating filters for %d keys at %g: %.2f bits per key", keys, fpr, 8*float64(all)/keys)
 	}
 }
 

@@ -42,8 +42,8 @@ func (r exactReport) write(w io.Writer) {
 	}
 
 	fmt.Fprintf(w, "file\t%s\n", bytesText(r.Bytes))
-	fmt.Fprintf(w, "bits a member\t%.5g\n", r.BitsPerMember)
-	fmt.Fprintf(w, "entropy a member\t%.5g\n", r.EntropyPerMember)
+	fmt.Fprintf(w, "bits per member\t%.5g\n", r.BitsPerMember)
+	fmt.Fprintf(w, "entropy per member\t%.5g\n", r.EntropyPerMember)
 	if r.Partitions > 0 {
 		fmt.Fprintf(w, "without partitions\t%.5g\n", r.unpartitioned())
 	}

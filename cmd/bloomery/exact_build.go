@@ -51,7 +51,7 @@ func (a *app) exactBuild(ctx context.Context, f *exactFlags) error {
 
 	r := set.Info()
 	a.warnNoUniverse(r.Universe)
-	return a.report(exactReport{r}, "%s: %d members of %d keys, %s, %.4g bits a member (entropy %.4g), in %.2f s",
+	return a.report(exactReport{r}, "%s: %d members of %d keys, %s, %.4g bits per member (entropy %.4g), in %.2f s",
 		pathName(f.output), r.Members, r.Universe, bytesText(r.Bytes), r.BitsPerMember, r.EntropyPerMember,
 		time.Since(start).Seconds())
 }

@@ -87,7 +87,7 @@ func (r report) write(w io.Writer) {
 	}
 
 	if r.Keys > 0 {
-		fmt.Fprintf(w, "bits\t%d (%.4g a key)\n", r.Bits, r.BitsPerKey())
+		fmt.Fprintf(w, "bits\t%d (%.4g per key)\n", r.Bits, r.BitsPerKey())
 	} else {
 		fmt.Fprintf(w, "bits\t%d\n", r.Bits)
 	}

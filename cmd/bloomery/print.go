@@ -120,7 +120,7 @@ func sizeText(fileBytes, bits, keys uint64) string {
 	if keys == 0 || mostlyHeader(fileBytes, bits) {
 		return fmt.Sprintf("%s, %s of them header", bytesText(fileBytes), bytesText(fileBytes-min(fileBytes, (bits+7)/8)))
 	}
-	return fmt.Sprintf("%s, %.4g bits a key", bytesText(fileBytes), float64(bits)/float64(keys))
+	return fmt.Sprintf("%s, %.4g bits per key", bytesText(fileBytes), float64(bits)/float64(keys))
 }
 
 // keysText formats a number of keys.
@@ -153,7 +153,7 @@ func exceptionsText(i filter.Info) string {
 	bits := float64(i.ExceptionBits)
 	text += fmt.Sprintf("; %s, %.4g bits each", bytesText(i.ExceptionBits/8), bits/float64(i.Exceptions))
 	if i.Keys > 0 {
-		text += fmt.Sprintf(", %.4g bits a key", bits/float64(i.Keys))
+		text += fmt.Sprintf(", %.4g bits per key", bits/float64(i.Keys))
 	}
 	return text
 }

@@ -11,7 +11,7 @@ import (
 
 // silly are texts that no report may have, of any number of keys.
 var silly = regexp.MustCompile(`(^|[^0-9])1 keys|[0-9]{2} times the smallest|\bNaN\b|\bInf\b|` +
-	`[^0-9.][1-9][0-9]{2,}(\.[0-9]+)? bits a key`)
+	`[^0-9.][1-9][0-9]{2,}(\.[0-9]+)? bits per key`)
 
 // TestTinyLists builds, describes, trims and plans filters of few keys. Files of less than a few hundred bytes are
 // mostly header, and their reports say that, instead of bits per key.
@@ -38,7 +38,7 @@ func TestTinyLists(t *testing.T) {
 		}
 		for _, needs := range []string{"unpatented", "remove", "merge"} {
 			built := report("build", "-o", file, "--needs", needs, list)
-			small := strings.Contains(built, " of them header") && !strings.Contains(built, "bits a key")
+			small := strings.Contains(built, " of them header") && !strings.Contains(built, "bits per key")
 			if small != (n <= 100) {
 				t.Errorf("%d keys: %s", n, built)
 			}

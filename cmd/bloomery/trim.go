@@ -89,7 +89,7 @@ func (a *app) trim(ctx context.Context, path, output string, full bool) error {
 	}
 	perKey := ""
 	if !mostlyHeader(bytes, set.Info().Bits) {
-		perKey = fmt.Sprintf(", %.4g bits a key in the file (before %.4g)", bits, beforeBits)
+		perKey = fmt.Sprintf(", %.4g bits per key in the file (before %.4g)", bits, beforeBits)
 	}
 	return a.report(object{
 		{"keys", set.Len()}, {"bytes_before", before}, {"bytes_after", bytes}, // length of the file, not bits

@@ -97,7 +97,7 @@ func (o options) acrossKeys(ctx context.Context, n int, wErr io.Writer) (Across,
 	if o.quick {
 		c.Warm = 0
 	}
-	// Two processes with strings of 16 bytes and headers of up to 20, and one build with up to 40 bytes a key.
+	// Two processes with strings of 16 bytes and headers of up to 20, and one build with up to 40 bytes per key.
 	if need := uint64(2*36*(n+c.Asked+c.Absent) + 40*n); s.memory > 0 && need > s.memory {
 		return Across{}, fmt.Errorf("%s keys need about %s of memory, and %s are available; see --memory",
 			countText(n), bytesText(float64(need)), bytesText(float64(s.memory)))

@@ -121,7 +121,7 @@ func TestDynamic(t *testing.T) {
 			}
 		}
 		for _, f := range all {
-			fmt.Printf("n=%-9d %-12s %6.2f bits a key, rate %.4f\n", n, f.name, float64(f.bits)/float64(n), float64(f.has(absent))/float64(n))
+			fmt.Printf("n=%-9d %-12s %6.2f bits per key, rate %.4f\n", n, f.name, float64(f.bits)/float64(n), float64(f.has(absent))/float64(n))
 		}
 		part := some(present, min(n, 1_000_000))
 		times := map[string]map[string][]float64{}

@@ -53,7 +53,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: %d false positives among %d, asked for %g", row.Name, row.Hits, row.Trials, r.FPR)
 		}
 		if row.BitsPerKey <= 0 || row.PeakBytes == 0 || row.TotalBytes < row.HeapBytes {
-			t.Errorf("%s: %.2f bits a key, %d bytes at the peak, %d in all", row.Name, row.BitsPerKey, row.PeakBytes, row.TotalBytes)
+			t.Errorf("%s: %.2f bits per key, %d bytes at the peak, %d in all", row.Name, row.BitsPerKey, row.PeakBytes, row.TotalBytes)
 		}
 		for _, file := range []string{"bench-2k.md", "bench-2k.svg", "bench-2k-build.svg"} {
 			b, err := os.ReadFile(filepath.Join(dir, file))

@@ -175,7 +175,7 @@ func compareView(t *testing.T, f family.Filter, keys []filter.Hash, used []uint6
 			}
 		}
 		if n := testing.AllocsPerRun(100, func() { has(sections, hs[0]) }); n != 0 {
-			t.Fatalf("%v: %v allocations a query", e.Spec, n)
+			t.Fatalf("%v: %v allocations per query", e.Spec, n)
 		}
 	}
 	if present < 9*len(keys) {

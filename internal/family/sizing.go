@@ -79,7 +79,7 @@ func (s Sizing) AtMost(most, keys uint64, family string) error {
 	if err != nil || keys == 0 || asked <= most+keys {
 		return err
 	}
-	const reason = "%s takes at most %.3g bits a key, %d bytes for %d keys; ask for less, or take family standard or " +
+	const reason = "%s takes at most %.3g bits per key, %d bytes for %d keys; ask for less, or take family standard or " +
 		"blocked"
 	return s.Invalid(reason, family, float64(most)/float64(keys), (most+7)/8, keys)
 }

@@ -427,7 +427,7 @@ func TestDefaultForSize(t *testing.T) {
 			choice, err := c.Choose(t.Context())
 			want := fmt.Sprintf("ribbon(bits_per_key=%v)", perKey)
 			if err != nil || choice.Spec.String() != want && choice.Spec.String() != want[:len(want)-1]+",w=128)" {
-				t.Errorf("%d keys, %v bits a key: %v, %v", keys, perKey, choice.Spec, err)
+				t.Errorf("%d keys, %v bits per key: %v, %v", keys, perKey, choice.Spec, err)
 			}
 		}
 	}
@@ -496,7 +496,7 @@ func TestBelowRibbon(t *testing.T) {
 	}{{100, 1e-12, 45}, {5000, 1e-10, 44}, {1_000_000, 1e-12, 46.5}, {1_000_000, 2.4e-10, 32.2}} {
 		choice, err := lasting(t.Context(), plan.Needs{Keys: c.keys, FPR: c.fpr, Unpatented: true})
 		if err != nil || choice.BitsPerKey > c.most {
-			t.Errorf("%+v: %s, %.4g bits a key, %v", c, choice.Spec, choice.BitsPerKey, err)
+			t.Errorf("%+v: %s, %.4g bits per key, %v", c, choice.Spec, choice.BitsPerKey, err)
 		}
 	}
 	for _, n := range []plan.Needs{
@@ -506,7 +506,7 @@ func TestBelowRibbon(t *testing.T) {
 		choice, err := lasting(t.Context(), n)
 		asked := max(n.BitsPerKey, float64(n.Bytes)*8/float64(n.Keys))
 		if err != nil || choice.BitsPerKey < 0.95*asked || choice.BitsPerKey > asked*1.01 {
-			t.Errorf("%+v: %s, %.4g bits a key, %v", n, choice.Spec, choice.BitsPerKey, err)
+			t.Errorf("%+v: %s, %.4g bits per key, %v", n, choice.Spec, choice.BitsPerKey, err)
 		}
 	}
 }

@@ -161,9 +161,9 @@ func TestVerifierMemory(t *testing.T) {
 	ask("absent", v.AddAbsent)
 	ask("member", v.AskMembers)
 	if per := float64(heap()-before) / float64(n); per > 24 {
-		t.Errorf("%.1f bytes a member", per)
+		t.Errorf("%.1f bytes per member", per)
 	} else {
-		t.Logf("%.1f bytes a member", per)
+		t.Logf("%.1f bytes per member", per)
 	}
 	if got, err := v.Commit(t.Context()); err != nil || got.Rate.Trials != uint64(n) || got.Members != uint64(n) {
 		t.Errorf("%+v, %v", got, err)

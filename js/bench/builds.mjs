@@ -45,7 +45,7 @@ function table() {
   try {
     run('go', ['build', '-o', command, './cmd/bloomery'], at('../..'));
     console.log(`${cpus()[0].model}, ${cpus().length} processors, node ${process.version}; ${n} keys, rate ${fpr}`);
-    console.log(`ns a key, medians of ${turns} turns; ratios to Go with 95% intervals\n`);
+    console.log(`ns per key, medians of ${turns} turns; ratios to Go with 95% intervals\n`);
     console.log('| family | key | Go | plain, first | plain, later | WebAssembly, first | WebAssembly, later ' +
       '| first / Go | later / Go | plain, first / Go |');
     console.log(`|${'---|'.repeat(10)}`);

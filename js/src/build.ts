@@ -75,7 +75,7 @@ const many = 1 << 14;
  *
  * Keys are an array or another iterable, also an asynchronous one, of texts, bytes, BigInts, pairs of 32-bit halves,
  * and numbers that are integers below 2^53: the same keys as their BigInts. They are hashed as they come: 16 bytes a
- * key. Fuse takes about 25 bytes a key more while it solves, ribbon about 35 in WebAssembly and 60 in JavaScript.
+ * key. Fuse takes about 25 bytes per key more while it solves, ribbon about 35 in WebAssembly and 60 in JavaScript.
  *
  * JavaScript builds where there is no WebAssembly, the page's Content-Security-Policy forbids it, or there is no memory
  * for it. The bytes are the same.

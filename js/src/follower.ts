@@ -234,7 +234,7 @@ export async function start<F extends Followed<Published>>(
   const limited = async <T>(work: (get: Get, getNews: (since: Since) => ReturnType<typeof load>) => Promise<T>) => {
     let most = 2 * timeout;
     const began = performance.now(), { signal: over, set, free } = watch(end.signal, () => {
-      const what = `not loaded within ${Math.round(most / 1000)} s, which is less than ${minRate} bytes a second`;
+      const what = `not loaded within ${Math.round(most / 1000)} s, which is less than ${minRate} bytes per second`;
       return new FetchError(folder.href, 0, what);
     });
     const get = (path: string, length: number, since?: Since, part?: Part) => {

@@ -143,7 +143,7 @@ test('a drip of bytes ends with the deadline of the poll', async () => {
     return true;
   };
   const start = performance.now();
-  await refuses(f, (e) => /not loaded within 1 s, which is less than 1000000 bytes a second/.test(e.message), 'drip');
+  await refuses(f, (e) => /not loaded within 1 s, which is less than 1000000 bytes per second/.test(e.message), 'drip');
   timers.forEach(clearInterval);
   assert.ok(performance.now() - start >= 790, 'before its time');
 });

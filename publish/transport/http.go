@@ -24,7 +24,7 @@ type Config struct {
 	Stall     time.Duration // limit of the time between two parts of a body; default DefaultStall
 	TLS       *tls.Config   // default: the certificates of the system
 	UserAgent string        // default: bloomery
-	// MinRate is the mean rate, in bytes a second, below which a Follower ends a poll, after twice Stall: it takes at
+	// MinRate is the mean rate, in bytes per second, below which a Follower ends a poll, after twice Stall: it takes at
 	// most 2 × Stall + bytes / MinRate. MinRate and Stall apply to polls of every Source. Default: DefaultMinRate.
 	MinRate int64
 }
@@ -32,7 +32,7 @@ type Config struct {
 // Defaults of Config.
 const (
 	DefaultStall   = 30 * time.Second
-	DefaultMinRate = 64 << 10 // bytes a second
+	DefaultMinRate = 64 << 10 // bytes per second
 )
 
 func (c Config) withDefaults() Config {

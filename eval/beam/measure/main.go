@@ -11,7 +11,7 @@
 //	                                      --cluster flink or spark, two machines of a cluster on this one
 //	go run ./measure --part all           all but scale
 //
-// Nothing else should run meanwhile. It needs 3 GB of disk space for 50M keys; part scale needs 18 bytes a key.
+// Nothing else should run meanwhile. It needs 3 GB of disk space for 50M keys; part scale needs 18 bytes per key.
 package main
 
 import (

@@ -20,11 +20,11 @@ var grown = []struct {
 // table prints the head of a table of trials.
 func table(title string) {
 	fmt.Printf("## %s\n\n", title)
-	fmt.Println("| spec | keys | shards | single s | beam s | bound s | beam CPU s | ns a key | peak single, beam MiB |")
+	fmt.Println("| spec | keys | shards | single s | beam s | bound s | beam CPU s | ns per key | peak single, beam MiB |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|")
 }
 
-// row runs a trial and prints its costs. The bound is the time of the single process + 0.5 s + 40 ns a key.
+// row runs a trial and prints its costs. The bound is the time of the single process + 0.5 s + 40 ns per key.
 func (b *bench) row(t trial, keys int) (beam cost, err error) {
 	single, beam, err := b.both(t)
 	if err != nil {

@@ -190,7 +190,7 @@ var pebbleProofs = map[string]func(t *testing.T) verdict{
 		a, again, b := pebbleFilter("a"), pebbleFilter("a"), pebbleFilter("b")
 		return shows(t, partial, bytes.Equal(a, again), !bytes.Equal(a, b))
 	},
-	"Options": func(t *testing.T) verdict { // bits a key, and nothing else
+	"Options": func(t *testing.T) verdict { // bits per key, and nothing else
 		w := pebble.FilterPolicy(20).NewWriter(0)
 		w.AddKey([]byte("a"))
 		return shows(t, no, len(w.Finish(nil)) > 0)

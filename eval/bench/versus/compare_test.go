@@ -88,7 +88,7 @@ func TestTime(t *testing.T) {
 		t.Errorf("commands %q, want %q", in.String(), want)
 	}
 	if got := a.Times[Present]; !slices.Equal(got, []float64{5}) {
-		t.Errorf("times %v, want 5 ns a key", got)
+		t.Errorf("times %v, want 5 ns per key", got)
 	}
 }
 

@@ -162,7 +162,7 @@ func run(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	return result, nil
 }
 
-// point is a share of members, in percent, and the limit of the bits a member for 10 million keys, 0 for none.
+// point is a share of members, in percent, and the limit of the bits per member for 10 million keys, 0 for none.
 type point struct{ percent, limit float64 }
 
 // limitedKeys is the number of keys for which limits hold.
@@ -204,7 +204,7 @@ func densities(
 			twoLevels(all, members), bloomCascade(all, members),
 		}
 		for j, v := range values {
-			row := figure.Exact(label+curves[j].Name+", bits a member", v)
+			row := figure.Exact(label+curves[j].Name+", bits per member", v)
 			if j == 0 {
 				row = row.Noted("r=%d, a file of %d bytes", o.info.Classes[0].R, o.info.Bytes)
 				if points[i].limit > 0 {
@@ -220,7 +220,7 @@ func densities(
 	result.Add(experiment.AtMost(figure.Exact(label, float64(wrong)), 0))
 	result.Plots = append(result.Plots, figure.Plot{
 		Name: "exact-bits", Title: fmt.Sprintf("Size of exact sets over a universe of %d keys", keys),
-		X: "% members", Y: "bits a member", LogX: true, Curves: curves,
+		X: "% members", Y: "bits per member", LogX: true, Curves: curves,
 	})
 	return nil
 }
@@ -235,7 +235,7 @@ func entropy(universe, members float64) float64 {
 	return (lg(universe) - lg(members) - lg(universe-members)) / math.Ln2
 }
 
-// twoLevels returns the fewest bits a member of two levels without overhead: retrieval with r bits a member, and one
+// twoLevels returns the fewest bits per member of two levels without overhead: retrieval with r bits per member, and one
 // bit for each member and for each of the false positives, (universe-members)·2^-r. The best r is a real number with
 // 2^-r = members/((universe-members)·ln 2), or 0 if that is above 1.
 func twoLevels(universe, members float64) float64 {
@@ -245,7 +245,7 @@ func twoLevels(universe, members float64) float64 {
 	return math.Log2((universe-members)/members) + 1 + math.Log2(math.E) + math.Log2(math.Ln2)
 }
 
-// bloomCascade returns the bits a member of a cascade of Bloom filters of ideal size, with the rates of Larisch et al.
+// bloomCascade returns the bits per member of a cascade of Bloom filters of ideal size, with the rates of Larisch et al.
 // (CRLite, IEEE S&P 2017, section IV.C): sqrt(1/2)·members/others in level 1, 1/2 in the levels after it. Level 1 has
 // the members, level 2 the others that level 1 has, too, and so on.
 func bloomCascade(universe, members float64) float64 {

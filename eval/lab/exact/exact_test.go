@@ -62,7 +62,7 @@ func TestBuild(t *testing.T) {
 		}
 		if bits := o.info.BitsPerMember; bits*float64(members) < u.entropy() ||
 			bits > bloomCascade(float64(keys), float64(members)) {
-			t.Errorf("partitioned %v: %.3f bits a member", partitioned, bits)
+			t.Errorf("partitioned %v: %.3f bits per member", partitioned, bits)
 		}
 	}
 }

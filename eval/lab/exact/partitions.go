@@ -55,7 +55,7 @@ func divided(ctx context.Context, c experiment.Config, work *experiment.Work, ke
 		return err
 	}
 	columns := experiment.Columns(built)
-	over, alone, bits, bound := columns[0], columns[1], columns[2], columns[3] // over the entropy; bits a member
+	over, alone, bits, bound := columns[0], columns[1], columns[2], columns[3] // over the entropy; bits per member
 	wrong := 0.
 	for _, n := range columns[4] {
 		wrong += n
@@ -67,7 +67,7 @@ func divided(ctx context.Context, c experiment.Config, work *experiment.Work, ke
 	}
 	result.Add(figure.Mean(label+"bits over their entropy", over), worst,
 		figure.Mean(label+"bits over their entropy, without partitions", alone),
-		figure.Mean(label+"bits a member", bits), figure.Mean(label+"entropy a member", bound),
+		figure.Mean(label+"bits per member", bits), figure.Mean(label+"entropy per member", bound),
 		experiment.AtMost(figure.Exact(label+"wrong answers", wrong), 0))
 	with, without := figure.Curve{Name: "partitions", Dots: true}, figure.Curve{Name: "no partitions", Dots: true}
 	for i := range over {
@@ -76,7 +76,7 @@ func divided(ctx context.Context, c experiment.Config, work *experiment.Work, ke
 	}
 	result.Plots = append(result.Plots, figure.Plot{
 		Name: "exact-partitions", Title: fmt.Sprintf("Exact sets of %d keys in %d partitions", keys, partitions),
-		X: "entropy of the partitions, bits a member", Y: "bits over this entropy",
+		X: "entropy of the partitions, bits per member", Y: "bits over this entropy",
 		Curves: []figure.Curve{with, without, figure.Level("entropy", 1, 1)},
 	})
 	return nil

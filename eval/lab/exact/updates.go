@@ -45,7 +45,7 @@ func updates(ctx context.Context, c experiment.Config, work *experiment.Work, ke
 	// Of the members, half of the changes are removed; of the others, as many are added.
 	bound := entropy(float64(members), float64(half)) + entropy(float64(keys-members), float64(half))
 	label := fmt.Sprintf("%d keys, %g%% members, %d changes a day: ", keys, 100*updateMembers, 2*half)
-	result.Add(figure.Mean(label+"bytes a day", bytes).Noted("%.2f%% of the whole file of %d bytes",
+	result.Add(figure.Mean(label+"bytes per day", bytes).Noted("%.2f%% of the whole file of %d bytes",
 		100*figure.Mean("", bytes).Measured/float64(whole.Bytes), whole.Bytes),
 		figure.Mean(label+"bits a change", bits), figure.Exact(label+"entropy a change, bits", bound/float64(2*half)),
 		experiment.AtMost(figure.Exact(label+fmt.Sprintf("wrong answers on day %d", days),

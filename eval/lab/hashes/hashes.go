@@ -23,7 +23,7 @@ func Experiments() []experiment.Experiment { return []experiment.Experiment{tabl
 
 // table compares the hashings of all documents with the same keys, in filters of the same size.
 var table = experiment.Experiment{
-	Name: "hashes", Source: "all documents; docs/papers/README.md", Varies: "hashing, keys and bits a key", Run: runHashes,
+	Name: "hashes", Source: "all documents; docs/papers/README.md", Varies: "hashing, keys and bits per key", Run: runHashes,
 	Seconds: 122,
 }
 
@@ -121,10 +121,10 @@ var hashSettings = []struct {
 
 	absent int // absent keys to query: more at low rates
 }{
-	{"8 bits a key, random keys", 8 * hashKeys, 6, randomKeys, 300_000},
-	{"8 bits a key, sequence", 8 * hashKeys, 6, sequentialKeys, 300_000},
-	{"16 bits a key, random keys", 16 * hashKeys, 11, randomKeys, 1_500_000},
-	{"16 bits a key, sequence", 16 * hashKeys, 11, sequentialKeys, 1_500_000},
+	{"8 bits per key, random keys", 8 * hashKeys, 6, randomKeys, 300_000},
+	{"8 bits per key, sequence", 8 * hashKeys, 6, sequentialKeys, 300_000},
+	{"16 bits per key, random keys", 16 * hashKeys, 11, randomKeys, 1_500_000},
+	{"16 bits per key, sequence", 16 * hashKeys, 11, sequentialKeys, 1_500_000},
 }
 
 // randomKeys returns random strings of 16 bytes.
@@ -196,9 +196,9 @@ func runHashes(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		"About four of 72 intervals of 95% miss the formula by chance, at 2 to 3 σ; 4 σ is a deviation.",
 		"product: XXH3-128 and the mixed probes of the standard family. double: positions a1 + j·a2 mod m of the " +
 			"same hash, a2 odd or any. Two keys with steps a2 or -a2 may share most of their positions: with odd a2 " +
-			"this adds about 12·n/m² to the rate at half fill, 1.0% of it at 16 bits a key. With any a2 it is half " +
+			"this adds about 12·n/m² to the rate at half fill, 1.0% of it at 16 bits per key. With any a2 it is half " +
 			"of that, and positions of one key coincide (all if a2 is 0, every other one if it is m/2): 1.9% in all. " +
-			"At 8 bits a key neither is visible.",
+			"At 8 bits per key neither is visible.",
 		"CRC: the functions of section 5.2 of partitioned hashing. CRC is linear: before the modulo, a position is the " +
 			"one before, XORed with a constant of j, so that the positions of a key depend on each other; on " +
 			"consecutive keys even the fill deviates. " +

@@ -35,7 +35,7 @@ func heldByBuild(ctx context.Context, kind filter.Spec, keys uint64) (float64, e
 	}
 	for _, form := range of.Forms {
 		if form.Spec == kind && form.Can&(family.CanCount|family.CanValues) != 0 {
-			spec = kind.With("fpr", 0.01) // 12 bits a key are too few for counters and values
+			spec = kind.With("fpr", 0.01) // 12 bits per key are too few for counters and values
 		}
 	}
 	present := Random(rand.New(rand.NewPCG(1, keys)), keys)

@@ -274,7 +274,7 @@ func needRows(all []needed) []figure.Row {
 				continue
 			}
 			note := fmt.Sprintf(
-				"%s: %d keys, %d later, fpr %.3g, %.3g bits a key, for %s: %s, bits %.3f, time %.2f of the forecast",
+				"%s: %d keys, %d later, fpr %.3g, %.3g bits per key, for %s: %s, bits %.3f, time %.2f of the forecast",
 				check.what, x.n.Keys, x.n.Later, x.n.FPR, x.n.BitsPerKey, x.n.For, x.first.Spec, x.bits, x.query,
 			)
 			if check.what == "beaten" {

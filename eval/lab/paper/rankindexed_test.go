@@ -34,7 +34,7 @@ func TestRankIndexedPlan(t *testing.T) {
 		bits := float64(RankIndexedBits(g)) / 1e5
 		t.Logf("%g: %.3f bits, %+v in %v", want.fpr, bits, g, time.Since(start))
 		if math.Abs(bits-want.bits) > 0.005 || bits > want.atMost {
-			t.Errorf("%g, counting %v: %.4f bits a key, want %.3f", want.fpr, want.counting, bits, want.bits)
+			t.Errorf("%g, counting %v: %.4f bits per key, want %.3f", want.fpr, want.counting, bits, want.bits)
 		}
 		if err := valid(g); err != nil || g.Chains > RankIndexedChains || OverflowBound(g) > 1e-10 ||
 			g.FPR(1e5) > want.fpr*(1+1e-9) {

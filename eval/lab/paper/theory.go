@@ -121,7 +121,7 @@ func GroupFill(n, m, k, g, t int) float64 {
 //	f_1 = b·k/m,  f_j = f_{j-1} + (1/m) Σ_{p=0}^{bk} (1 - Σ_{w<=p} β_jw)^t,  β_jw = C(bk,w) f_{j-1}^(bk-w) (1-f_{j-1})^w
 //
 // (The paper prints f_j in β_jw.) Neglecting collisions of the throws of a group makes f too large, by 0.18·b·k/m at 8
-// bits a key and k=6; f_1 = b/m as printed subtracts more than that. At n=1000, m=8000, k=6, t=100:
+// bits per key and k=6; f_1 = b/m as printed subtracts more than that. At n=1000, m=8000, k=6, t=100:
 //
 //	g     simulation  GroupFill  GroupFillPublished  f_1 = b/m
 //	5     0.5109      0.5108     0.5404              0.4774
@@ -308,7 +308,7 @@ func Entropy(p float64) float64 {
 	return -(p*math.Log(p) + (1-p)*math.Log1p(-p)) / math.Ln2
 }
 
-// Compressed returns the rate of a large filter with k >= 1 probes and bits > 0 bits a key, and its size in bits a key
+// Compressed returns the rate of a large filter with k >= 1 probes and bits > 0 bits per key, and its size in bits per key
 // after perfect compression. With the fill f = 1-e^(-k/bits) they are f^k and bits·H2(f) (M. Mitzenmacher, "Compressed
 // Bloom filters", IEEE/ACM Transactions on Networking 10(5), 2002, section III).
 func Compressed(bits float64, k int) (rate, size float64) {
@@ -316,8 +316,8 @@ func Compressed(bits float64, k int) (rate, size float64) {
 	return math.Pow(f, float64(k)), bits * Entropy(f)
 }
 
-// CompressTo returns the bits a key and the number of probes k of the smallest filter that has the rate, in (0, 1), and
-// compresses to at most size bits a key. ok is false if there is none. No filter compresses below log2(1/rate) bits a
+// CompressTo returns the bits per key and the number of probes k of the smallest filter that has the rate, in (0, 1), and
+// compresses to at most size bits per key. ok is false if there is none. No filter compresses below log2(1/rate) bits a
 // key; large filters with few probes come near it. From 1.44·log2(1/rate) on, no compression is needed. As in the
 // paper, filters that are more than half full are not considered: they compress, too, but need more probes than an
 // uncompressed filter.

@@ -268,7 +268,7 @@ func TestTheoryDomain(t *testing.T) {
 	}
 }
 
-// TestCompressed compares with rows of Mitzenmacher's Tables I and II: 8 and 16 bits a key after compression.
+// TestCompressed compares with rows of Mitzenmacher's Tables I and II: 8 and 16 bits per key after compression.
 func TestCompressed(t *testing.T) {
 	for _, c := range []struct {
 		bits       float64
@@ -309,12 +309,12 @@ func TestCompressTo(t *testing.T) {
 		bits, k, ok := CompressTo(rate, c.size)
 		got, size := Compressed(bits, k)
 		if !ok || k != c.k || size > c.size || math.Abs(got/rate-1) > 1e-9 || bits < last {
-			t.Errorf("to %g bits a key: %g with k=%d compress to %g, rate %g", c.size, bits, k, size, got)
+			t.Errorf("to %g bits per key: %g with k=%d compress to %g, rate %g", c.size, bits, k, size, got)
 		}
 		last = bits
 	}
 	if bits, k, ok := CompressTo(rate, 8); ok || !math.IsInf(bits, 1) {
-		t.Errorf("8 bits a key at 1%%: %g, k=%d", bits, k)
+		t.Errorf("8 bits per key at 1%%: %g, k=%d", bits, k)
 	}
 	if Entropy(0) != 0 || Entropy(1) != 0 || Entropy(0.5) != 1 {
 		t.Error("entropy of 0, 1 and 1/2")

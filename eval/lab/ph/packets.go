@@ -11,7 +11,7 @@ import (
 )
 
 // fig12, fig13 and fig14 compare random keys under random hashing with payloads of packets under CRC hashing, at 8, 16
-// and 32 bits a key.
+// and 32 bits per key.
 var (
 	fig12 = packets("ph-fig12", "12", bySize[0])
 	fig13 = packets("ph-fig13", "13", bySize[1])
@@ -117,7 +117,7 @@ func runPackets(ctx context.Context, c experiment.Config, name string, size bits
 	prior := probe.FPR(uint64(n), uint64(per*n), size.standardK)
 	result.Add(figure.Exact("standard, p_b", prior))
 	plot := figure.Plot{
-		Name: name, Title: fmt.Sprintf("Packets and CRC against random, %d bits a key, n = %d, H = %d, k = %d", per, n,
+		Name: name, Title: fmt.Sprintf("Packets and CRC against random, %d bits per key, n = %d, H = %d, k = %d", per, n,
 			h, k), X: "groups g", Y: "false positive rate", LogY: true,
 		Curves: []figure.Curve{rates[synthetic], rates[payload]},
 	}

@@ -35,7 +35,7 @@ func runAnneal(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		n, lengths = 2000, []int{24, 64}
 	}
 	plot := figure.Plot{
-		Name: "ph-anneal", Title: fmt.Sprintf("Rate after each pass, 8 bits a key, n = %d", n),
+		Name: "ph-anneal", Title: fmt.Sprintf("Rate after each pass, 8 bits per key, n = %d", n),
 		X: "pass", Y: "false positive rate", LogX: true, LogY: true,
 	}
 	all := 0

@@ -76,7 +76,7 @@ func runGroups(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	return s.run(ctx, c, figure.Plot{Name: "ph-fig11", Title: "Rate and number of groups", X: "groups g", Y: "p_a"})
 }
 
-// The best numbers of groups and functions at 8 bits a key, according to the paper.
+// The best numbers of groups and functions at 8 bits per key, according to the paper.
 const publishedG, publishedH = 250, 16384
 
 // settings holds a filter for every curve and x.
@@ -109,7 +109,7 @@ func numbers(v []int) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint
 func (s settings) run(ctx context.Context, c experiment.Config, plot figure.Plot) (figure.Result, error) {
 	result := c.Begin(3)
 	n := c.Size(10_000, 1000)
-	plot.Title = fmt.Sprintf("%s, n = %d, 8 bits a key, k = 6", plot.Title, n)
+	plot.Title = fmt.Sprintf("%s, n = %d, 8 bits per key, k = 6", plot.Title, n)
 	type point struct {
 		published
 		trial int

@@ -16,7 +16,7 @@ import (
 
 // table1 compares the standard filter, the published search and ours.
 var table1 = experiment.Experiment{
-	Name: "ph-table1", Source: Paper + ", tables 1 and 2", Varies: "bits a key", Run: runTable1,
+	Name: "ph-table1", Source: Paper + ", tables 1 and 2", Varies: "bits per key", Run: runTable1,
 	Seconds: 196,
 }
 
@@ -43,7 +43,7 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	}
 	w := c.Work(float64(len(bySize) * c.Trials))
 	plot := figure.Plot{
-		Name: "ph-table1", Title: fmt.Sprintf("Rate of three filters of the same size, n = %d", n), X: "bits a key",
+		Name: "ph-table1", Title: fmt.Sprintf("Rate of three filters of the same size, n = %d", n), X: "bits per key",
 		Y: "false positive rate", LogY: true,
 		Curves: []figure.Curve{
 			{Name: "standard"}, {Name: "published search"}, {Name: "ours, " + string(short)}, {Name: "ours, " + string(long)},
@@ -81,7 +81,7 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			v := experiment.Values(trials, func(t trial) float64 { return float64(of(t)) })
 			return fmt.Sprintf("after %g to %g passes", slices.Min(v), slices.Max(v))
 		}
-		label := func(what string) string { return fmt.Sprintf("%d bits a key, %s", t.per, what) }
+		label := func(what string) string { return fmt.Sprintf("%d bits per key, %s", t.per, what) }
 		prior := figure.Exact(label("standard, p_b"), probe.FPR(uint64(n), uint64(p.m), t.standardK)).
 			Noted("k = %d", t.standardK)
 		search := figure.Mean(label("published search, p_a"),

@@ -24,7 +24,7 @@ func runTime(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	result := c.Begin(3)
 	n, most := c.Size(30_000, 5000), c.Size(4096, 64)
 	plot := figure.Plot{
-		Name: "ph-time", Title: fmt.Sprintf("Rate and build time, 8 bits a key, n = %d", n),
+		Name: "ph-time", Title: fmt.Sprintf("Rate and build time, 8 bits per key, n = %d", n),
 		X: "µs a key on one core", Y: "false positive rate", LogX: true, LogY: true,
 	}
 	inBlocks := func(bits uint64) func(passes int) (family.Builder, error) {

@@ -29,7 +29,7 @@ var beyond = []choice{
 // table3 reproduces the offline table and compares it with the search with noise of this project.
 var table3 = experiment.Experiment{
 	Name: "ptc-table3", Source: Paper + ", Table 3 and section 3.2",
-	Varies: "bits a key, choices, rounds, noise; all keys at once", Run: runTable3, Seconds: 120,
+	Varies: "bits per key, choices, rounds, noise; all keys at once", Run: runTable3, Seconds: 120,
 }
 
 func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -55,7 +55,7 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		all += p.cost(10*n) * float64(few)
 	}
 	w := c.Work(all + curves*float64(few))
-	best := map[float64]float64{} // the lowest rate of Table 3 by bits a key
+	best := map[float64]float64{} // the lowest rate of Table 3 by bits per key
 	for _, hashing := range []twochoice.Hashing{twochoice.Independent, twochoice.Double} {
 		for _, p := range offlineRows {
 			fills, err := p.choice.offline(ctx, c, w, n, c.Trials, hashing, true)
@@ -97,7 +97,7 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		result.Add(r.Noted("%.2f of the best of Table 3 at this size, of %d trials", r.Measured/best[x.bits], more))
 	}
 	plot := figure.Plot{
-		Name: "ptc-table3", Title: fmt.Sprintf("All keys at once, 8 bits a key, n = %d", n),
+		Name: "ptc-table3", Title: fmt.Sprintf("All keys at once, 8 bits per key, n = %d", n),
 		X: "rounds", Y: "false positive rate", LogX: true, LogY: true,
 	}
 	for _, curve := range []struct {

@@ -26,7 +26,7 @@ var otherRows = []publishedRow{{choice{16, 2, 12, 1}, 3.954e-4}, {choice{16, 2, 
 // table1 reproduces the online table, and the values in the text for other k and for the spread of trials.
 var table1 = experiment.Experiment{
 	Name: "ptc-table1", Source: Paper + ", Table 1 and section 3.1",
-	Varies: "bits a key, choices, k; keys added one by one", Run: runTable1, Seconds: 3,
+	Varies: "bits per key, choices, k; keys added one by one", Run: runTable1, Seconds: 3,
 }
 
 func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -158,10 +158,10 @@ func probes(ctx context.Context, c experiment.Config, w *experiment.Work, n int)
 	return rows, nil
 }
 
-// ratePlot plots the rate by k at 16 bits a key: equation 3.2, measured and published rates.
+// ratePlot plots the rate by k at 16 bits per key: equation 3.2, measured and published rates.
 func ratePlot(c experiment.Config, n int, rows []figure.Row) figure.Plot {
 	plot := figure.Plot{
-		Name: "ptc-table1", Title: fmt.Sprintf("Keys added one by one, 16 bits a key, n = %d", n),
+		Name: "ptc-table1", Title: fmt.Sprintf("Keys added one by one, 16 bits per key, n = %d", n),
 		X: "functions k of a group", Y: "false positive rate",
 	}
 	for groups := 1; groups <= 4; groups++ {
@@ -187,7 +187,7 @@ func ratePlot(c experiment.Config, n int, rows []figure.Row) figure.Plot {
 // table2 compares shares of ones with the differential equation, for both kinds of hashing.
 var table2 = experiment.Experiment{
 	Name: "ptc-table2", Source: Paper + ", Table 2 and equation 3.2",
-	Varies: "bits a key, choices, hashing; keys added one by one", Run: runTable2, Seconds: 4,
+	Varies: "bits per key, choices, hashing; keys added one by one", Run: runTable2, Seconds: 4,
 }
 
 func runTable2(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -224,7 +224,7 @@ func runTable2(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	plot, err := fillPlot(c, n)
 	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
-		"Double hashing has the same share of ones, as the paper says, but not the same rate at 32 bits a key: a " +
+		"Double hashing has the same share of ones, as the paper says, but not the same rate at 32 bits per key: a " +
 			"group of an absent key coincides with the group of a present key with a probability of about 12·c·n/m². " +
 			"The notes of its rows have both rates.",
 	}
@@ -234,7 +234,7 @@ func runTable2(ctx context.Context, c experiment.Config) (figure.Result, error) 
 // fillPlot plots the share of ones while keys are added: equation 3.2 and one simulation of each filter.
 func fillPlot(c experiment.Config, n int) (figure.Plot, error) {
 	plot := figure.Plot{
-		Name: "ptc-table2", Title: fmt.Sprintf("Share of ones while keys come, 8 bits a key, k = 7, n = %d", n),
+		Name: "ptc-table2", Title: fmt.Sprintf("Share of ones while keys come, 8 bits per key, k = 7, n = %d", n),
 		X: "share of the keys that are in", Y: "share of ones",
 	}
 	const points = 20

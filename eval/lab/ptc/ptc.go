@@ -30,7 +30,7 @@ type choice struct {
 }
 
 func (x choice) String() string {
-	return fmt.Sprintf("%g bits a key, c = %d, k = %d", x.bits, x.c, x.k)
+	return fmt.Sprintf("%g bits per key, c = %d, k = %d", x.bits, x.c, x.k)
 }
 
 // empty returns an empty filter for n keys, a standard one for c = 1.
@@ -101,7 +101,7 @@ type publishedRow struct {
 	rate float64
 }
 
-// tolerance returns the tolerance of the published rates: 1.5%, and 3% at 32 bits a key, where single trials vary by
+// tolerance returns the tolerance of the published rates: 1.5%, and 3% at 32 bits per key, where single trials vary by
 // 2%.
 func (p publishedRow) tolerance() float64 {
 	if p.bits == 32 {

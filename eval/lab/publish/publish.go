@@ -42,7 +42,7 @@ type kind struct {
 	curve   bool    // in the plots
 }
 
-// targets are the bytes a day that families keep.
+// targets are the bytes per day that families keep.
 var targets = map[string]int{
 	"standard": 2500, "blocked": 2500, "partitioned": 1500, "blockpartitioned": 1500, "rankindexed": 950,
 }

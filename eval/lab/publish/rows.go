@@ -22,8 +22,8 @@ func (t *track) rows() (rows []figure.Row) {
 	if t.target() > 0 {
 		day = day.Noted("%s: at most %d", kept(day.Measured <= float64(t.target())), t.target())
 	}
-	add("bytes a day", day)
-	add("bytes a day, most", figure.Exact("", slices.Max(t.sizes)))
+	add("bytes per day", day)
+	add("bytes per day, most", figure.Exact("", slices.Max(t.sizes)))
 	add(fmt.Sprintf("bytes of %d days at once", t.scale.short), figure.Mean("", t.short))
 	long := figure.Mean("", t.long)
 	if t.target() == 950 {

@@ -50,7 +50,7 @@ func (s scale) fractions(c experiment.Config) part {
 		for i, over := range experiment.Columns(builds) {
 			rate := fractionRates[i]
 			limit := 0.09 + 0.003*math.Floor(-math.Log2(rate))
-			label := fmt.Sprintf("%d keys, rate %.4g: bits a key above -log2(rate)", s.rates, rate)
+			label := fmt.Sprintf("%d keys, rate %.4g: bits per key above -log2(rate)", s.rates, rate)
 			row := atLeast0(figure.Mean(label, over))
 			if s.rates >= limitedKeys {
 				row = experiment.AtMost(row, limit)
@@ -61,7 +61,7 @@ func (s scale) fractions(c experiment.Config) part {
 		}
 		result.Plots = append(result.Plots, figure.Plot{
 			Name: "ribbon-rates", Title: "Bits for rates between powers of two", X: "rate",
-			Y: "bits a key above -log2(rate)", LogX: true, Curves: []figure.Curve{measured, limits},
+			Y: "bits per key above -log2(rate)", LogX: true, Curves: []figure.Curve{measured, limits},
 		})
 		return nil
 	}}

@@ -65,7 +65,7 @@ func runSizes(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}
 	result.Notes = append(result.Notes, fmt.Sprintf(
 		"Bits are of the solution, of the thresholds and of the tail. A file also has a header. The bound is r "+
-			"bits a key at a rate of 2^-r, and -log2 of any other rate. Limits hold for means of %d builds.", c.Trials))
+			"bits per key at a rate of 2^-r, and -log2 of any other rate. Limits hold for means of %d builds.", c.Trials))
 	return result, nil
 }
 

@@ -103,7 +103,7 @@ func fileBytes(f family.Filter) (uint64, error) {
 func (s shape) rows(n, i int, builds [][]size, curves map[string]*figure.Curve) []figure.Row {
 	bits := experiment.Values(builds, func(b []size) float64 { return b[i].bits })
 	file := experiment.Values(builds, func(b []size) float64 { return b[i].file })
-	label := fmt.Sprintf("%d keys, %s: %% over r bits a key", n, s)
+	label := fmt.Sprintf("%d keys, %s: %% over r bits per key", n, s)
 	worst := figure.Exact(label+", worst", slices.Max(bits))
 	rows := []figure.Row{atLeast0(figure.Mean(label, bits)), worst, atLeast0(figure.Mean(label+", file", file))}
 	if s.only == 0 {

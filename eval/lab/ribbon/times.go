@@ -76,11 +76,11 @@ func runTimes(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			for j, spec := range rivals {
 				label := fmt.Sprintf("%d keys, %s: %s", n, op.name, spec)
 				if j == 0 {
-					result.Add(median(label+", ns a key", took[i][0]))
+					result.Add(median(label+", ns per key", took[i][0]))
 					continue
 				}
 				row := median(label+", over fuse", ratios(took[i][j], took[i][0]))
-				row = row.Noted("median of %.1f ns a key", median("", took[i][j]).Measured)
+				row = row.Noted("median of %.1f ns per key", median("", took[i][j]).Measured)
 				if limit, ok := op.limits[n]; ok && j == 1 {
 					row = experiment.AtMost(row, limit)
 				}
@@ -142,7 +142,7 @@ func timesOf(
 	}
 	label := fmt.Sprintf("%d keys, build on %d cores: %s", n, runtime.NumCPU(), rivals[1])
 	return took, []figure.Row{
-		median(label+", ns a key", many), median(label+", times as fast as on one", ratios(one, many)),
+		median(label+", ns per key", many), median(label+", times as fast as on one", ratios(one, many)),
 	}, nil
 }
 

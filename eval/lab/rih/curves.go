@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family/rankindexed"
 )
 
-// fig5 and fig6 plot bits a key by rate, of plain and of counting filters.
+// fig5 and fig6 plot bits per key by rate, of plain and of counting filters.
 var (
 	fig5 = experiment.Experiment{
 		Name: "rih-fig5", Source: Paper + ", figure 5", Varies: "rate", Seconds: 4,
@@ -24,7 +24,7 @@ var (
 )
 
 // fingerprintBits returns the lower bound for a table that stores the hashes of its keys exactly, log2(1/ε) + log2(e)
-// bits a key: it distinguishes which n of n/ε hashes it holds.
+// bits per key: it distinguishes which n of n/ε hashes it holds.
 func fingerprintBits(rate float64) float64 { return math.Log2(1/rate) + math.Log2E }
 
 func runStorageCurves(ctx context.Context, c experiment.Config, counts bool) (figure.Result, error) {
@@ -115,7 +115,7 @@ func runStorageCurves(ctx context.Context, c experiment.Config, counts bool) (fi
 		}
 	}
 	result.Plots = []figure.Plot{{
-		Name: file, Title: fmt.Sprintf("%s, n = %d", name, n), X: "false positive rate ε", Y: "bits a key", LogX: true,
+		Name: file, Title: fmt.Sprintf("%s, n = %d", name, n), X: "false positive rate ε", Y: "bits per key", LogX: true,
 		LogY: counts, Curves: append(curves, dots...),
 	}}
 	result.Notes = []string{
@@ -124,7 +124,7 @@ func runStorageCurves(ctx context.Context, c experiment.Config, counts bool) (fi
 			"as in section V, larger buckets counted in words of our structure.",
 		"Points are our filters: the bytes of all arrays, and the observed rate. A remainder has whole bits, so that " +
 			"most filters have a lower rate than requested.",
-		"No filter of n keys takes less than log2(1/ε) bits a key. A table that stores hashes exactly, so that keys " +
+		"No filter of n keys takes less than log2(1/ε) bits per key. A table that stores hashes exactly, so that keys " +
 			"can be removed, takes at least log2(1/ε) + 1.44.",
 	}
 	return result, nil

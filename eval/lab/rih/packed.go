@@ -19,7 +19,7 @@ var table5 = experiment.Experiment{
 	Varies: "rate; rank-indexed, d-left, compressed Bloom filter", Run: runPacked, Seconds: 1,
 }
 
-// dleftPacked returns the packed size of a d-left table in bits a key: the cells in use, and 3 bits for their number in
+// dleftPacked returns the packed size of a d-left table in bits per key: the cells in use, and 3 bits for their number in
 // each bucket, which has 6 keys on average. The paper does not give a formula; this one gives its digits.
 func dleftPacked(rate float64) float64 { return math.Log2(24/rate) + 3./6 }
 
@@ -106,13 +106,13 @@ func runPacked(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		}
 	}
 	result.Plots = []figure.Plot{{
-		Name: "rih-table5", Title: fmt.Sprintf("What is left to be sent, n = %d", n), X: "rate", Y: "bits a key",
+		Name: "rih-table5", Title: fmt.Sprintf("What is left to be sent, n = %d", n), X: "rate", Y: "bits per key",
 		Names: names, Curves: curves,
 	}}
 	result.Notes = []string{
 		"Compressed Bloom filters are as in M. Mitzenmacher (2002), m·H2(f) bits by a perfect compressor, with " +
 			"fractional numbers of probes: the published ones have 1.3 to 1.6 and 5.3. A filter with whole probes " +
-			"needs one probe and about 1/ε bits a key to compress to less than the rank-indexed sizes: 99, 1112 and " +
+			"needs one probe and about 1/ε bits per key to compress to less than the rank-indexed sizes: 99, 1112 and " +
 			"9525.",
 		"Their size changes steeply with the packed size, which has one decimal. The 30, 150 and 1.3e3 of the paper " +
 			"fit a rate of ε; its 27 for d-left, and the packed sizes themselves, fit the λ/2^r of the rank-indexed " +
@@ -124,7 +124,7 @@ func runPacked(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	return result, nil
 }
 
-// trimmed returns the bits a key of the trimmed form of a filter of these keys.
+// trimmed returns the bits per key of the trimmed form of a filter of these keys.
 func trimmed(g rankindexed.Geometry, hs []filter.Hash) (float64, error) {
 	f, err := rankindexed.New(rankindexed.Config{Geometry: &g})
 	if err != nil {
@@ -145,6 +145,6 @@ func compressed(label string, rate, size, published float64) figure.Row {
 	whole, probes, _ := paper.CompressTo(rate, size)          // exists: the size is above log2(1/rate)+1
 	unit := math.Pow(10, math.Floor(math.Log10(published))-1) // in the last of two digits
 	return figure.Exact(label, bits).Against(published, max(bits-low, high-bits)+unit/2).
-		Noted("to %.1f bits a key at a rate of %.3g with %.2f probes; sizes with the same printed digits give %.3g to "+
+		Noted("to %.1f bits per key at a rate of %.3g with %.2f probes; sizes with the same printed digits give %.3g to "+
 			"%.3g; with a whole number of probes, %d, %.3g", size, rate, k, low, high, probes, whole)
 }

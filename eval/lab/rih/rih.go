@@ -47,7 +47,7 @@ type config struct {
 // bitsAKey holds the bits per key of one row of Table III or IV.
 type bitsAKey struct{ standard, dleft, rank float64 }
 
-// packedBits is a row of Table V: packed bits a key, and the bits a key of a Bloom filter before compression to as
+// packedBits is a row of Table V: packed bits per key, and the bits per key of a Bloom filter before compression to as
 // many, or 0 if there is none.
 type packedBits struct{ rank, beforeRank, dleft, beforeDleft float64 }
 
@@ -162,14 +162,14 @@ func described(g rankindexed.Geometry) string {
 	)
 }
 
-// sized returns the row of the bits a key of a geometry for paperKeys.
+// sized returns the row of the bits per key of a geometry for paperKeys.
 func sized(label string, g rankindexed.Geometry, bits uint64) figure.Row {
 	return figure.Exact(label, float64(bits)/paperKeys).Noted("%s", described(g))
 }
 
 // filled holds the size and the rates of a filter to which all its keys were added.
 type filled struct {
-	bits   float64 // bits a key, of all words of all arrays
+	bits   float64 // bits per key, of all words of all arrays
 	prior  float64 // p_b
 	p      float64 // p_a
 	absent experiment.Tally
@@ -227,5 +227,5 @@ func observedRows(label string, fpr float64, trials []filled) (rows []figure.Row
 		verdict = "is above"
 	}
 	observed.Note += fmt.Sprintf("; p_b = %.3g %s ε", trials[0].prior, verdict)
-	return []figure.Row{figure.Mean(label+", bits a key", bits), observed}, [2]float64{observed.Measured, bits[0]}
+	return []figure.Row{figure.Mean(label+", bits per key", bits), observed}, [2]float64{observed.Measured, bits[0]}
 }

@@ -122,7 +122,7 @@ func TestTrimmed(t *testing.T) {
 	bits, err := trimmed(g, c.Hashes(n, 1))
 	want := float64(g.Buckets)*float64(g.Chains)/n + float64(g.Remainder) + 1
 	if err != nil || bits < want || bits > want+64./n {
-		t.Errorf("%g bits a key, want %g: %v", bits, want, err)
+		t.Errorf("%g bits per key, want %g: %v", bits, want, err)
 	}
 	g = rankindexed.Geometry{Capacity: 10, Buckets: 1, Chains: 4, Cells: [3]int{9}, Remainder: 3}
 	if _, err := trimmed(g, c.Hashes(10, 1)); err == nil {

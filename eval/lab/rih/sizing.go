@@ -152,8 +152,8 @@ func runConfigurations(ctx context.Context, c experiment.Config) (figure.Result,
 				overflows("our search, larger buckets", line))
 		}
 		result.Add(rate,
-			sized(label("L <= 64, our search, bits a key by section V"), word, paper.RankIndexedBits(word)),
-			sized(label("larger buckets, our search, bits a key of the structure"), line, line.Bits()))
+			sized(label("L <= 64, our search, bits per key by section V"), word, paper.RankIndexedBits(word)),
+			sized(label("larger buckets, our search, bits per key of the structure"), line, line.Bits()))
 	}
 	plot.Curves = append(plot.Curves, figure.Level("P_o", paperKeys, paperOverflow))
 	result.Plots = []figure.Plot{plot}

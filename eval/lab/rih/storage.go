@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family/standard"
 )
 
-// table3 and table4 measure bits a key of plain and of counting filters.
+// table3 and table4 measure bits per key of plain and of counting filters.
 var (
 	table3 = experiment.Experiment{
 		Name: "rih-table3", Source: Paper + ", Table III", Varies: "rate; standard, d-left, rank-indexed",
@@ -29,7 +29,7 @@ var (
 	}
 )
 
-// standardBits returns the size of an optimal Bloom filter, log2(1/ε)/ln 2 bits a key. Its number of probes, log2(1/ε),
+// standardBits returns the size of an optimal Bloom filter, log2(1/ε)/ln 2 bits per key. Its number of probes, log2(1/ε),
 // is rarely whole. A counting filter has 4 bits for each bit.
 func standardBits(rate float64, counts bool) float64 {
 	bits := math.Log2(1/rate) / math.Ln2
@@ -39,7 +39,7 @@ func standardBits(rate float64, counts bool) float64 {
 	return bits
 }
 
-// dleftBits returns the bits a key of a d-left table by section II.B: cells of log2(24/ε) bits, 8 cells for 6 keys, and
+// dleftBits returns the bits per key of a d-left table by section II.B: cells of log2(24/ε) bits, 8 cells for 6 keys, and
 // counters of 2 bits.
 func dleftBits(rate float64, counts bool) float64 {
 	bits := math.Log2(24 / rate)
@@ -174,7 +174,7 @@ func runStorage(ctx context.Context, c experiment.Config, counts bool) (figure.R
 		table, form = "rih-table4", "Filters that count"
 	}
 	result.Plots = []figure.Plot{{
-		Name: table, Title: fmt.Sprintf("%s, n = %d", form, n), X: "rate", Y: "bits a key", Names: names,
+		Name: table, Title: fmt.Sprintf("%s, n = %d", form, n), X: "rate", Y: "bits per key", Names: names,
 		Curves: curves,
 	}}
 	result.Notes = []string{

@@ -51,7 +51,7 @@ const (
 	lineBytes   = 20 // of a key in the input
 	workers     = 100
 	cores       = 2       // of a worker
-	bandwidth   = 100e6   // bytes a second of a worker, in both directions together
+	bandwidth   = 100e6   // bytes per second of a worker, in both directions together
 	latency     = 0.03    // seconds until the first byte of a read
 	prefixReads = 5500    // a second, of one prefix
 	parallel    = 16      // reads at the same time of a worker
@@ -135,7 +135,7 @@ func runBuild(_ context.Context, c experiment.Config) (figure.Result, error) {
 // minutes plots the time of a build of blocked filters by the numbers of keys and shards.
 func minutes() figure.Plot {
 	p := figure.Plot{
-		Name: "scale-build", Title: fmt.Sprintf("Time of a build with %d workers, blocked, 10 bits a key", workers),
+		Name: "scale-build", Title: fmt.Sprintf("Time of a build with %d workers, blocked, 10 bits per key", workers),
 		X: "keys", Y: "minutes", LogX: true, LogY: true,
 	}
 	for _, shards := range []float64{250, 1000, 4000, 16000} {

@@ -65,7 +65,7 @@ func TestPublishedRates(t *testing.T) {
 		blocks := uint64(n * bitsPerKey / lineBits)
 		k := newFormula().optimalK(n, blocks)
 		if got := FPR(n, blocks, k, Line); math.Abs(got/want-1) > 0.03 {
-			t.Errorf("%g bits a key, k=%d: %.4g, published %g", bitsPerKey, k, got, want)
+			t.Errorf("%g bits per key, k=%d: %.4g, published %g", bitsPerKey, k, got, want)
 		}
 	}
 }

@@ -162,7 +162,7 @@ func (f *Filter) Cells() family.Cells {
 	}
 
 	hit := (1 - free) / blocks
-	// pair returns the share of a number of pairs whose two bits a key both sets with probability both.
+	// pair returns the share of a number of pairs whose two bits per key both sets with probability both.
 	pair := func(number, both float64) family.CellPair {
 		return family.CellPair{Share: number / m, Both: math.Log1p((both - hit*hit) / ((1 - hit) * (1 - hit)))}
 	}

@@ -161,7 +161,7 @@ func About() family.About {
 	return family.About{
 		Summary:   "as partitioned, in one cache line per query",
 		FileBytes: 208,
-		Default:   "8 bits a key", Sizes: []string{"blocks"},
+		Default:   "8 bits per key", Sizes: []string{"blocks"},
 		Parameters: append([]family.Parameter{
 			family.LaterParameter, family.SlotsParameter, {Name: "block", Value: "512|1024", Help: "bits per block"},
 		}, family.SearchParameters...),

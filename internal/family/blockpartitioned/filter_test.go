@@ -181,7 +181,7 @@ func TestFewKeysFarOff(t *testing.T) {
 		if i.FPRPosterior > 1e-5 {
 			t.Errorf("%g", i.FPRPosterior)
 		}
-		t.Logf("%.2f bits a key in %v", i.BitsPerKey(), time.Since(start))
+		t.Logf("%.2f bits per key in %v", i.BitsPerKey(), time.Since(start))
 	}
 }
 
@@ -231,7 +231,7 @@ func TestForecast(t *testing.T) {
 					want := simulate(f.blockGeometry, p, 300, 1)
 					// The error, as a share of the size: how many more bits would make up for it.
 					if off := math.Log2(f.rate/want) / 0.85 / per; math.Abs(off) > 0.01 && math.Abs(f.rate/want-1) > 0.05 {
-						t.Errorf("blocks of %d, %g bits a key, %d passes, %g later: forecast %+v, searched %.4g: off by %.2f%% of the size",
+						t.Errorf("blocks of %d, %g bits per key, %d passes, %g later: forecast %+v, searched %.4g: off by %.2f%% of the size",
 							block, per, passes, later, f, want, 100*off)
 					}
 				}

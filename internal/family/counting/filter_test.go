@@ -54,10 +54,10 @@ func TestObservedRate(t *testing.T) {
 		}
 		rate := want / seeds
 		if tail := stat.UpperTail(seen, seeds*trials, rate); tail < 1e-5 || tail > 1-1e-5 {
-			t.Errorf("%g bits a key: %d false positives in %d, posterior rate %g: tail %g", size, seen, seeds*trials, rate, tail)
+			t.Errorf("%g bits per key: %d false positives in %d, posterior rate %g: tail %g", size, seen, seeds*trials, rate, tail)
 		}
 		if math.Abs(want/prior-1) > 0.15 {
-			t.Errorf("%g bits a key: posterior rate %g, prior %g", size, rate, prior/seeds)
+			t.Errorf("%g bits per key: posterior rate %g, prior %g", size, rate, prior/seeds)
 		}
 	}
 }

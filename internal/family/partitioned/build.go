@@ -172,13 +172,13 @@ func (j *job) Larger(g geometry, n uint64, rate, bits float64) (geometry, error)
 // outOfReach returns the error for a rate that the family does not reach at any size.
 func outOfReach(fpr, nearest float64) error {
 	return family.Invalid("fpr", fpr,
-		"the lowest rate for these keys is %.2g, with %d bits a key; take family standard", nearest, maxBitsPerKey)
+		"the lowest rate for these keys is %.2g, with %d bits per key; take family standard", nearest, maxBitsPerKey)
 }
 
 // unreached returns the error for a target that a size does not reach with any effort.
 func unreached(target float64, g geometry, n uint64, rate float64) error {
 	per := float64(g.totalBits()) / float64(max(n, 1))
-	return family.Invalid("target", target, "%.2f bits a key reach about %.3g at best; give more", per, rate)
+	return family.Invalid("target", target, "%.2f bits per key reach about %.3g at best; give more", per, rate)
 }
 
 // layOut fills s for a shard. Its keys are in the order of Hi, and so of their groups.
@@ -235,7 +235,7 @@ func About() family.About {
 	return family.About{
 		Summary:   "a search fits the hash functions to the keys: the smallest that takes keys after the build",
 		FileBytes: 300,
-		Default:   "8 bits a key", Sizes: []string{"shards"},
+		Default:   "8 bits per key", Sizes: []string{"shards"},
 		Parameters: append([]family.Parameter{
 			family.LaterParameter, family.SlotsParameter,
 			{Name: "target", Value: "RATE", Help: "search until this rate is reached"},

@@ -68,7 +68,7 @@ func TestManyAbsentKeys(t *testing.T) {
 		wg.Wait()
 		p := f.posteriorRate()
 		lo, hi := stat.Interval(hits.Load(), trials, 0.95)
-		t.Logf("%g bits a key, %s: %d of %.0e, observed %.3g (95%%: %.3g to %.3g), posterior %.3g", c.bits, c.effort, hits.Load(), float64(trials), float64(hits.Load())/float64(trials), lo, hi, p)
+		t.Logf("%g bits per key, %s: %d of %.0e, observed %.3g (95%%: %.3g to %.3g), posterior %.3g", c.bits, c.effort, hits.Load(), float64(trials), float64(hits.Load())/float64(trials), lo, hi, p)
 		if tail := stat.UpperTail(hits.Load(), trials, p); tail < 1e-4 || tail > 1-1e-4 {
 			t.Errorf("%d hits, posterior rate %g", hits.Load(), p)
 		}
@@ -104,7 +104,7 @@ func TestObservedRate(t *testing.T) {
 			}
 		}
 		if tail := stat.UpperTail(seen, c.trials, want); tail < 1e-6 || tail > 1-1e-6 {
-			t.Errorf("n=%d, %g bits a key: %d false positives in %d, posterior rate %g: tail %g", c.n, c.bits, seen, c.trials, want, tail)
+			t.Errorf("n=%d, %g bits per key: %d false positives in %d, posterior rate %g: tail %g", c.n, c.bits, seen, c.trials, want, tail)
 		}
 	}
 }

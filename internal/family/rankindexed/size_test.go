@@ -27,7 +27,7 @@ func TestSizes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := float64(g.Bits()) / 100_000; got > c.most || g.FPR(100_000) > c.fpr {
-			t.Errorf("%g counting %v: %.3f bits a key, want %.2f; rate %g: %+v", c.fpr, c.counting, got, c.most, g.FPR(100_000), g)
+			t.Errorf("%g counting %v: %.3f bits per key, want %.2f; rate %g: %+v", c.fpr, c.counting, got, c.most, g.FPR(100_000), g)
 		}
 		if c.counting || testing.Short() {
 			continue

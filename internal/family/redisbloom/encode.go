@@ -122,7 +122,7 @@ func parseHeader(b []byte) (f *Filter, words uint64, err error) {
 		case !(l.Rate > 0 && l.Rate < 1):
 			err = fmt.Errorf("rate %v, want more than 0 and less than 1", l.Rate)
 		case l.K < 1 || l.K > MaxK || float64(l.K) != math.Ceil(ln2*l.BitsPerKey):
-			err = fmt.Errorf("%d probes for %v bits a key", l.K, l.BitsPerKey)
+			err = fmt.Errorf("%d probes for %v bits per key", l.K, l.BitsPerKey)
 		case l.Keys > 1<<62-keys || l.Capacity == 0:
 			err = fmt.Errorf("%d keys of a capacity of %d", l.Keys, l.Capacity)
 		}

@@ -87,7 +87,7 @@ func TestBitsOfRedis(t *testing.T) {
 		{0.09, 0x40140c1b6815786e}, {2.4375e-06, 0x403ae6965ab7125b}, {0.00030357142857142855, 0x4030dbdebae90bbb},
 	} {
 		if got := math.Float64bits(-log(l.rate) / ln2squared); got != l.bits {
-			t.Errorf("a link of rate %v has %#x bits a key, want %#x", l.rate, got, l.bits)
+			t.Errorf("a link of rate %v has %#x bits per key, want %#x", l.rate, got, l.bits)
 		}
 	}
 }

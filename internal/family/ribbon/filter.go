@@ -263,7 +263,7 @@ func About() family.About {
 	return family.About{
 		Summary:   "static, smallest: 0.3% over the bound with many keys; fractional bits per fingerprint",
 		FileBytes: 230,
-		Default:   "8 bits per fingerprint: about 8.03 bits a key", Sizes: []string{"r"},
+		Default:   "8 bits per fingerprint: about 8.03 bits per key", Sizes: []string{"r"},
 		Parameters: []family.Parameter{
 			{Name: "r", Value: "1..32", Help: "bits per fingerprint, instead of a size; 0: values only"},
 			{Name: "w", Value: "64|128", Help: "128: smaller and slower, the default for rates above 1/16"},

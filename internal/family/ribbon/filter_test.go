@@ -164,7 +164,7 @@ func TestSizes(t *testing.T) {
 		mean := sum / float64(builds)
 		t.Logf("%s, %d keys: mean %.5f, largest %.5f of %d builds", c.spec, c.n, mean, worst, builds)
 		if worst > c.largest || builds == 20 && mean > c.mean {
-			t.Errorf("%s, %d keys: %.5f bits a key for each bit of a fingerprint, at most %.5f, want %g and %g",
+			t.Errorf("%s, %d keys: %.5f bits per key for each bit of a fingerprint, at most %.5f, want %g and %g",
 				c.spec, c.n, mean, worst, c.mean, c.largest)
 		}
 	}
@@ -207,7 +207,7 @@ func TestPromise(t *testing.T) {
 				f = build(t, fmt.Sprintf("ribbon(bits_per_key=%g,w=%d)", size, w), filtertest.Hashes(n, 3))
 				bits, least := float64(f.totalBits()), (size*0.99-0.06)*float64(n)
 				if bits > math.Ceil(size*float64(n)) || n > 1000 && bits < least && f.r < MaxBits {
-					t.Errorf("%d keys, %s: %.4f bits a key, want %.4f", n, f.builtSpec(), bits/float64(n), size)
+					t.Errorf("%d keys, %s: %.4f bits per key, want %.4f", n, f.builtSpec(), bits/float64(n), size)
 				}
 			}
 		}

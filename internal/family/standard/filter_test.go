@@ -29,7 +29,7 @@ func TestPublishedFPR(t *testing.T) {
 		}
 	}
 	if k := probe.OptimalK(100_000_000, 800_000_000); k != 6 {
-		t.Errorf("OptimalK at 8 bits a key = %d, want 6", k)
+		t.Errorf("OptimalK at 8 bits per key = %d, want 6", k)
 	}
 }
 
@@ -54,7 +54,7 @@ func TestObservedRate(t *testing.T) {
 		}
 		rate := want / seeds
 		if tail := stat.UpperTail(seen, seeds*trials, rate); tail < 1e-5 || tail > 1-1e-5 {
-			t.Errorf("%g bits a key: %d false positives in %d, posterior rate %g: tail %g", bits, seen, seeds*trials, rate, tail)
+			t.Errorf("%g bits per key: %d false positives in %d, posterior rate %g: tail %g", bits, seen, seeds*trials, rate, tail)
 		}
 	}
 }

@@ -206,7 +206,7 @@ func About() family.About {
 	return family.About{
 		Summary:   "keys choose among groups of positions: small at low rates",
 		FileBytes: 256,
-		Default:   "8 bits a key", Sizes: []string{"shards"},
+		Default:   "8 bits per key", Sizes: []string{"shards"},
 		Parameters: append([]family.Parameter{
 			{Name: "choices", Value: "2..16", Help: "groups of positions a key chooses among"},
 			{Name: "k", Value: "1..64", Help: "positions per group"},

@@ -60,7 +60,7 @@ func (c Config) geometry(n uint64) (geometry, error) {
 		})
 		if math.IsInf(per, 1) {
 			return geometry{}, family.Invalid("fpr", c.Size.FPR,
-				"the lowest rate with %d bits a key is %.2g; take family standard", maxBitsPerKey, nearest)
+				"the lowest rate with %d bits per key is %.2g; take family standard", maxBitsPerKey, nearest)
 		}
 		c.Size = family.Sizing{BitsPerKey: per}
 	}

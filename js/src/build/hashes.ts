@@ -1,4 +1,4 @@
-// The hashes of the keys of a build: four words of 32 bits a key, in the order of Hash.
+// The hashes of the keys of a build: four words of 32 bits per key, in the order of Hash.
 
 import { buffer, type Key, putKey } from '../key.js';
 import type { Hash, HashFunction } from '../types.js';

@@ -20,7 +20,7 @@ type DatabaseResult struct {
 	Contender  string
 	Keys       int
 	Tables     []int   // of each level in state levels
-	Bits       float64 // bytes of all filter blocks, in bits a key, after the last compaction
+	Bits       float64 // bytes of all filter blocks, in bits per key, after the last compaction
 	Load       Ratio   // CPU time of writing all keys, with flushes
 	Compaction Ratio   // CPU time of both compactions
 	GetPresent Query   // state levels

@@ -70,7 +70,7 @@ func (r Report) Markdown(w io.Writer) error {
 	f("Times are nanoseconds of CPU · their ratio to %s in the same turn: median (lowest–highest) of %d turns.",
 		r.Base, r.Turns)
 	if len(r.Tables) > 0 {
-		f("\n| keys | filter | bits a key | rate | of base | filter alone, a key | flush, a key | present key | absent key |")
+		f("\n| keys | filter | bits per key | rate | of base | filter alone, a key | flush, a key | present key | absent key |")
 		f("|---|---|---|---|---|---|---|---|---|")
 		var base TableResult
 		for _, t := range r.Tables {
@@ -82,7 +82,7 @@ func (r Report) Markdown(w io.Writer) error {
 		}
 	}
 	if len(r.Database) > 0 {
-		f("\n| filter | bits a key | load, a key | compaction, a key | missing | get | absent get | blocks | yes |" +
+		f("\n| filter | bits per key | load, a key | compaction, a key | missing | get | absent get | blocks | yes |" +
 			" seek | absent seek | blocks | yes |")
 		f("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 		for _, d := range r.Database {
