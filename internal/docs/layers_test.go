@@ -70,8 +70,8 @@ var layers = [][]string{
 var upward = map[string][]string{
 	// Its examples build sets.
 	"filter": {"."},
-	// Helpers of its tests.
-	".": {"internal/settest"},
+	// Helpers of its tests, and an example that follows a published list.
+	".": {"internal/settest", "publish"},
 	// Its examples make the files that they compare.
 	"delta": {"."},
 	// Everything that opens sets refuses files of windows by name.
