@@ -1,7 +1,6 @@
 package bloomery
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -212,24 +211,15 @@ func (l *Locked) Close() error {
 // WriteTo writes the set in the file format. If other goroutines write to a Set for many writers meanwhile, it writes
 // the keys that a Clone would have.
 func (s *Set) WriteTo(w io.Writer) (int64, error) {
-	f, err := s.inner().Encode()
-	if err != nil {
-		return 0, err
-	}
 	c := container.Counter{To: w}
-	err = s.inner().Guarded(func() error { return container.Write(&c, f) })
+	err := engine.Stream(s.inner(), func(f *container.File) error { return container.Write(&c, f) })
 	return c.N, err
 }
 
 // MarshalBinary returns the set in the file format.
 func (s *Set) MarshalBinary() ([]byte, error) {
-	f, err := s.inner().Encode()
-	if err != nil {
-		return nil, err
-	}
-
 	var b []byte
-	err = s.inner().Guarded(func() (err error) {
+	err := engine.Stream(s.inner(), func(f *container.File) (err error) {
 		b, err = container.Marshal(f)
 		return err
 	})
@@ -282,15 +272,11 @@ func (s *Set) unmarshal(b []byte) error {
 		return fmt.Errorf("%d bytes, at most %d: %w; take FromBytes", len(b), DefaultMaxBytes, filter.ErrTooLarge)
 	}
 
-	r, old := bytes.NewReader(b), s.inner()
+	old := s.inner()
 	_, concurrent := old.Facts().Filter.(family.Concurrent)
-	set, err := one.Read(r, engine.Options{MaxBytes: DefaultMaxBytes, Keyed: s.Hasher(), Concurrent: concurrent})
+	set, err := one.Unmarshal(b, engine.Options{MaxBytes: DefaultMaxBytes, Keyed: s.Hasher(), Concurrent: concurrent})
 	if err != nil {
 		return err
-	}
-	if r.Len() > 0 {
-		at := uint64(len(b) - r.Len())
-		return container.Broken(at, "bytes behind the filter", filter.ErrCorrupt)
 	}
 
 	s.take(set)

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/live"
 	"github.com/bloomery/bloomery/internal/shardset"
-	"github.com/bloomery/bloomery/shard"
 )
 
 // DefaultInterval is the interval at which a Live checks its file.
@@ -42,7 +40,7 @@ func OpenLive(ctx context.Context, path string, o ...Option) (*Live, error) {
 
 	l := &Live{path: path}
 	c := live.Config[*Set]{
-		Path:     func() string { return followed(path) },
+		Path:     func() string { return shardset.FileOf(path) },
 		Open:     func(ctx context.Context) (*Set, error) { return openFile(ctx, path, all) },
 		Release:  func(s *Set) { _ = s.Close() },
 		Closed:   newClosed(errClosed),
@@ -63,14 +61,6 @@ func (l *Live) opened() *live.File[*Set] {
 		l.file.StartClosed(newClosed(errClosed))
 	}
 	return &l.file
-}
-
-// followed returns the path of the file to follow: the manifest if the path is a folder.
-func followed(path string) string {
-	if dir, ok := shardset.Dir(path); ok {
-		return filepath.Join(dir, shard.ManifestName)
-	}
-	return path
 }
 
 // WithInterval sets the interval at which a Live checks its file. Default: DefaultInterval.

@@ -307,3 +307,12 @@ func (k *Keys) Ask(dst []bool, h filter.Hasher, hasMany func(dst []bool, hs []fi
 		return nil
 	})
 }
+
+// Stream calls write with the stored form of the filter of e.
+func Stream(e Engine, write func(*container.File) error) error {
+	f, err := e.Encode()
+	if err != nil {
+		return err
+	}
+	return e.Guarded(func() error { return write(f) })
+}

@@ -336,7 +336,7 @@ func TestMaxBytes(t *testing.T) {
 		"blocks":            {Spec: "blocked(blocks=4294967296)"},
 		"needs":             {Needs: plan.Needs{FPR: 0.01}, Keys: 1 << 34},
 		"capacity of needs": {Needs: plan.Needs{FPR: 0.01}, Capacity: 1 << 34},
-		"bits per key":        {Spec: "standard(bits_per_key=4096)", Keys: 1 << 30},
+		"bits per key":      {Spec: "standard(bits_per_key=4096)", Keys: 1 << 30},
 		"raw keys":          {Spec: "bitsandblooms(bytes=1099511627776)"},
 		"counting":          {Spec: "counting(bytes=1099511627776)"},
 		"searched":          {Spec: "partitioned(bits_per_key=8)", Keys: 1 << 30},

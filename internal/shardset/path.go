@@ -69,6 +69,14 @@ func Dir(path string) (dir string, ok bool) {
 	return "", false
 }
 
+// FileOf returns the file whose changes are changes of the Set at path: the manifest of a sharded set, else path.
+func FileOf(path string) string {
+	if dir, ok := Dir(path); ok {
+		return filepath.Join(dir, shard.ManifestName)
+	}
+	return path
+}
+
 // SameFile reports whether two paths name the same file or folder.
 func SameFile(a, b string) bool {
 	one, err := os.Stat(a)

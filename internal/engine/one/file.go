@@ -54,6 +54,17 @@ func Read(r io.Reader, o engine.Options) (*Set, error) {
 	return Decode(f, nil, o)
 }
 
+// Unmarshal reads a filter from b, a whole filter file, into memory of its own.
+func Unmarshal(b []byte, o engine.Options) (*Set, error) {
+	r := bytes.NewReader(b)
+	s, err := Read(r, o)
+	if err == nil && r.Len() > 0 {
+		at := uint64(len(b) - r.Len())
+		return nil, container.Broken(at, "bytes behind the filter", filter.ErrCorrupt)
+	}
+	return s, err
+}
+
 // FromBytes returns a Set that reads b, a whole filter file. It copies b if o.Concurrent is set, if b is not aligned to
 // 8 bytes, or on a big-endian machine.
 func FromBytes(b []byte, o engine.Options) (*Set, error) {
@@ -169,11 +180,7 @@ func (s *Set) writeFile(path string, f func(*container.File) error) error {
 	if err := shardset.CheckFile(path); err != nil {
 		return err
 	}
-	file, err := s.Encode()
-	if err != nil {
-		return err
-	}
-	return s.Guarded(func() error { return f(file) })
+	return engine.Stream(s, f)
 }
 
 // Check returns Err: a file is checked when it is opened.

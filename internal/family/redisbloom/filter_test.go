@@ -232,7 +232,7 @@ func TestHeader(t *testing.T) {
 		"bits":         func(b []byte) { le.PutUint64(b[28:], 0) },
 		"huge":         func(b []byte) { le.PutUint64(b[20:], 1<<60); le.PutUint64(b[28:], 1<<63) },
 		"rate":         func(b []byte) { le.PutUint64(b[44:], 0x7ff8<<48) },
-		"bits per key":   func(b []byte) { le.PutUint64(b[52:], 0x7ff8<<48) },
+		"bits per key": func(b []byte) { le.PutUint64(b[52:], 0x7ff8<<48) },
 		"probes":       func(b []byte) { b[60]++ },
 		"all probes":   func(b []byte) { le.PutUint32(b[60:], 1<<31) },
 		"capacity":     func(b []byte) { le.PutUint64(b[64:], 0) },
