@@ -28,8 +28,8 @@ func TestRefresh(t *testing.T) {
 		return dir
 	}
 	dir := t.TempDir()
-	publish := func(from string, n int) { t.Helper(); publish(t, from, dir, n) }
-	publish(build(2000, 0), 0)
+	install := func(from string, n int) { t.Helper(); install(t, from, dir, n) }
+	install(build(2000, 0), 0)
 	s := openSet(t, buckets.Folder(dir), buckets.Options{CacheBytes: 3000})
 	if changed, err := s.Refresh(t.Context()); changed || err != nil {
 		t.Errorf("nothing has changed: %v, %v", changed, err)
@@ -59,7 +59,7 @@ func TestRefresh(t *testing.T) {
 		})
 	}
 	for n := 1; n <= 5; n++ {
-		publish(build(2000+uint64(n)*100, 0), n)
+		install(build(2000+uint64(n)*100, 0), n)
 		if changed, err := s.Refresh(t.Context()); !changed || err != nil {
 			t.Errorf("%v, %v", changed, err)
 		}
@@ -72,7 +72,7 @@ func TestRefresh(t *testing.T) {
 	if yes, err := s.ContainsContext(t.Context(), storetest.Key(1<<40)); err != nil {
 		t.Errorf("%v, %v", yes, err)
 	}
-	publish(build(2000, 9), 6)
+	install(build(2000, 9), 6)
 	if _, err := s.Refresh(t.Context()); !errors.Is(err, filter.ErrMismatch) {
 		t.Errorf("another seed: %v", err)
 	}
@@ -88,7 +88,7 @@ func TestRefreshMeanwhile(t *testing.T) {
 	old, _ := storetest.Build(t, 2000, c)
 	renewed, _ := storetest.Build(t, 2500, c)
 	dir := t.TempDir()
-	publish(t, old, dir, 0)
+	install(t, old, dir, 0)
 	for _, o := range []buckets.Options{{}, {Blocks: true}} {
 		f := &storetest.Faulty{Store: buckets.Folder(dir)}
 		s := openSet(t, f, o)
@@ -112,18 +112,18 @@ func TestRefreshMeanwhile(t *testing.T) {
 		for f.Opens.Load() < 8 {
 			time.Sleep(time.Millisecond)
 		}
-		publish(t, renewed, dir, 1)
+		install(t, renewed, dir, 1)
 		if changed, err := s.Refresh(t.Context()); !changed || err != nil {
 			t.Errorf("%v, %v", changed, err)
 		}
 		close(f.Block)
 		wg.Wait()
-		publish(t, old, dir, 0)
+		install(t, old, dir, 0)
 	}
 }
 
-// publish writes the set in the folder from into dir, its files with a suffix of n, and then removes the files of n-1.
-func publish(t *testing.T, from, dir string, n int) {
+// install writes the set in the folder from into dir, its files with a suffix of n, and then removes the files of n-1.
+func install(t *testing.T, from, dir string, n int) {
 	suffix := fmt.Sprintf("r%d", n)
 	src := buckets.Folder(from)
 	r, err := src.Open(t.Context(), shard.ManifestName, 0, -1)
