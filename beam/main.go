@@ -1,7 +1,14 @@
-// Command bloomery-beam builds sharded sets on many machines with Apache Beam. Package job does the work.
+// Command bloomery-beam builds sharded sets on many machines with Apache Beam: on Flink, Spark or Dataflow, or in this
+// process. Bloomery opens the result like a file; it is the same as of bloomery build --shards.
 //
-// The same program is the submitter and the worker: the command worker serves a worker pool, and a runner that starts
-// containers or processes starts this program as the container contract of Beam requires (worker.go).
+//	bloomery-beam --input 'keys/*.txt.gz' --output set --spec 'blocked(fpr=0.01)' --shards 16
+//	bloomery-beam --input 's3://data/keys/' --output s3://data/set --spec fuse --shards 1000 \
+//		--runner flink --endpoint jobserver:8099 --environment external --environment-config localhost:50000
+//	bloomery-beam worker --port 50000
+//
+// Package job does the work. The same program is the submitter and the worker: the command worker serves a worker pool,
+// and a runner that starts containers or processes starts this program as the container contract of Beam requires
+// (worker.go).
 package main
 
 import (
