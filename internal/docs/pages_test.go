@@ -1,8 +1,13 @@
 package docs_test
 
 import (
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -190,5 +195,46 @@ func TestConfigPage(t *testing.T) {
 	}
 	if len(found) < 20 {
 		t.Errorf("%d fields", len(found))
+	}
+}
+
+// TestPackageComments limits the comment of each public package to 80 lines, so that the index of its page is near, and
+// requires that each of its links leads to a name, a package or an address.
+func TestPackageComments(t *testing.T) {
+	atRoot(t)
+	brackets, blocks := regexp.MustCompile(`\[[A-Za-z][\w./ -]*\]`), regexp.MustCompile(`(?s)<pre>.*?</pre>`)
+	for _, dir := range public {
+		paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, files := token.NewFileSet(), []*ast.File(nil)
+		for _, p := range paths {
+			if strings.HasSuffix(p, "_test.go") {
+				continue
+			}
+			f, err := parser.ParseFile(set, p, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, f)
+		}
+		room, err := doc.NewFromFiles(set, files, path.Join(module, dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if n := strings.Count(room.Doc, "\n"); n == 0 || n > 80 {
+			t.Errorf("the comment of package %s has %d lines, at most 80", room.Name, n)
+		}
+		if dir == "." && !strings.Contains(room.Synopsis(room.Doc), "Bloom filter") {
+			t.Errorf("the first sentence of the root: %s", room.Synopsis(room.Doc))
+		}
+
+		// A link to nothing stays as text in brackets.
+		prose := blocks.ReplaceAllString(string(room.HTML(room.Doc)), "")
+		if text := brackets.FindString(prose); text != "" {
+			t.Errorf("the comment of package %s has a link to nothing: %s", room.Name, text)
+		}
 	}
 }
