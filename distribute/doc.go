@@ -18,6 +18,8 @@
 //
 // # Requirements
 //
+// A build relies on these rules:
+//
 //   - All machines use the same input and output. Objects of the output appear whole or not at all; see [Store].
 //   - The input does not change. Its sizes and versions are in the plan, and a change is an error.
 //   - One plan at a time builds in an output: Finish removes the work of all plans that were saved before it wrote its
@@ -29,6 +31,8 @@
 //   - No secret is written. Every Range and Build needs it again: see Options.Secret.
 //
 // # The output
+//
+// The steps write these objects:
 //
 //	work-ID/plan.json                          the plan; ID is its hash
 //	work-ID/range-0000000.run                  one run file a range: the hashes of its keys
