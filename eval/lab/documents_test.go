@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestDocuments requires distinct pages with safe file names, and each experiment in one document.
+// TestDocuments requires that pages have distinct and safe file names, and that each experiment belongs to one
+// document.
 func TestDocuments(t *testing.T) {
 	pages, names := map[string]bool{"index": true}, map[string]bool{}
 	slug := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)

@@ -1,5 +1,5 @@
-// Package lab lists the experiments that measure the claims of papers and of our own pages. An experiment gives rows of
-// numbers with their intervals, and plots. Documents assigns them to documents. The rooms:
+// Package lab lists the experiments that measure the claims of papers and of our own pages. An experiment returns rows
+// of numbers with their intervals, and plots. Documents assigns the experiments to documents. The packages:
 //
 //	ph      partitioned hashing (Hao, Kodialam and Lakshman, 2007)
 //	ptc     two choices (Lumetta and Mitzenmacher, 2007)
@@ -39,7 +39,7 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/scale"
 )
 
-// Experiment is one table or figure. Config has the parameters of a run.
+// Experiment is one table or figure. Config holds the parameters of a run.
 type (
 	Experiment = experiment.Experiment
 	Config     = experiment.Config
@@ -53,7 +53,7 @@ func Experiments() (all []Experiment) {
 	return all
 }
 
-// ByName returns an experiment. If there is none of that name the error lists all names.
+// ByName returns an experiment. If no experiment has the name, the error lists all names.
 func ByName(name string) (Experiment, error) {
 	var names []string
 	for _, e := range Experiments() {
@@ -66,8 +66,8 @@ func ByName(name string) (Experiment, error) {
 }
 
 // Match returns the experiments whose names match patterns such as ph-* (path.Match), each once: in the order of the
-// patterns, and for one pattern in the order of Experiments. A pattern that matches nothing is an error that lists all
-// names.
+// patterns, and for one pattern in the order of Experiments. If a pattern matches nothing, Match returns an error that
+// lists all names.
 func Match(patterns ...string) (found []Experiment, err error) {
 	taken := map[string]bool{}
 	for _, p := range patterns {

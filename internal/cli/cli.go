@@ -1,5 +1,5 @@
-// Package cli has the common parts of the commands of this repository: signals and exit codes, errors as text and as
-// JSON, messages for errors of the command line, pages of help, and a progress bar.
+// Package cli provides the common parts of the commands of this repository: signals and exit codes, errors as text and
+// as JSON, messages for errors of the command line, pages of help, and a progress bar.
 package cli
 
 import (

@@ -1,5 +1,5 @@
-// Package filtertest has helpers for the tests of several packages: random hashes, keys of all kinds, the examples of
-// docs/format, and a choice of the cases of large grids. Package families tests all families with one conformance
+// Package filtertest provides helpers for the tests of several packages: random hashes, keys of all kinds, the examples
+// of docs/format, and a choice of the cases of large grids. Package families tests all families with one conformance
 // suite.
 package filtertest
 
@@ -42,18 +42,18 @@ func Count(f family.Filter, hs []filter.Hash) (found uint64) {
 	return found
 }
 
-// thirdSeed is the seed of all tests of a run.
+// thirdSeed is the seed of Third for all tests of a run.
 var thirdSeed = rand.Uint64()
 
-// Full reports whether tests run all their cases, which is with the environment CI_FULL=1.
+// Full reports whether tests run all their cases: whether the environment variable CI_FULL is set.
 func Full() bool { return os.Getenv("CI_FULL") != "" }
 
 // Third returns a function that reports whether a test of a large grid runs its next case. One of every three
 // consecutive cases runs, so that a run covers all parts of the grid and several runs cover all cases. All cases run if
-// all is set, which is the -long flag of the test, or with the environment CI_FULL=1.
+// all is true, which is the -long flag of the test, or if CI_FULL is set.
 //
-// The cases are picked by a seed, which is logged. With BLOOMERY_TEST_SEED=<seed> the same cases run again. The result
-// of a case must not depend on the cases before it.
+// A seed, which is logged, determines the cases. BLOOMERY_TEST_SEED=<seed> runs the same cases again. The result of a
+// case must not depend on the cases before it.
 func Third(t testing.TB, all bool) (runs func() bool) {
 	t.Helper()
 	if all || Full() {
@@ -80,8 +80,8 @@ func Third(t testing.TB, all bool) (runs func() bool) {
 	}
 }
 
-// The pages of docs/format have examples: the filter of the 40 keys key-0 to key-39, hashed by XXH3 with seed 42. The
-// tests of the families compute them again.
+// The examples on the pages of docs/format show a filter of the 40 keys key-0 to key-39, hashed by XXH3 with seed 42.
+// The tests of the families recompute them.
 
 // DocumentedKeys returns the hashes of the keys of the examples.
 func DocumentedKeys(h filter.Hasher) (hs []filter.Hash) {
@@ -91,7 +91,7 @@ func DocumentedKeys(h filter.Hasher) (hs []filter.Hash) {
 	return hs
 }
 
-// DocumentedWords returns words as the pages print them: lines of four, after the number of the first one.
+// DocumentedWords returns words as the pages print them: four on a line, after the number of the first of them.
 func DocumentedWords(words []uint64) string {
 	var b strings.Builder
 	for i, w := range words {
@@ -114,7 +114,7 @@ func DocumentedList(numbers []uint64) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", ", "), "[]")
 }
 
-// Documented fails the test unless a page of docs/format has each of the texts. Tests of the packages below
+// Documented fails the test unless a page of docs/format contains each of the texts. Tests of the packages below
 // internal/family call it.
 func Documented(t *testing.T, page string, texts ...string) {
 	t.Helper()

@@ -2,7 +2,8 @@ package filtertest
 
 import "testing"
 
-// TestThird checks that one of each three cases runs, the same ones with the same seed, and each case with some seed.
+// TestThird checks that one of every three cases runs, that the same seed selects the same cases, and that some seed
+// selects each case.
 func TestThird(t *testing.T) {
 	const cases = 30
 	t.Setenv("CI_FULL", "")

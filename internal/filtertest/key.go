@@ -53,7 +53,7 @@ func (k VectorKey) Text() string {
 	return string(k.Bytes)
 }
 
-// Hash hashes the key as its kind.
+// Hash hashes the key by the method for its kind.
 func (k VectorKey) Hash(h filter.Hasher) filter.Hash {
 	switch k.Kind {
 	case "text":
@@ -64,17 +64,17 @@ func (k VectorKey) Hash(h filter.Hasher) filter.Hash {
 	return h.Sum(k.Bytes)
 }
 
-// longLengths are lengths of keys around the limits of XXH3: each vector has one of them.
+// longLengths are lengths of keys around the limits of XXH3. The longest key of each vector has one of them.
 var longLengths = []int{241, 242, 256, 257, 511, 512, 513, 1023, 1024, 1025, 1088, 1200}
 
-// KeyLengths are lengths of keys on both sides of every limit of the hash functions.
+// KeyLengths lists lengths of keys on both sides of every length at which a hash function changes its algorithm.
 var KeyLengths = []int{
 	0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 47, 48, 63, 64, 65, 96, 97, 127, 128, 129, 144, 160, 192,
 	239, 240, 241, 255, 256, 257, 512, 513, 1024, 1025,
 }
 
-// MixedKeys returns keys of all kinds. Number chooses the length of the longest key. Filters hold some of the held keys
-// and none of the absent ones.
+// MixedKeys returns keys of all kinds. number selects the length of the longest key. Filters contain some of the held
+// keys and none of the absent ones.
 func MixedKeys(number int) (held, absent []VectorKey) {
 	long := longLengths[number%len(longLengths)]
 	held = append(TextKeys("", "a", "bloomery", "example.com", "Grüße", "日本語", "🙂 emoji"),
@@ -91,7 +91,7 @@ func MixedKeys(number int) (held, absent []VectorKey) {
 func (k VectorKey) JSON(h filter.Hash) string {
 	text, err := json.Marshal(k.Text())
 	if err != nil {
-		panic(err) // never: it is a string
+		panic(err) // unreachable: a string can always be encoded
 	}
 	return fmt.Sprintf(`%q: %s, "hi": "%016x", "lo": "%016x"`, k.Kind, text, h.Hi, h.Lo)
 }

@@ -199,7 +199,7 @@ func CheckShards(shards int, keys uint64) error {
 // has 8 MiB, and its build takes about 100 MiB.
 const keysPerShard = 1 << 22
 
-// AutoShards returns the number of shards of a set of these keys: the smallest with at most keysPerShard keys a shard
+// AutoShards returns the number of shards of a set of these keys: the smallest with at most keysPerShard keys per shard
 // on average.
 func AutoShards(keys uint64) int {
 	return int(min(max(1, (keys+keysPerShard-1)/keysPerShard), MaxShards))

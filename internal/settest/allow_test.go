@@ -35,7 +35,8 @@ func allowing(t testing.TB, c bloomery.Config, n, allowed int) *bloomery.Set {
 	return set
 }
 
-// TestAllow queries all members and the whole list, for each of our families, and bounds the rate of other keys.
+// TestAllow queries all members and all allowed keys, for each of our families, and bounds the false-positive rate of
+// other keys.
 func TestAllow(t *testing.T) {
 	for _, f := range families.All() {
 		if f.Foreign() {
@@ -97,7 +98,7 @@ func checkAllowInfo(t *testing.T, what string, s *bloomery.Set, n, allowed int) 
 			}
 		}
 	}
-	// A key that the filter has passes level 1, which stands for false, with about its rate, at most ½.
+	// A false positive of the filter becomes absent if level 1 contains it: with about the rate of level 1, at most ½.
 	most := 0.5
 	if e := float64(exceptions); e > 0 && n > 0 {
 		most = min(1.5*math.Sqrt(0.5)*e/float64(n), 0.6)
@@ -181,7 +182,7 @@ func TestAllowForms(t *testing.T) {
 	}
 }
 
-// TestAllowCounts checks counts and values of allowed keys against 0.
+// TestAllowCounts checks that the counts and values of allowed keys are 0.
 func TestAllowCounts(t *testing.T) {
 	plain := allowing(t, bloomery.Config{Spec: "standard"}, 50, 50)
 	_, _, counts := plain.Count(nil)
@@ -215,8 +216,8 @@ func TestAllowCounts(t *testing.T) {
 	}
 }
 
-// TestAllowMillion checks that a blocklist beside the million most frequent names costs less than a bit a key at a rate
-// of 1%.
+// TestAllowMillion checks that a blocklist beside the million most frequent names costs less than one bit per key at a
+// rate of 1%.
 func TestAllowMillion(t *testing.T) {
 	const members, allowed = 133_604, 1_000_000
 	s := allowing(t, bloomery.Config{Spec: "standard(fpr=0.01)"}, members, allowed)

@@ -25,8 +25,8 @@ type (
 	number uint64
 )
 
-// TestBuildKinds builds of all kinds of keys, in every family: named types hash as their underlying types, strings as
-// their bytes, integers as eight bytes.
+// TestBuildKinds builds Sets from all kinds of keys, in every family. Named types must hash as their underlying types,
+// strings as their bytes, and integers as eight bytes.
 func TestBuildKinds(t *testing.T) {
 	texts := settest.Words(500)
 	var named []name
@@ -71,7 +71,7 @@ func TestBuildKinds(t *testing.T) {
 			if slices.Contains(dst, false) || slices.Contains(also, false) {
 				t.Error("a batch lost a key")
 			}
-			if n := s.Len(); n != s.Info().Keys || n != 500 && f.Name != "redisbloom" { // which skips keys that look like others
+			if n := s.Len(); n != s.Info().Keys || n != 500 && f.Name != "redisbloom" { // it skips colliding keys
 				t.Errorf("Len %d, Info %d", n, s.Info().Keys)
 			}
 			if n, err := s.EstimateInterval(); err != nil || n.Keys < 400 || n.Keys > 600 {
@@ -81,7 +81,7 @@ func TestBuildKinds(t *testing.T) {
 	}
 }
 
-// TestOnePipeline feeds the same keys in all ways that there are, with and without their number: one file.
+// TestOnePipeline adds the same keys in every way, with and without their number. All ways must build the same file.
 func TestOnePipeline(t *testing.T) {
 	texts := settest.Words(3000)
 	texts = append(texts, texts[:100]...) // duplicates
@@ -176,7 +176,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// TestCancelled stops a build in the sequence and in the search.
+// TestCancelled cancels a build while it reads keys and while it searches.
 func TestCancelled(t *testing.T) {
 	for _, after := range []int{0, 100, 20_000} {
 		for _, spec := range []string{"standard", "partitioned", "fuse", "bitsandblooms"} {
@@ -201,7 +201,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestMemory builds with a limit that has keys go to a file, which is gone afterwards.
+// TestMemory builds with a memory limit that makes keys go to a temporary file. The file must be removed afterwards.
 func TestMemory(t *testing.T) {
 	for _, spec := range []string{"standard", "partitioned(effort=fast)", "fuse", "rankindexed"} {
 		dir := t.TempDir()
@@ -250,7 +250,7 @@ func TestCloneEqualReset(t *testing.T) {
 	}
 }
 
-// TestCombine merges and intersects wherever a family can, and refuses what does not fit.
+// TestCombine merges and intersects Sets of every family that supports this. Sets that do not fit must be refused.
 func TestCombine(t *testing.T) {
 	for _, f := range families.All() {
 		c := bloomery.Config{Spec: f.Name}
@@ -298,7 +298,7 @@ func TestCombine(t *testing.T) {
 	}
 }
 
-// TestOptimize searches on for keys that have changed.
+// TestOptimize continues a search for keys that have changed.
 func TestOptimize(t *testing.T) {
 	for _, f := range families.All() {
 		s := settest.Build(t, settest.Words(2000), bloomery.Config{Spec: settest.SpecOf(f)})
@@ -335,7 +335,7 @@ func TestSecretNotShown(t *testing.T) {
 			fmt.Fprintf(&out, verb+"\n", v)
 		}
 	}
-	for _, verb := range []string{"%v", "%+v", "%#v"} { // of fields that fmt may not call methods of
+	for _, verb := range []string{"%v", "%+v", "%#v"} { // in unexported fields, whose methods fmt cannot call
 		fmt.Fprintf(&out, verb+verb+"\n", holder{s, c, s.Hasher()}, &holder{s, c, s.Hasher()})
 	}
 	for _, h := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {

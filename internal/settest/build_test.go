@@ -21,8 +21,8 @@ import (
 
 var dedupKeys = flag.Uint64("dedup", 50_000, "keys of TestDedup")
 
-// TestDedup lets four goroutines bring the same new keys, each in another order: at most one of them learns that a key
-// is new, and the number of keys that are new to none agrees with the false-positive rate.
+// TestDedup adds the same new keys from four goroutines, each in another order. Each key must be reported as new to at
+// most one goroutine, and the number of keys that are new to none must agree with the false-positive rate.
 func TestDedup(t *testing.T) {
 	n := *dedupKeys
 	for _, name := range families.With(family.CanConcurrent) {
@@ -60,7 +60,7 @@ func TestDedup(t *testing.T) {
 				t.Fatalf("%s: key %d is lost", name, i)
 			}
 		}
-		rate := set.Info().FPRPosterior // at the end; it was lower before
+		rate := set.Info().FPRPosterior // the rate after the last key; it was lower before
 		if tail := stat.UpperTail(nobody, n, rate); twice > 0 || tail < 1e-6 {
 			t.Errorf("%s: %d keys are new twice, %d to nobody: the rate of %.3g allows that with probability %.2g", name,
 				twice, nobody, rate, tail)
@@ -72,8 +72,8 @@ func TestDedup(t *testing.T) {
 	}
 }
 
-// TestNoKeys checks that Sets of no keys answer no, alone and in batches, in memory, from a file, with exceptions, and
-// in folders whose shards are all empty, or all but one.
+// TestNoKeys checks that Sets without keys answer no to single queries and to batches: in memory, from a file, with
+// exceptions, and in folders in which all shards, or all but one, are empty.
 func TestNoKeys(t *testing.T) {
 	const asked = 100_000
 	keys, found := make([]uint64, asked), make([]bool, asked)
@@ -137,8 +137,8 @@ func TestNoKeys(t *testing.T) {
 	}
 }
 
-// TestRawKeysMemory checks that a builder that takes raw keys and has to count them keeps to Memory, with a file in
-// TempDir, and makes the same filter.
+// TestRawKeysMemory checks that a builder that needs raw keys and must count them first stays within Memory by writing
+// them to a file in TempDir, and builds the same filter.
 func TestRawKeysMemory(t *testing.T) {
 	build := func(memory int64) (*bloomery.Set, uint64) {
 		dir := t.TempDir()
@@ -150,7 +150,7 @@ func TestRawKeysMemory(t *testing.T) {
 			settest.Check(t, b.Add(fmt.Appendf(key, "a key of forty to fifty bytes, number %d", i)))
 		}
 		runtime.GC()
-		runtime.GC() // takes the blocks of earlier builds, too
+		runtime.GC() // also frees the blocks of earlier builds
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		set := settest.Must(b.Build(t.Context()))

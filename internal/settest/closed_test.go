@@ -134,7 +134,7 @@ func TestFailedLoadKeeps(t *testing.T) {
 	}
 }
 
-// TestUnopenedLive checks that a Live that was not opened cannot know its answers, like a closed one.
+// TestUnopenedLive checks that a Live that was never opened answers like a closed one.
 func TestUnopenedLive(t *testing.T) {
 	l := new(bloomery.Live)
 	if !l.Contains([]byte("a")) || !l.ContainsString("a") || !settest.HasUint64(l, 1) {

@@ -17,8 +17,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestFields calls every function that takes a Config with each field of the Config set, and checks that it uses the
-// field or returns an error for it. New accepts Building: it has no work that its fields limit or report.
+// TestFields checks that New, Build and a build in a folder use each field of a Config or return an error for it. New
+// accepts Workers, Memory, TempDir and Progress but does nothing that they affect.
 func TestFields(t *testing.T) {
 	keys := []string{"a", "b", "c"}
 	like := settest.Build(t, keys, bloomery.Config{Spec: "rankindexed"})
@@ -244,8 +244,8 @@ func fieldsOf(of reflect.Type) []string {
 	return names
 }
 
-// TestNewSizes checks that an empty Set has a size, or a number of keys, or grows; otherwise the error names the
-// missing field.
+// TestNewSizes checks that New needs a size, a number of keys, or a family that grows. Otherwise its error must name
+// the missing field.
 func TestNewSizes(t *testing.T) {
 	for _, c := range []bloomery.Config{
 		{}, {Spec: "standard"}, {Spec: "standard(fpr=0.001)"}, {Spec: "blocked(bits_per_key=12)"}, {Spec: "counting"},
@@ -307,7 +307,7 @@ func TestNewSizes(t *testing.T) {
 	}
 }
 
-// TestNewNeedsAdd checks that a filter that starts empty takes keys, for any other needs.
+// TestNewNeedsAdd checks that keys can be added to a filter that New chooses, whatever the other needs are.
 func TestNewNeedsAdd(t *testing.T) {
 	for _, c := range []bloomery.Config{
 		{Needs: plan.Needs{FPR: 0.01}, Keys: 1000}, {Needs: plan.Needs{FPR: 0.001, Merge: true}, Keys: 1000},
@@ -326,7 +326,7 @@ func TestNewNeedsAdd(t *testing.T) {
 	}
 }
 
-// TestMaxBytes checks that a Config that exceeds the limit is an error before memory is allocated.
+// TestMaxBytes checks that a Config that exceeds the limit is refused before memory is allocated.
 func TestMaxBytes(t *testing.T) {
 	const limit = 1 << 20
 	few := []string{"a", "b", "c"}
@@ -364,7 +364,7 @@ func TestMaxBytes(t *testing.T) {
 				t.Errorf("%s: %s allocates %d bytes", name, way, n)
 			}
 			if errors.Is(err, filter.ErrUnsupported) || errors.Is(err, filter.ErrConfig) {
-				continue // this way does not take the family, or the geometry of one filter for a set
+				continue // this way does not support the family, or a set does not support the geometry of one filter
 			}
 			if !errors.Is(err, filter.ErrTooLarge) {
 				t.Errorf("%s: %s: %v", name, way, err)
@@ -380,7 +380,7 @@ func TestMaxBytes(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// The keys are more than the limit has room for, and their number is known only after them.
+	// The limit is too small for the keys, and their number is known only after the last one.
 	for _, spec := range []string{"standard", "ribbon(r=8)", "partitioned", "bitsandblooms", "fuse", "rankindexed"} {
 		c := bloomery.Config{Spec: spec, Limits: bloomery.Limits{Bytes: 1000}}
 		if _, err := bloomery.Build(t.Context(), slices.Values(settest.Words(5000)), c); !errors.Is(err, filter.ErrTooLarge) {
@@ -394,7 +394,7 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
-// TestMaxBytesLike bounds a filter that is like another one.
+// TestMaxBytesLike checks the limit for a filter that is built like another one.
 func TestMaxBytesLike(t *testing.T) {
 	old := settest.Build(t, settest.Words(5000), bloomery.Config{})
 	n := uint64(settest.Must(old.WriteTo(io.Discard)))
@@ -407,7 +407,8 @@ func TestMaxBytesLike(t *testing.T) {
 	}
 }
 
-// TestConfigString prints the names of fields that are set, and of Like, Allow and the secret only that they are.
+// TestConfigString checks that a Config prints the fields that are set. It must not print the contents of Like, Allow
+// and the secret.
 func TestConfigString(t *testing.T) {
 	for want, c := range map[string]bloomery.Config{
 		"bloomery.Config{}": {},
@@ -424,7 +425,7 @@ func TestConfigString(t *testing.T) {
 	}
 }
 
-// TestCheckDir checks that Check knows what NewBuilder refuses of a Config with Dir or Shards, before the keys.
+// TestCheckDir checks that Check refuses every Config with Dir or Shards that NewBuilder refuses.
 func TestCheckDir(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "set")
 	sharded := settest.Build(t, settest.Words(100),

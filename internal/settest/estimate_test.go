@@ -15,10 +15,10 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// TestEstimateCoverage counts how often the 95% intervals hold the numbers of keys, over many pairs of sets: for each
-// family, from almost empty to nearly full filters, and from no common key to equal sets. The bound of the test is four
-// standard deviations below 95%. The intervals are not wider than they must be: where they are many keys wide, they
-// miss in at least one of 100 cases. A run has a third of the filters and numbers of common keys.
+// TestEstimateCoverage counts how often the 95% intervals contain the numbers of keys, over many pairs of sets: for
+// each family, from almost empty to nearly full filters, and from no common key to equal sets. The bound of the test is
+// four standard deviations below 95%. Intervals that are many keys wide must miss in at least one of 100 cases, so that
+// they are not too wide. A run tests a third of the filters and numbers of common keys.
 func TestEstimateCoverage(t *testing.T) {
 	trials := 500
 	if testing.Short() {
@@ -81,8 +81,8 @@ func overlap(t *testing.T, empty *bloomery.Set, seed uint64, a, b, common int) b
 	return settest.Must(with(0, a).EstimateOverlap(with(a-common, a-common+b)))
 }
 
-// TestEstimateFull estimates filters whose bits are all set. The numbers must be at least Low, and an intersection at
-// most the other set.
+// TestEstimateFull estimates filters whose bits are all set. The true numbers must be at least Low, and an intersection
+// must not exceed the other set.
 func TestEstimateFull(t *testing.T) {
 	for _, spec := range []string{"standard(m=64,k=4)", "standard(m=1,k=1)", "blocked(blocks=1,k=8)",
 		"counting(m=50,k=3)", "guava(words=1,k=4)"} {
@@ -155,7 +155,8 @@ func TestEstimateOthers(t *testing.T) {
 	}
 }
 
-// TestCapacityOfRepeatedKeys builds filters of keys that come three times each: the capacity is one of distinct keys.
+// TestCapacityOfRepeatedKeys builds filters of keys that are each added three times. The capacity must count distinct
+// keys.
 func TestCapacityOfRepeatedKeys(t *testing.T) {
 	for _, spec := range []string{"standard", "blocked", "counting", "fuse", "rankindexed", "rankindexed(counting=1)"} {
 		for _, keys := range []uint64{3000, 4000} {

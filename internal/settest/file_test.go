@@ -28,7 +28,7 @@ func TestFiles(t *testing.T) {
 		c := bloomery.Config{Spec: f.Name + "(bytes=1200000)"} // more than 1 MiB, so that it is mapped
 		keys := make([]uint64, 20_000)
 		switch {
-		case f.Name == "fuse": // has at most 32 bits per slot
+		case f.Name == "fuse": // fuse has at most 32 bits per slot
 			c.Spec, keys = "fuse(width=32)", make([]uint64, 270_000)
 		case f.Can.Has(family.CanSpill) && !f.Can.Has(family.CanSearch): // they use 32 to 92 bits per key
 			keys = make([]uint64, 300_000)
@@ -86,7 +86,7 @@ func lock(t testing.TB, path string) (*bloomery.Set, error) {
 	return l.Set, l.Close()
 }
 
-// TestFromBytesShares finds no copy of the filter where the machine allows it.
+// TestFromBytesShares checks that FromBytes does not copy the filter on little-endian machines.
 func TestFromBytesShares(t *testing.T) {
 	if !bitvec.LittleEndian {
 		t.Skip("this machine is big-endian: words must be turned round")
@@ -101,7 +101,7 @@ func TestFromBytesShares(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 	s := settest.Must(bloomery.FromBytes(b))
-	for i := range b[4096:] { // all bits set: the set sees it
+	for i := range b[4096:] { // sets all bits; a Set that shares b sees this
 		b[4096+i] = 0xff
 	}
 	if !s.ContainsString("absent") && !s.ContainsString("absent too") {
@@ -109,7 +109,7 @@ func TestFromBytesShares(t *testing.T) {
 	}
 }
 
-// TestLimits checks that a file that is larger than the limit is an error.
+// TestLimits checks that a file that is larger than the limit is refused.
 func TestLimits(t *testing.T) {
 	s := settest.Build(t, settest.Words(10_000), bloomery.Config{})
 	path := settest.Save(t, s)
@@ -189,8 +189,8 @@ func TestChangedInPlace(t *testing.T) {
 	}
 }
 
-// TestTruncatedBatches truncates mapped files: each batch of integers or strings answers yes for all keys, and Err says
-// so.
+// TestTruncatedBatches truncates mapped files. Every batch of integers or strings must answer yes for all keys, and Err
+// must return the error.
 func TestTruncatedBatches(t *testing.T) {
 	if runtime.GOOS == "js" || runtime.GOOS == "windows" || !bitvec.LittleEndian {
 		t.Skip("files are read into memory on this system: a later change cannot disturb a Set")
@@ -228,7 +228,7 @@ func TestTruncatedBatches(t *testing.T) {
 	}
 }
 
-// TestErr notices a change in place without a query.
+// TestErr checks that Err detects a change in place without a query.
 func TestErr(t *testing.T) {
 	if runtime.GOOS == "js" || runtime.GOOS == "windows" || !bitvec.LittleEndian {
 		t.Skip("files are read into memory on this system: a later change cannot disturb a Set")
@@ -247,13 +247,13 @@ func TestErr(t *testing.T) {
 	if err := s.Err(); !errors.Is(err, filter.ErrFile) || !strings.Contains(err.Error(), path) {
 		t.Errorf("truncated: %v", err)
 	}
-	if !bloomery.Keyed[uint64](s).Contains(1 << 40) { // its page is gone: yes, not a crash
+	if !bloomery.Keyed[uint64](s).Contains(1 << 40) { // the page of the key is gone, so the answer is yes
 		t.Error("a false no")
 	}
 }
 
-// TestChangedErrors overwrites the file of a mapped Set with another valid filter. Whatever reads the whole filter and
-// can return an error returns one, and nothing is written.
+// TestChangedErrors overwrites the file of a mapped Set with another valid filter. Every method that reads the whole
+// filter and can return an error must return one and write nothing.
 func TestChangedErrors(t *testing.T) {
 	if runtime.GOOS == "js" || runtime.GOOS == "windows" || !bitvec.LittleEndian {
 		t.Skip("files are read into memory on this system: a later change cannot disturb a Set")
@@ -302,7 +302,7 @@ func TestChangedErrors(t *testing.T) {
 	if err := l.Err(); !errors.Is(err, filter.ErrFile) {
 		t.Errorf("Live: %v", err)
 	}
-	// The next look at the file opens it again: it is valid.
+	// Reload opens the file again. The new file is valid.
 	if err := l.Reload(t.Context()); err != nil || l.Err() != nil {
 		t.Errorf("Live: %v, %v", err, l.Err())
 	}
@@ -311,7 +311,7 @@ func TestChangedErrors(t *testing.T) {
 	}
 }
 
-// TestLock changes a file under a lock, which others wait for, and notices changes without it.
+// TestLock changes a file under a lock. Others must wait for the lock, and changes without the lock must be detected.
 func TestLock(t *testing.T) {
 	path := settest.Save(t, settest.Build(t, settest.Words(10), bloomery.Config{Spec: "standard(capacity=100)"}))
 	l, err := bloomery.Lock(t.Context(), path)
@@ -331,7 +331,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestFileInfo reads a file in both forms. What was changed since does not matter.
+// TestFileInfo reads the Info of a file in both forms. Later changes of the Set must not affect it.
 func TestFileInfo(t *testing.T) {
 	set := settest.Must(bloomery.New(bloomery.Config{Spec: "rankindexed", Keys: 1000}))
 	if set.FileInfo() != (bloomery.FileInfo{}) {
@@ -351,7 +351,8 @@ func TestFileInfo(t *testing.T) {
 	}
 }
 
-// TestTrimmedTooLarge refuses the trimmed form of a filter that would take more memory than a file of its size may.
+// TestTrimmedTooLarge checks that a trimmed file is refused if its filter would need more memory than a file of its
+// size may.
 func TestTrimmedTooLarge(t *testing.T) {
 	const spec = "rankindexed(buckets=100000,capacity=1000,cells=180,chains=1,remainder=6)"
 	set := settest.Must(bloomery.New(bloomery.Config{Spec: spec}))

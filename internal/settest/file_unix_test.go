@@ -17,7 +17,7 @@ import (
 	"github.com/bloomery/bloomery/internal/settest"
 )
 
-// TestTooManyFiles runs out of file descriptors, in a separate process, while a Live and a sharded Set need some.
+// TestTooManyFiles uses up all file descriptors in a separate process while a Live and a sharded Set need some.
 func TestTooManyFiles(t *testing.T) {
 	const child = "BLOOMERY_TEST_TOO_MANY_FILES"
 	if os.Getenv(child) == "" {

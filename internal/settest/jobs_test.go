@@ -68,7 +68,8 @@ func TestJobsEnd(t *testing.T) {
 	}
 }
 
-// TestAllowerEnds checks that an Allower can be committed once. After a Commit without all members it takes the others.
+// TestAllowerEnds checks that an Allower can be committed only once. After a Commit that failed because members were
+// missing, the missing members can be added.
 func TestAllowerEnds(t *testing.T) {
 	ctx := t.Context()
 	s := settest.Build(t, settest.Words(500), bloomery.Config{Spec: "blocked(bits_per_key=6)"})
@@ -117,8 +118,8 @@ func TestAllowerEnds(t *testing.T) {
 	}
 }
 
-// TestJobsOfReplacedSet checks that keys of a job are never lost: they go to the present filter of the Set, and after
-// Close there is an error.
+// TestJobsOfReplacedSet checks that keys of a job are never lost. They must be added to the present filter of the Set,
+// and after Close the job must return an error.
 func TestJobsOfReplacedSet(t *testing.T) {
 	ctx, all := t.Context(), settest.AsKeys(settest.Words(1000))
 	old := settest.Build(t, settest.Words(100), bloomery.Config{Spec: "rankindexed(capacity=4000)"})
@@ -155,8 +156,8 @@ func TestJobsOfReplacedSet(t *testing.T) {
 	}
 }
 
-// TestLongLines checks that a line of 1 MiB is a key, with or without an end, and a longer one an error that is not
-// lost.
+// TestLongLines checks that a line of 1 MiB is a key, with or without a newline, and that a longer line is an error
+// that is returned.
 func TestLongLines(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for text, ok := range map[string]bool{

@@ -24,7 +24,7 @@ type (
 	numberKey uint64
 )
 
-// asks requires every query of a view to answer as the Set does for the bytes of the key.
+// asks checks that every query of a view answers as the Set does for the bytes of the key.
 func asks[K filter.Key](t *testing.T, s *bloomery.Set, keys []K, bytes func(K) []byte) {
 	t.Helper()
 	k := bloomery.Keyed[K](s)
@@ -53,7 +53,7 @@ func asks[K filter.Key](t *testing.T, s *bloomery.Set, keys []K, bytes func(K) [
 	}
 }
 
-// TestKeyed compares the views of every family, for every type of key, with the Set.
+// TestKeyed compares the views for every type of key with the Set, in every family.
 func TestKeyed(t *testing.T) {
 	le := func(k uint64) []byte { return binary.LittleEndian.AppendUint64(nil, k) }
 	specs := []string{"rankindexed(counting=1)", "rankindexed(value_bits=4)", "ribbon(value_bits=8)"}
@@ -97,7 +97,7 @@ func TestKeyed(t *testing.T) {
 	}
 }
 
-// TestKeyedChanges changes sets by views of every type of key.
+// TestKeyedChanges changes Sets through views for every type of key.
 func TestKeyedChanges(t *testing.T) {
 	s := settest.Must(bloomery.New(bloomery.Config{Spec: "rankindexed(counting=1)", Keys: 1000}))
 	texts, blobs := bloomery.Keyed[textKey](s), bloomery.Keyed[bytesKey](s)
@@ -147,7 +147,7 @@ func (b breaking) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestBuildFrom checks that a source that breaks off ends the build with its error, of one filter and of a sharded set.
+// TestBuildFrom checks that the error of a source ends the build of one filter and of a sharded set.
 func TestBuildFrom(t *testing.T) {
 	const text = "one\r\ntwo\n\nthree"
 	s := settest.Must(bloomery.BuildFrom(t.Context(), bloomery.Lines(strings.NewReader(text)), bloomery.Config{}))
@@ -171,7 +171,7 @@ func TestBuildFrom(t *testing.T) {
 	}
 }
 
-// TestBuildDir checks that a sharded set comes back open, from a Builder and from Build, with a secret too.
+// TestBuildDir checks that a Builder and Build return an open sharded Set, with and without a secret.
 func TestBuildDir(t *testing.T) {
 	for _, secret := range []*filter.Secret{nil, filter.NewSecret()} {
 		dir := filepath.Join(t.TempDir(), "set")

@@ -24,7 +24,7 @@ func encoded(t *testing.T, s *bloomery.Set) []byte {
 	return b.Bytes()
 }
 
-// TestLike builds sets of every family like a mapped one with a seed and a chosen rate, for other keys.
+// TestLike builds a Set of other keys like a mapped Set with a seed and a chosen rate, in every family.
 func TestLike(t *testing.T) {
 	keys := settest.Words(5100)
 	for _, f := range families.All() {
@@ -45,7 +45,7 @@ func TestLike(t *testing.T) {
 				}
 			}
 			like, model := set.Spec(), old.Spec()
-			if f.Name == "ribbon" { // these follow from the keys
+			if f.Name == "ribbon" { // the parameters of ribbon follow from the keys
 				for _, name := range []string{"seed", "starts", "tail", "tail_seed"} {
 					like, model = family.Without(like, name), family.Without(model, name)
 				}
@@ -66,7 +66,7 @@ func TestLike(t *testing.T) {
 	}
 }
 
-// TestLikeForms keeps the trimmed form, the secret and the concurrent form of a set.
+// TestLikeForms checks that a Set like another one has its trimmed form, secret and concurrent form.
 func TestLikeForms(t *testing.T) {
 	keys := settest.Words(2000)
 	secret := filter.NewSecret()

@@ -16,7 +16,7 @@ import (
 	"github.com/bloomery/bloomery/internal/settest"
 )
 
-// TestLive swaps files under queries.
+// TestLive replaces files while queries run.
 func TestLive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	settest.Large(t, path, 0)
@@ -29,7 +29,7 @@ func TestLive(t *testing.T) {
 		wg.Go(func() {
 			dst := make([]bool, 2)
 			for !stop.Load() {
-				runtime.Gosched() // on js nothing interrupts a goroutine
+				runtime.Gosched() // on js, goroutines are not preempted
 				// Key 999 is in every generation from 0 to 999.
 				if !settest.HasUint64(l, 999) {
 					t.Error("a key is lost")
@@ -56,7 +56,7 @@ func TestLive(t *testing.T) {
 	if l.Swaps() < 20 || l.Err() != nil || settest.InfoOf(l).Keys != 1000 {
 		t.Errorf("%d swaps, %v, %v", l.Swaps(), l.Err(), l)
 	}
-	// A damaged file is not swapped in; the next good one is.
+	// A damaged file must not be swapped in; the next valid one must be.
 	settest.Check(t, os.WriteFile(path+".new", []byte("damaged"), 0o600))
 	settest.Check(t, os.Rename(path+".new", path))
 	err = l.Reload(t.Context())
@@ -113,7 +113,7 @@ func TestLiveCloseWaits(t *testing.T) {
 	}
 }
 
-// TestFollow changes Sets whose first change replaces the filter, in every way, and asks for the new key.
+// TestFollow changes Sets whose first change replaces the filter, by every method, and queries the new key.
 func TestFollow(t *testing.T) {
 	key, spec := []byte("a new key"), "rankindexed(capacity=100000,value_bits=8)"
 	empty := settest.Must(bloomery.New(bloomery.Config{Spec: spec}))

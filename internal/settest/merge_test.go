@@ -15,8 +15,8 @@ import (
 	"github.com/bloomery/bloomery/internal/settest"
 )
 
-// TestMergeFiles merges and intersects files that are mapped, of all families that can, and compares with the same in
-// memory.
+// TestMergeFiles merges and intersects mapped files of all families that support this, and compares the results with
+// Sets in memory.
 func TestMergeFiles(t *testing.T) {
 	for _, spec := range []string{
 		"standard(m=20000003,k=3)", "blocked(bytes=2500000)", "counting(bytes=2500000)", "guava(bytes=2500000)",
@@ -57,7 +57,7 @@ func TestMergeFiles(t *testing.T) {
 	}
 }
 
-// TestMergeFilesErrors names the files in errors.
+// TestMergeFilesErrors checks that errors name the files.
 func TestMergeFilesErrors(t *testing.T) {
 	if _, err := bloomery.MergeFiles(t.Context(), nil); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("no files: %v", err)
@@ -91,7 +91,7 @@ func TestMergeFilesErrors(t *testing.T) {
 	}
 }
 
-// TestChangeOfMapped changes a mapped filter of several MiB, which copies it part by part.
+// TestChangeOfMapped changes a mapped filter of several MiB. The change copies the filter part by part.
 func TestChangeOfMapped(t *testing.T) {
 	s := settest.Must(bloomery.New(bloomery.Config{Spec: "standard(bytes=3000001)"}))
 	for key := range uint64(1000) {
@@ -120,7 +120,7 @@ func (c limited) Err() error {
 	return nil
 }
 
-// TestMergeFilesEnds checks that MergeFiles ends with its context, also after the files were opened.
+// TestMergeFilesEnds checks that MergeFiles returns when its context ends, even after it has opened the files.
 func TestMergeFilesEnds(t *testing.T) {
 	dir := t.TempDir()
 	var files, folders []string
@@ -140,7 +140,7 @@ func TestMergeFilesEnds(t *testing.T) {
 			s := settest.Must(bloomery.Open(ctx, path))
 			_ = s.Close()
 		}
-		ctx.left.Store(many - ctx.left.Load()) // what Open takes
+		ctx.left.Store(many - ctx.left.Load()) // the calls of Open
 		if s, err := bloomery.MergeFiles(ctx, paths); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v, %v", paths[0], s, err)
 		}

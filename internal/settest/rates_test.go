@@ -90,8 +90,8 @@ func TestChosenRate(t *testing.T) {
 	}
 }
 
-// TestFPR checks that Config.FPR is the size of a Spec without one and the rate to keep beside any other size, and that
-// the Spec and the needs must not have another rate.
+// TestFPR checks that Config.FPR sizes a filter whose Spec has no size, is the rate to keep for a Spec with a size, and
+// must not differ from the rate of the Spec or of the needs.
 func TestFPR(t *testing.T) {
 	keys := settest.Words(1000)
 	ways := map[string]func(c bloomery.Config) (*bloomery.Set, error){
@@ -185,7 +185,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestChosenKept checks that the chosen rate outlives every way to copy, store, change and replace a Set.
+// TestChosenKept checks that a Set keeps its chosen rate when it is copied, stored, changed or replaced, in every way.
 func TestChosenKept(t *testing.T) {
 	for _, f := range families.All() {
 		if f.Can.Has(family.CanRawKeys) {
@@ -275,7 +275,7 @@ func TestMaxFPR(t *testing.T) {
 	}
 }
 
-// TestKeysExact checks that a Builder that gets another number of keys than Config.Keys returns an error.
+// TestKeysExact checks that a Builder returns an error if the number of keys differs from Config.Keys.
 func TestKeysExact(t *testing.T) {
 	for _, f := range families.All() {
 		for added, announced := range map[int]uint64{10: 11, 20: 19, 5000: 100, 30: 30, 40: 0} {
@@ -303,8 +303,9 @@ func TestKeysExact(t *testing.T) {
 	}
 }
 
-// TestExceeds builds filters of every family, many seeds, sizes and rates: none of the right size exceeds its rate, and
-// all with three times the keys do, where keys can be added. A third of the sizes and rates in a run.
+// TestExceeds builds filters of every family with many seeds, sizes and rates. No filter of the right size may exceed
+// its rate. Where keys can be added, every filter must exceed it after 3n further keys. A run tests a third of the
+// sizes and rates.
 func TestExceeds(t *testing.T) {
 	for _, f := range families.All() {
 		if f.NewBuilder == nil {
@@ -340,7 +341,7 @@ func TestExceeds(t *testing.T) {
 	}
 }
 
-// spread builds a filter of n keys, and adds 3n further keys if it can.
+// spread builds a filter of n keys and adds 3n further keys if the family supports Add.
 func spread(t *testing.T, f families.Family, s filter.Spec, n, seed int, rate float64) error {
 	b, err := f.NewBuilder(s, uint64(n))
 	if f.Foreign() && errors.Is(err, filter.ErrConfig) {
@@ -365,7 +366,7 @@ func spread(t *testing.T, f families.Family, s filter.Spec, n, seed int, rate fl
 	}
 	for _, h := range settest.Random(-1-seed, 3*n) {
 		if err := a.Add(h); err != nil {
-			return nil // a family with a limit is full instead
+			return nil // a family with a limit returns ErrFull instead
 		}
 	}
 	if i := built.Info(); n >= 50 && i.FPRPosterior > 2*rate && !exceeds(i, rate) {
@@ -374,10 +375,11 @@ func spread(t *testing.T, f families.Family, s filter.Spec, n, seed int, rate fl
 	return nil
 }
 
-// TestExceedsByKeys checks that keys chosen to fill a filter raise the rate although their number is as planned.
+// TestExceedsByKeys checks that keys that were chosen to fill a filter make it exceed its rate although their number is
+// as planned.
 func TestExceedsByKeys(t *testing.T) {
 	const n, rate = 10_000, 0.01
-	i := filter.Info{Keys: n, FPRPrior: rate, FPRPosterior: 0.075} // no two probes at one place
+	i := filter.Info{Keys: n, FPRPrior: rate, FPRPosterior: 0.075} // no two probes hit the same bit
 	if !exceeds(i, rate) {
 		t.Error("no warning")
 	}
@@ -398,7 +400,7 @@ func TestExceedsByKeys(t *testing.T) {
 	}
 }
 
-// exceeds reports whether a filter with this rate chosen has left it.
+// exceeds reports whether a filter exceeds rate, its chosen rate.
 func exceeds(i filter.Info, rate float64) bool {
 	i.FPRChosen = rate
 	return i.Exceeded()
@@ -419,7 +421,8 @@ func TestSetChosen(t *testing.T) {
 	}
 }
 
-// TestDefaultForSize checks that a static list gets a ribbon of the size that was asked for, at every number of keys.
+// TestDefaultForSize checks that the planner chooses a ribbon of the requested size for a static list of any number of
+// keys.
 func TestDefaultForSize(t *testing.T) {
 	for _, keys := range []uint64{300, 2000, 20_000, 1e6, 3e6, 1e7, 1e9} {
 		for _, perKey := range []float64{1.2, 2, 4, 5, 6.7, 8, 10, 12.3, 16, 20} {
@@ -433,9 +436,9 @@ func TestDefaultForSize(t *testing.T) {
 	}
 }
 
-// TestKeepsRate builds the filters that the objective Lasting chooses for few keys at all rates and for all needs: each
-// keeps the rate and has the planned size. The rates of the Bloom families scatter, so the test uses their mean over
-// the seeds.
+// TestKeepsRate builds the filters that the objective Lasting chooses for few keys at all rates and for all needs. Each
+// must keep the rate and have the planned size. The rates of the Bloom families scatter, so the test uses their mean
+// over the seeds.
 func TestKeepsRate(t *testing.T) {
 	for name, needs := range map[string]plan.Needs{
 		"none": {}, "add": {Add: true}, "remove": {Remove: true}, "count": {Count: true}, "line": {OneLine: true},
@@ -467,14 +470,14 @@ func TestKeepsRate(t *testing.T) {
 					}
 				}
 				switch choice.Spec.Family() {
-				case "standard", "counting", "blocked": // up to three standard deviations, as Exceeded has it
+				case "standard", "counting", "blocked": // up to three standard deviations, as in Exceeded
 					info := filter.Info{Spec: choice.Spec, Keys: n * seeds, FPRPrior: choice.FPRPrior, FPRPosterior: mean,
 						FPRChosen: fpr}
 					if info.Exceeded() {
 						t.Errorf("%s, %d keys: mean rate %g", choice.Spec, n, mean)
 					}
 				default:
-					if family.Given(choice.Spec, "counting") { // at high rates, keys that look alike share a cell or not
+					if family.Given(choice.Spec, "counting") { // at high rates, keys that look alike may share a cell
 						fpr *= 1.05
 					}
 					if most > fpr*(1+1e-9) {
@@ -486,8 +489,8 @@ func TestKeepsRate(t *testing.T) {
 	}
 }
 
-// TestBelowRibbon checks that at rates below 2^-32 a static build takes the form with the fewest bits of those that
-// there are, about 40 at 1e-12 and not the 57 of a Bloom filter.
+// TestBelowRibbon checks that a static build at a rate below 2^-32 uses the smallest form: about 40 bits per key at
+// 1e-12, not the 57 bits of a Bloom filter.
 func TestBelowRibbon(t *testing.T) {
 	for _, c := range []struct {
 		keys uint64
@@ -511,8 +514,8 @@ func TestBelowRibbon(t *testing.T) {
 	}
 }
 
-// TestOverBound checks that the excess over the smallest possible size that the plan states for a static filter is true
-// for the built file.
+// TestOverBound checks that the built file of a static filter exceeds the smallest possible size by what the plan
+// states.
 func TestOverBound(t *testing.T) {
 	for _, n := range []uint64{1, 100, 1000, 30_000} {
 		for _, fpr := range []float64{0.9, 0.4, 0.01, 1. / 65536} {

@@ -28,8 +28,8 @@ func keysOf(seed, from, to int) [][]byte {
 	return keys
 }
 
-// TestRemovalEstimate removes lists with strangers by force: the number of members that are lost agrees with the
-// estimate, in sum over the seeds.
+// TestRemovalEstimate removes lists with strangers by force. Summed over the seeds, the number of lost members must
+// agree with the estimate.
 func TestRemovalEstimate(t *testing.T) {
 	const n, seeds = 20_000, 3
 	for _, spec := range removable {
@@ -81,7 +81,7 @@ func TestRemovalEstimate(t *testing.T) {
 	}
 }
 
-// TestRemoveMany removes correct lists, also of keys that were added several times, and lists with one unknown key.
+// TestRemoveMany removes correct lists, lists of keys that were added several times, and lists with one unknown key.
 func TestRemoveMany(t *testing.T) {
 	keys := keysOf(0, 0, 20_000)
 	for _, spec := range removable {
@@ -115,8 +115,8 @@ func TestRemoveMany(t *testing.T) {
 	}
 }
 
-// TestRemoveTooOften removes keys more often than they were added: that, too, is a list with strangers. A key counts
-// once, however often it comes.
+// TestRemoveTooOften removes keys more often than they were added. Such a list must count as a list with strangers, and
+// a repeated key as one unknown key.
 func TestRemoveTooOften(t *testing.T) {
 	keys := keysOf(0, 0, 20_000)
 	for _, spec := range removable {
@@ -169,9 +169,9 @@ func TestRemovalForms(t *testing.T) {
 	}
 }
 
-// TestStrangers removes lists of 50 keys that are all, or nearly all, strangers: too few for an expected loss of half a
-// member, but in one of three lists a stranger looks present. No list loses a member, in any family, in shards too.
-// Before the rule for wrong lists, most of these seeds lost some.
+// TestStrangers removes lists of 50 keys of which all, or nearly all, are strangers. The expected loss is below half a
+// member, but one of three lists has a stranger that looks present. No list may remove a member, in any family, sharded
+// or not. Without the rule for wrong lists, most of these seeds would.
 func TestStrangers(t *testing.T) {
 	const n, size, seeds = 2000, 50, 40
 	for _, spec := range removable {
@@ -205,7 +205,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestRemovalClosed checks the texts of the errors.
+// TestRemovalClosed checks the texts of the errors of a Removal after Look and after Close.
 func TestRemovalClosed(t *testing.T) {
 	s := settest.Build(t, settest.Words(10), bloomery.Config{Spec: "rankindexed"})
 	r := settest.Must(s.Removal(bloomery.JobConfig{}))
@@ -227,7 +227,7 @@ func TestHalfStrangers(t *testing.T) {
 	keys := keysOf(0, 0, 1000)
 	s := settest.Build(t, keys, bloomery.Config{Spec: "rankindexed(fpr=1e-6)"})
 	for unknown, ok := range map[int]bool{9: true, 10: true, 11: false} {
-		list := slices.Concat(keys[:10], keys[:10], keysOf(1, 0, unknown)) // keys that come too often are known
+		list := slices.Concat(keys[:10], keys[:10], keysOf(1, 0, unknown)) // the repeated keys are known
 		c := settest.Must(s.Clone())
 		got, err := settest.RemoveMany(c, list)
 		if ok != (err == nil) || !ok && (!errors.Is(err, filter.ErrStrangers) || !c.Equal(s)) {

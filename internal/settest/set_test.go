@@ -20,7 +20,8 @@ import (
 	"github.com/bloomery/bloomery/internal/settest"
 )
 
-// TestForeign builds filters of other systems and has them keep their keys through a file.
+// TestForeign builds filters of other systems and checks that they contain their keys before and after a file is
+// written and read.
 func TestForeign(t *testing.T) {
 	keys := strings.Fields("one two three four a-key-that-is-longer-than-thirty-two-bytes-so-that-blocks-matter")
 	for spec, hash := range map[string]filter.HashID{
@@ -56,7 +57,7 @@ func TestForeign(t *testing.T) {
 			t.Errorf("%s: integers", spec)
 		}
 		if n := testing.AllocsPerRun(100, func() {
-			if hash != filter.Murmur3Twice { // copies the key, since it calls through an interface
+			if hash != filter.Murmur3Twice { // Murmur3Twice is called through an interface, which copies the key
 				again.Contains(all[0])
 				again.ContainsString(keys[0])
 				bloomery.Keyed[uint64](again).Contains(5)
@@ -79,7 +80,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestSetComeAndGo adds keys, sets values, and removes keys. Families without support for these must refuse.
+// TestSetComeAndGo adds keys, sets values, and removes keys. Families that do not support an operation must refuse it.
 func TestSetComeAndGo(t *testing.T) {
 	key := []byte("key")
 	set := settest.Must(bloomery.New(bloomery.Config{Spec: "rankindexed(value_bits=4)", Keys: 100}))
@@ -130,14 +131,14 @@ func write(w io.Writer, s *bloomery.Set) error {
 	return err
 }
 
-// TestSnapshotApart changes a Set and its Snapshot: neither has the keys of the other.
+// TestSnapshotApart changes a Set and its Snapshot. Neither may contain the keys of the other.
 func TestSnapshotApart(t *testing.T) {
 	const spec = "rankindexed(capacity=1000)"
 	keys := []string{"a", "b"}
 	dir, file := filepath.Join(t.TempDir(), "set"), filepath.Join(t.TempDir(), "f.bloom")
 	settest.Must(settest.BuildShards(t.Context(), slices.Values(keys), dir, bloomery.Config{Spec: spec,
 		Sharding: bloomery.Sharding{Shards: 2}}))
-	// Large enough that Open maps it.
+	// The file is large enough that Open maps it.
 	large := settest.Build(t, settest.Words(2_000_000/16), bloomery.Config{Spec: "standard(bytes=2000000)"})
 	settest.Check(t, large.Save(t.Context(), file))
 	open := func(path string, o ...bloomery.Option) *bloomery.Set {
@@ -199,7 +200,7 @@ func TestNoCopy(t *testing.T) {
 	}
 }
 
-// TestAnswersAgree queries sets of all families for keys of all lengths, in each way that a Set has. All must answer as
+// TestAnswersAgree queries Sets of all families for keys of all lengths, by every method of a Set. All must answer as
 // the Engine in Go does for the hash of the key.
 func TestAnswersAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
@@ -252,7 +253,7 @@ func TestAnswersAgree(t *testing.T) {
 	}
 }
 
-// checkAnswers queries a set, which has the first n keys, and e, an Engine of the same filter.
+// checkAnswers queries s, which contains the first n keys, and e, an Engine of the same filter.
 func checkAnswers[K []byte | uint64](t *testing.T, s *bloomery.Set, e engine.Engine, keys []K, n int) {
 	t.Helper()
 	view, many := bloomery.Keyed[K](s), make([]bool, len(keys))
@@ -273,7 +274,7 @@ func checkAnswers[K []byte | uint64](t *testing.T, s *bloomery.Set, e engine.Eng
 			h = s.Hasher().SumUint64(k)
 		}
 		want := got[0]
-		if e.Facts().Hashes { // of others the key itself is asked for
+		if e.Facts().Hashes { // other families are queried with the key itself
 			want = e.Contains(h, nil)
 			got = append(got, s.ContainsHash(h), bloomery.Keyed[filter.Hash](s).Contains(h))
 		}

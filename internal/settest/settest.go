@@ -1,5 +1,6 @@
 // Package settest tests Sets through the public names of the root package. Its test files are named for what they test.
-// settest.go has helpers for these tests and for the tests of the root package, of sharded sets and of package window.
+// settest.go contains helpers for these tests and for the tests of the root package, of sharded sets and of package
+// window.
 package settest
 
 import (
@@ -31,7 +32,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Must returns v, and panics if there is an error.
+// Must returns v. It panics if err is not nil.
 func Must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -39,7 +40,7 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
-// Check ends a test if there is an error.
+// Check ends the test if err is not nil.
 func Check(t testing.TB, err error) {
 	if err != nil {
 		t.Helper() // only on failure: Helper is slow and tests check millions of calls
@@ -101,12 +102,12 @@ func Random(seed, n int) []filter.Hash {
 	return hs
 }
 
-// OfShard returns the keys of a shard.
+// OfShard returns the keys that belong to shard s of a set of shards shards.
 func OfShard(keys []string, h filter.Hasher, s, shards int) []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return shard.Route(h.SumString(k), shards) != s })
 }
 
-// SpecOf returns a spec of a family that builds fast.
+// SpecOf returns a spec of the family with which builds are fast.
 func SpecOf(f families.Family) string {
 	if f.Can.Has(family.CanSearch) {
 		return f.Name + "(effort=fast)"
@@ -178,7 +179,7 @@ func AddUint64(b interface{ Add([]byte) error }, key uint64) error {
 	return b.Add(binary.LittleEndian.AppendUint64(nil, key))
 }
 
-// EngineOf returns an Engine of the same filter as s, which has one and no secret. They share no memory.
+// EngineOf returns an Engine with a copy of the filter of s. s must consist of one filter and have no secret.
 func EngineOf(t testing.TB, s *bloomery.Set) *one.Set {
 	t.Helper()
 	b, err := s.MarshalBinary()
@@ -246,7 +247,7 @@ func Optimize(ctx context.Context, s *bloomery.Set, keys iter.Seq[[]byte]) (*blo
 	return o.Commit(ctx)
 }
 
-// CommitWith is Locked.Commit of another Set.
+// CommitWith commits s in place of the locked Set.
 func CommitWith(ctx context.Context, l *bloomery.Locked, s *bloomery.Set) error {
 	l.Set = s
 	return l.Commit(ctx)

@@ -16,8 +16,8 @@ import (
 	"github.com/bloomery/bloomery/internal/settest"
 )
 
-// TestShrink checks that a Set like another one has lost at most half of its keys, or what Shrink allows, in every
-// family.
+// TestShrink checks that a Set built like another one may lose at most half of its keys, or the share that Shrink
+// allows, in every family.
 func TestShrink(t *testing.T) {
 	keys := settest.Words(1000)
 	for _, f := range families.All() {
@@ -52,13 +52,13 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// TestShrinkDuplicates checks that keys that come several times count once where the bits tell it, in the old set and
-// the new one.
+// TestShrinkDuplicates checks that repeated keys count once in the old Set and in the new one, where the bits of the
+// filter show it.
 func TestShrinkDuplicates(t *testing.T) {
 	keys := settest.Words(3000)
 	for _, spec := range []string{"standard", "blocked", "counting"} {
 		old := settest.Build(t, slices.Concat(keys, keys, keys, keys), bloomery.Config{Spec: spec + "(capacity=12000)"})
-		if spec != "counting" { // which would lose counts
+		if spec != "counting" { // a counting filter would lose counts
 			if _, err := bloomery.Build(t.Context(), slices.Values(keys),
 				bloomery.Config{Like: bloomery.Like{Set: old}}); err != nil {
 				t.Errorf("%s: each key once: %v", spec, err)
@@ -72,7 +72,8 @@ func TestShrinkDuplicates(t *testing.T) {
 	}
 }
 
-// TestShrinkSharded checks that the guard is for the whole set, and the folder stays unchanged.
+// TestShrinkSharded checks that the limit applies to the whole set, and that a refused build leaves the folder
+// unchanged.
 func TestShrinkSharded(t *testing.T) {
 	keys := settest.Words(200) // so few that some shards lose more than half
 	dir := filepath.Join(t.TempDir(), "set")
@@ -99,13 +100,13 @@ func TestShrinkSharded(t *testing.T) {
 	}
 }
 
-// TestShrinkCounts checks that counts are not lost without an error if the new list has each key once.
+// TestShrinkCounts checks that a new list that contains each key once is an error if counts would be lost.
 func TestShrinkCounts(t *testing.T) {
 	keys := settest.Words(10_000)
 	log := func(times int) iter.Seq[string] {
 		return func(yield func(string) bool) {
 			for i, k := range keys {
-				for range 1 + i%10/8*times { // a fifth of the keys comes more than once
+				for range 1 + i%10/8*times { // a fifth of the keys is added more than once
 					if !yield(k) {
 						return
 					}
@@ -140,7 +141,7 @@ func TestShrinkCounts(t *testing.T) {
 				t.Errorf("%s, shards, %d more: %v", spec, times, err)
 			}
 		}
-		once, err := build(0, bloomery.Config{Spec: spec}) // counts only what looks alike
+		once, err := build(0, bloomery.Config{Spec: spec}) // counts only keys that look alike
 		settest.Check(t, err)
 		if _, err := bloomery.Build(t.Context(), slices.Values(keys[:6000]),
 			bloomery.Config{Like: bloomery.Like{Set: once}}); err != nil {
@@ -149,7 +150,7 @@ func TestShrinkCounts(t *testing.T) {
 	}
 }
 
-// TestShrinkAllowed checks that the list of allowed keys of a Set like another one is guarded, too.
+// TestShrinkAllowed checks that the limit also applies to the allowed keys of a Set built like another one.
 func TestShrinkAllowed(t *testing.T) {
 	allowed := func(n int) iter.Seq[[]byte] {
 		return func(yield func([]byte) bool) {

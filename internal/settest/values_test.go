@@ -27,8 +27,8 @@ func classes(n int) map[string]uint64 {
 	return m
 }
 
-// TestBuildValues checks that a built static function has the values, however its keys come, also from a file, and with
-// exceptions.
+// TestBuildValues checks that a static function returns the values of its keys, in whatever way they were added, also
+// after it was read from a file, and with exceptions.
 func TestBuildValues(t *testing.T) {
 	for _, n := range []int{0, 1, 300, 20_000} {
 		want := classes(n)
@@ -43,7 +43,7 @@ func TestBuildValues(t *testing.T) {
 			var wg sync.WaitGroup
 			for i := range 4 {
 				wg.Go(func() {
-					for j := i; j < len(keys); j += 3 { // some keys come twice
+					for j := i; j < len(keys); j += 3 { // some keys are added twice
 						var err error
 						switch k := keys[j]; j % 3 {
 						case 0:
@@ -89,7 +89,7 @@ func TestBuildValues(t *testing.T) {
 	}
 }
 
-// TestBuildValuesAllowed checks that a static function with exceptions has no value for the keys of the list.
+// TestBuildValuesAllowed checks that a static function with exceptions returns no value for allowed keys.
 func TestBuildValuesAllowed(t *testing.T) {
 	want := classes(2000)
 	allowed := func(yield func([]byte) bool) {
@@ -117,7 +117,8 @@ func TestBuildValuesAllowed(t *testing.T) {
 	}
 }
 
-// TestBuildValuesErrors checks that each mistake has an error of its kind, and the error names a key with two values.
+// TestBuildValuesErrors checks the kind of error of each mistake, and that the error for a key with two values names
+// the key.
 func TestBuildValuesErrors(t *testing.T) {
 	twice := func(yield func(string, uint64) bool) {
 		for i, w := range settest.Words(1000) {
@@ -159,8 +160,8 @@ func TestBuildValuesErrors(t *testing.T) {
 	}
 }
 
-// TestShardedBuildValues checks that a sharded set has the values, whether hashes go to a file or not, and an announced
-// number of keys that is wrong is an error.
+// TestShardedBuildValues checks that a sharded set returns the values, whether hashes go to a file or not, and that a
+// wrong Config.Keys is an error.
 func TestShardedBuildValues(t *testing.T) {
 	want := classes(10_000)
 	keys := slices.Sorted(maps.Keys(want))
@@ -222,8 +223,8 @@ func TestShardedBuildValues(t *testing.T) {
 	}
 }
 
-// TestMixedValues checks that keys without a value have 0 in a filter whose values can change, and equal keys count
-// once. Two values of a key are an error, in memory and in files. With Like all keys need values.
+// TestMixedValues checks that in a filter whose values can change, keys without a value have the value 0, and equal
+// keys count once. Two values of one key must be an error, in memory and in files. With Like, all keys need values.
 func TestMixedValues(t *testing.T) {
 	want := classes(30_000)
 	for _, memory := range []int64{0, 1} {
@@ -278,13 +279,13 @@ func TestMixedValues(t *testing.T) {
 	}
 }
 
-// TestValueTooLarge checks that the value that is too large is refused, not a later one, and the keys beside it are
-// kept.
+// TestValueTooLarge checks that a value that is too large is refused by the call that adds it, and that the keys of the
+// other calls are kept.
 func TestValueTooLarge(t *testing.T) {
 	b, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: "ribbon(value_bits=6)"})
 	settest.Check(t, err)
 	defer b.Close()
-	want := classes(100_000) // more than are kept before they are passed on
+	want := classes(100_000) // more keys than the builder buffers
 	for k, v := range want {
 		settest.Check(t, b.AddValue([]byte(k), v))
 		if err := b.AddValue([]byte("bad"), 64+v); !errors.Is(err, filter.ErrConfig) {
@@ -311,8 +312,8 @@ func TestValueTooLarge(t *testing.T) {
 	}
 }
 
-// TestAskValuesMissing checks that a key that the set lacks is missing, and has no wrong value. Every key needs a
-// value.
+// TestAskValuesMissing checks that a key that the set does not contain counts as missing, not as a wrong value. Every
+// key needs a value.
 func TestAskValuesMissing(t *testing.T) {
 	c := bloomery.Config{Spec: "ribbon(r=32,value_bits=6)"}
 	set := settest.Must(bloomery.BuildValues(t.Context(), maps.All(classes(10)), c))
@@ -330,8 +331,8 @@ func TestAskValuesMissing(t *testing.T) {
 	_ = v.AskValues(make([][]byte, 2), make([]uint64, 1))
 }
 
-// TestValuesWithoutNumber checks that a filter with values is chosen before its keys are counted. What depends on their
-// number is refused, with the field to set.
+// TestValuesWithoutNumber checks that a filter with values is chosen before its keys are counted. Settings that depend
+// on the number of keys must be refused with an error that names the field to set.
 func TestValuesWithoutNumber(t *testing.T) {
 	for _, n := range []plan.Needs{{ValueBits: 8, Add: true}, {ValueBits: 8, Later: 100},
 		{ValueBits: 8, Bytes: 8000}, {ValueBits: 8, BitsPerKey: 40}} {

@@ -16,7 +16,7 @@ import (
 	"github.com/bloomery/bloomery/internal/settest"
 )
 
-// plainVerification is the specification of a Verifier.
+// plainVerification computes the result of a Verifier in the simplest way.
 func plainVerification(set *bloomery.Set, absent, members []string) (v bloomery.Verification) {
 	var trials, wrong uint64
 	known := map[string]bool{}
@@ -41,7 +41,7 @@ func plainVerification(set *bloomery.Set, absent, members []string) (v bloomery.
 	return v
 }
 
-// inParts calls f with parts of keys from several goroutines.
+// inParts calls f with parts of keys, from several goroutines.
 func inParts(t *testing.T, keys []string, f func([][]byte) error) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -59,8 +59,8 @@ func inParts(t *testing.T, keys []string, f func([][]byte) error) {
 	wg.Wait()
 }
 
-// TestVerifier compares a Verifier with its specification: keys that come twice, absent keys that are members, members
-// that are missing, with and without a file.
+// TestVerifier compares a Verifier with plainVerification: repeated keys, absent keys that are members, and missing
+// members, with and without a file.
 func TestVerifier(t *testing.T) {
 	const seed = 3
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -96,7 +96,8 @@ func TestVerifier(t *testing.T) {
 	}
 }
 
-// TestVerifierRandom checks that the random keys come from RandomKeys, and members are asked for without being kept.
+// TestVerifierRandom checks that the random keys come from RandomKeys, and that members are queried but not kept in
+// memory.
 func TestVerifierRandom(t *testing.T) {
 	members := settest.Words(1000)
 	set := settest.Must(bloomery.Build(t.Context(), slices.Values(members), bloomery.Config{Spec: "standard(fpr=0.1)"}))
@@ -133,7 +134,8 @@ func TestVerifierRandom(t *testing.T) {
 	}
 }
 
-// TestVerifierMemory checks that at most 24 bytes are kept for a member, with as many absent keys as members.
+// TestVerifierMemory checks that a Verifier keeps at most 24 bytes per member when there are as many absent keys as
+// members.
 func TestVerifierMemory(t *testing.T) {
 	n := 1 << 20
 	if testing.Short() {

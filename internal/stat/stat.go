@@ -1,5 +1,5 @@
-// Package stat has the statistics for false-positive rates: means over a binomial number, exact confidence intervals
-// and tails of distributions. It imports the standard library only.
+// Package stat computes the statistics for false-positive rates: means over a binomial number, exact confidence
+// intervals and tails of distributions. It imports the standard library only.
 package stat
 
 import "math"

@@ -1,6 +1,6 @@
-// Package domains has two real lists for examples, tests and the demo: 133,604 domains of disposable mail addresses and
-// 9,631 domains of ordinary mail providers. The lists have no domain in common. NOTICE names their authors and
-// licences.
+// Package domains contains two real lists for examples, tests and the demo: 133,604 domains of disposable mail
+// addresses and 9,631 domains of ordinary mail providers. The lists have no domain in common. NOTICE names their
+// authors and licences.
 package domains
 
 import (

@@ -105,7 +105,7 @@ func (a *asker) make(at layout, timed bool) error {
 	return a.keep(Build, got[0], at.sample-at.present)
 }
 
-// keep keeps a time as nanoseconds a key.
+// keep keeps a time as nanoseconds per key.
 func (a *asker) keep(operation string, ns uint64, keys int) error {
 	if ns == 0 {
 		return fmt.Errorf("%s: %s of %d keys took 0 ns of CPU time: the clock is too coarse, take more keys",

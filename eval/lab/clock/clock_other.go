@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Package clock has the clocks that measurements of time use: CPU time where the system has it.
+// Package clock provides the clocks that measurements use: CPU time if the system has it, else wall time.
 package clock
 
 import "time"

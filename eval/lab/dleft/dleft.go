@@ -1,7 +1,8 @@
 // Package dleft is the d-left fingerprint table of F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh and G. Varghese
 // ("An improved construction for counting Bloom filters", ESA 2006), with which the paper on rank-indexed hashing
-// compares its filter. It has four subtables of B buckets of 8 cells. A key has one bucket in each subtable and goes
-// into a cell of the bucket with the fewest keys, the leftmost of equals. With 24·B keys a bucket holds 6 on average.
+// compares its filter. It has four subtables of B buckets of 8 cells. A key has one bucket in each subtable and is
+// stored in a cell of the bucket with the fewest keys; on a tie, of the leftmost of these buckets. With 24·B keys a
+// bucket holds 6 on average.
 //
 //	Hash Lo -> bucket b = ⌊Lo·B / 2^64⌋, in [0, B)
 //	Hash Hi -> remainder r = 1 + ⌊Hi·R / 2^64⌋, in [1, R], R = 2^bits - 1; 0 is an empty cell
@@ -60,8 +61,8 @@ func New(keys uint64, fpr float64, counting bool) (*Filter, error) {
 }
 
 // rate returns the predicted false-positive rate of a filter that holds the given number of keys: 1-(1-1/M)^keys for M
-// = B·R equally likely pairs. At capacity this is below 24/R. The paper has 24·2^-bits: its empty cells take no
-// remainder.
+// = B·R equally likely pairs. At capacity this is below 24/R. The paper gives 24·2^-bits, because its remainders can be
+// 0.
 func (f *Filter) rate(keys uint64) float64 {
 	return -math.Expm1(float64(keys) * math.Log1p(-1/(float64(f.buckets)*float64(f.remainders()))))
 }
@@ -94,7 +95,7 @@ func (f *Filter) cell(i uint64) (remainder, n uint64) {
 	return v & f.remainders(), v>>f.remainder + 1
 }
 
-// setCell stores a remainder with n copies; n = 0 empties the cell, which only tests do.
+// setCell stores a remainder with n copies. n = 0, which only tests use, empties the cell.
 func (f *Filter) setCell(i, remainder, n uint64) {
 	v := uint64(0)
 	if n > 0 {
@@ -170,7 +171,7 @@ func (f *Filter) Info() filter.Info {
 	}
 }
 
-// pairBucket returns the b of the keys with that remainder in a cell: it undoes the permutation of the subtable.
+// pairBucket returns the b of the keys with the given remainder in a cell. It inverts the permutation of the subtable.
 func (f *Filter) pairBucket(cell, remainder uint64) uint64 {
 	subtable, bucket := cell/cells/f.buckets, cell/cells%f.buckets
 	if subtable == 0 {
@@ -180,7 +181,7 @@ func (f *Filter) pairBucket(cell, remainder uint64) uint64 {
 	return (bucket + f.buckets - turn) % f.buckets
 }
 
-// Encode returns the words of all cells. No file holds a d-left table: this is for comparisons of sizes.
+// Encode returns the words of all cells. No file format contains a d-left table: Encode only serves to compare sizes.
 func (f *Filter) Encode() family.Encoded {
 	return family.Encoded{Keys: f.keys, Sections: [][]uint64{f.words}}
 }

@@ -39,7 +39,8 @@ func TestPublishedRate(t *testing.T) {
 
 // TestFluidLimit integrates the differential equations of d-left hashing (Vöcking; Mitzenmacher): the shares of buckets
 // with at least x keys while a table of very many buckets fills to its capacity. A key goes to a bucket of x keys in
-// subtable i if its buckets in the subtables before i have more, and those after i at least as many.
+// subtable i if its buckets in the subtables before i have more than x keys, and its buckets in the subtables after i
+// have at least x keys.
 func TestFluidLimit(t *testing.T) {
 	const steps, most = 200_000, cells + 2
 	var share [most + 1][subtables]float64 // share[x][i]: buckets of subtable i with x keys or more
@@ -66,8 +67,8 @@ func TestFluidLimit(t *testing.T) {
 	}
 }
 
-// TestLookAlikes removes half of the keys of tables so small that most keys look like others. No other key may be lost,
-// and an empty table is all zeros.
+// TestLookAlikes removes half of the keys from tables so small that most keys collide with others. No other key may be
+// lost, and all cells of an empty table must be zero.
 func TestLookAlikes(t *testing.T) {
 	for _, counting := range []bool{false, true} {
 		for seed := range uint64(20) {
@@ -149,10 +150,10 @@ func TestObservedRate(t *testing.T) {
 }
 
 // Remove undoes one Add of h. It returns an error wrapping filter.ErrNotFound and changes nothing if no cell of the
-// key's buckets holds its remainder. Remove only what was added.
+// key's buckets contains its remainder. Only keys that were added may be removed.
 func (f *Filter) Remove(h filter.Hash) error {
 	p := f.placeOf(h)
-	found, copiesFound := uint64(0), uint64(0) // the cell with the fewest copies, so that copies stay in few cells
+	found, copiesFound := uint64(0), uint64(0) // the cell with the fewest copies, so that copies remain in few cells
 	for _, first := range p.first {
 		for i := first; i < first+cells; i++ {
 			if r, n := f.cell(i); r == p.remainder && (copiesFound == 0 || n < copiesFound) {

@@ -1,5 +1,5 @@
-// Package exact measures exact sets: their size compared with the entropy of the choice and with a cascade of Bloom
-// filters, with and without partitions, and whether every answer is right. docs/guides/exact.md shows the results.
+// Package exact measures exact sets with and without partitions. It compares their size with the entropy of the choice
+// of members and with a cascade of Bloom filters, and checks every answer. docs/guides/exact.md shows the results.
 package exact
 
 import (
@@ -29,7 +29,7 @@ type universe struct {
 	seed       uint64
 }
 
-// keys returns the number of keys and of members.
+// count returns the number of keys and of members.
 func (u universe) count() (keys, members int) {
 	for _, p := range u.partitions {
 		keys, members = keys+p.keys, members+p.members
@@ -45,7 +45,7 @@ func (u universe) entropy() (sum float64) {
 	return sum
 }
 
-// batch is a number of keys that are added or asked for at once, all members or none.
+// batch is a number of keys that are added or queried at once. Either all of them are members or none.
 type batch struct {
 	members          bool
 	names, keys      [][]byte
@@ -55,7 +55,7 @@ type batch struct {
 // batchKeys is the number of keys of a batch.
 const batchKeys = 4096
 
-// batches calls f with all keys. It reuses their memory.
+// batches calls f with all keys, batch by batch. The memory of a batch is reused.
 func (u universe) batches(ctx context.Context, f func(*batch) error) error {
 	b := &batch{room: make([]byte, 8*batchKeys)}
 	number := uint64(0)
@@ -85,7 +85,7 @@ func (u universe) batches(ctx context.Context, f func(*batch) error) error {
 	return nil
 }
 
-// outcome is a set that was built, and asked for every key.
+// outcome is the result of building a set and querying every key.
 type outcome struct {
 	info  exact.Info
 	wrong int
@@ -162,10 +162,10 @@ func run(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	return result, nil
 }
 
-// point is a share of members, in percent, and the limit of the bits per member for 10 million keys, 0 for none.
+// point is a share of members, in percent, and the limit of the bits per member for 10 million keys, or 0 for none.
 type point struct{ percent, limit float64 }
 
-// limitedKeys is the number of keys for which limits hold.
+// limitedKeys is the number of keys to which the limits apply.
 const limitedKeys = 10_000_000
 
 // points returns the measured densities: the ones with limits, and others for the plot.
@@ -179,7 +179,7 @@ func points(keys int) []point {
 	return all
 }
 
-// densities builds sets without partitions.
+// densities builds sets of several densities without partitions.
 func densities(
 	ctx context.Context, c experiment.Config, work *experiment.Work, keys int, points []point, result *figure.Result,
 ) error {
@@ -235,9 +235,9 @@ func entropy(universe, members float64) float64 {
 	return (lg(universe) - lg(members) - lg(universe-members)) / math.Ln2
 }
 
-// twoLevels returns the fewest bits per member of two levels without overhead: retrieval with r bits per member, and one
-// bit for each member and for each of the false positives, (universe-members)·2^-r. The best r is a real number with
-// 2^-r = members/((universe-members)·ln 2), or 0 if that is above 1.
+// twoLevels returns the fewest bits per member of two levels without overhead: retrieval with r bits per member, and
+// one bit for each member and for each of the false positives, (universe-members)·2^-r. The best r is a real number
+// with 2^-r = members/((universe-members)·ln 2), or 0 if that is above 1.
 func twoLevels(universe, members float64) float64 {
 	if members >= (universe-members)*math.Ln2 {
 		return universe / members
@@ -245,9 +245,9 @@ func twoLevels(universe, members float64) float64 {
 	return math.Log2((universe-members)/members) + 1 + math.Log2(math.E) + math.Log2(math.Ln2)
 }
 
-// bloomCascade returns the bits per member of a cascade of Bloom filters of ideal size, with the rates of Larisch et al.
-// (CRLite, IEEE S&P 2017, section IV.C): sqrt(1/2)·members/others in level 1, 1/2 in the levels after it. Level 1 has
-// the members, level 2 the others that level 1 has, too, and so on.
+// bloomCascade returns the bits per member of a cascade of Bloom filters of ideal size, with the rates of Larisch et
+// al. (CRLite, IEEE S&P 2017, section IV.C): sqrt(1/2)·members/others in level 1, 1/2 in the levels after it. Level 1
+// contains the members, level 2 the other keys that are false positives of level 1, and so on.
 func bloomCascade(universe, members float64) float64 {
 	others := universe - members
 	rate := math.Sqrt(0.5) * members / others

@@ -51,7 +51,7 @@ func TestRandomUniverse(t *testing.T) {
 	}
 }
 
-// TestBuild requires right answers, and sizes between the entropy and a cascade of Bloom filters.
+// TestBuild requires correct answers, and a size between the entropy and the size of a cascade of Bloom filters.
 func TestBuild(t *testing.T) {
 	u := randomUniverse(200_000, 1)
 	for _, partitioned := range []bool{false, true} {

@@ -15,7 +15,7 @@ import (
 const (
 	partitions              = 300
 	leastDensity, mostDense = 0.0001, 0.6
-	// overEntropy is the limit of the bits of a set over the entropy of its partitions, for 10 million keys.
+	// overEntropy is the limit of the ratio of the bits of a set to the entropy of its partitions, for 10 million keys.
 	overEntropy = 1.10
 )
 
@@ -35,7 +35,7 @@ func randomUniverse(keys int, seed uint64) universe {
 	return u
 }
 
-// divided builds sets of keys in partitions whose densities differ, and the same keys without partitions.
+// divided builds sets of keys in partitions of different densities, and sets of the same keys without partitions.
 func divided(ctx context.Context, c experiment.Config, work *experiment.Work, keys int, result *figure.Result) error {
 	one := func(ctx context.Context, i int) ([]float64, error) {
 		u := randomUniverse(keys, c.Seed+uint64(i))

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestTheory compares the formulas with known values for a universe of 10 million keys, and with a small coefficient.
+// TestTheory compares the formulas with known values for a universe of 10 million keys, and the entropy with a small
+// binomial coefficient.
 func TestTheory(t *testing.T) {
 	const universe = 1e7
 	for _, c := range []struct{ members, entropy, levels, cascade float64 }{

@@ -13,7 +13,7 @@ import (
 
 const (
 	days          = 5
-	changedShare  = 0.001 // of the members, a day: half of them removed, as many added
+	changedShare  = 0.001 // of the members, per day: half of these are removed, the same number is added
 	updateMembers = 0.01  // share of the universe
 )
 
@@ -42,7 +42,7 @@ func updates(ctx context.Context, c experiment.Config, work *experiment.Work, ke
 		bytes, bits = append(bytes, float64(u.Bytes)), append(bits, 8*float64(u.Bytes)/float64(2*half))
 		work.Step(float64(keys))
 	}
-	// Of the members, half of the changes are removed; of the others, as many are added.
+	// half members are removed, and half other keys are added.
 	bound := entropy(float64(members), float64(half)) + entropy(float64(keys-members), float64(half))
 	label := fmt.Sprintf("%d keys, %g%% members, %d changes a day: ", keys, 100*updateMembers, 2*half)
 	result.Add(figure.Mean(label+"bytes per day", bytes).Noted("%.2f%% of the whole file of %d bytes",
@@ -53,7 +53,7 @@ func updates(ctx context.Context, c experiment.Config, work *experiment.Work, ke
 	return ctx.Err()
 }
 
-// numbers returns the keys from number from on, to number to-1. A key is only valid until the next one.
+// numbers returns the keys from number from on, to number to-1. A key is valid until the next iteration.
 func numbers(seed uint64, from, to int) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		key := make([]byte, 8)

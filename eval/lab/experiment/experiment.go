@@ -1,5 +1,5 @@
-// Package experiment has the common code of the experiments of the lab: descriptions, configuration, use of all cores,
-// reports of progress, and filters with random keys.
+// Package experiment provides the common code of the experiments of the lab: descriptions, configuration, use of all
+// cores, reports of progress, and filters with random keys.
 package experiment
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// The documents of experiments in more than one room.
+// Documents whose experiments are in more than one room.
 const (
 	PlankNotes = "Plank's lecture notes (2016)"
 	SahaSlides = "Saha's slides"
@@ -24,11 +24,11 @@ const (
 // Experiment is one table or figure.
 type Experiment struct {
 	Name   string `json:"name"`
-	Source string `json:"source"` // document and table or figure, or the page of ours that shows it
+	Source string `json:"source"` // document and table or figure, or our page that shows the experiment
 	Varies string `json:"varies"`
 	// Seconds is the approximate time of a full run on two cores. Reports estimate the time left from it.
 	Seconds int `json:"seconds"`
-	// Run runs the experiment. It leaves Name and Source of the result to Do.
+	// Run runs the experiment. Do fills in Name and Source of the result.
 	Run func(context.Context, Config) (figure.Result, error) `json:"-"`
 }
 
@@ -47,8 +47,8 @@ func (e Experiment) Do(ctx context.Context, c Config) (figure.Result, error) {
 type Config struct {
 	Trials int    // sets of keys; 0: the default of the experiment
 	Seed   uint64 // 0: 1
-	Quick  bool   // fewer keys and trials, to see that everything works
-	Full   bool   // larger sets of keys, in experiments that leave them out to save minutes; ignored with Quick
+	Quick  bool   // fewer keys and trials, to check that everything works
+	Full   bool   // run the larger sets of keys that experiments omit by default to save time; ignored with Quick
 	// Trace is a file of requests, one key a line, for experiments that replay requests. Empty: made-up requests only.
 	Trace string
 	// Packets is a pcap or pcapng file for experiments that take payloads as keys. Empty: the capture in the lab.
@@ -83,7 +83,7 @@ func (t Tally) Plus(d Tally) Tally { return Tally{t.Hits + d.Hits, t.Of + d.Of} 
 // Interval returns the exact 95% interval of the rate (Clopper and Pearson).
 func (t Tally) Interval() (low, high float64) { return stat.Interval(t.Hits, t.Of, 0.95) }
 
-// Judges reports whether the tally can test a predicted rate: whether that expects at least 3 hits.
+// Judges reports whether the tally can test a predicted rate: whether the rate predicts at least 3 hits.
 func (t Tally) Judges(rate float64) bool { return rate*float64(t.Of) >= 3 }
 
 // Row returns the row of the observed rate. Its note compares it with rate, the predicted p_a.
@@ -99,7 +99,8 @@ func (t Tally) Row(label string, rate float64) figure.Row {
 	return r.Noted("%d of %d, p_a lies outside of the interval", t.Hits, t.Of)
 }
 
-// AddTo appends the observed rate and its interval to a curve, unless there is no hit or rate expects less than one.
+// AddTo appends the observed rate and its interval to a curve, unless there is no hit or rate predicts less than one
+// hit.
 func (t Tally) AddTo(curve *figure.Curve, x, rate float64) {
 	if t.Hits > 0 && rate*float64(t.Of) >= 1 {
 		low, high := t.Interval()
@@ -107,7 +108,7 @@ func (t Tally) AddTo(curve *figure.Curve, x, rate float64) {
 	}
 }
 
-// AtMost returns the row with a note whether its value keeps a limit, in the unit of the value.
+// AtMost returns the row with a note that says whether its value is at most limit.
 func AtMost(r figure.Row, limit float64) figure.Row {
 	verdict := "kept"
 	if !(r.Measured <= limit) {
@@ -138,9 +139,9 @@ func (w *Work) Step(by float64) {
 	w.tell(w.done / w.all)
 }
 
-// Each calls f for 0 ... n-1 on all cores and returns the results in that order, for any number of cores. Each
-// call is by units of w, which may be nil. If f returns an error, Each returns the first one and cancels the context of
-// the other calls.
+// Each calls f for 0 ... n-1 on all cores and returns the results in this order, for any number of cores. Each
+// successful call adds by units to w, which may be nil. If f returns an error, Each returns the first one and cancels
+// the context of the other calls.
 func Each[T any](
 	ctx context.Context, w *Work, by float64, n int, f func(ctx context.Context, i int) (T, error),
 ) ([]T, error) {

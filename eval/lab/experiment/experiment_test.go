@@ -13,8 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family/standard"
 )
 
-// TestDo requires the name and the source of the experiment and finite points in a result, and the defaults in its
-// Config.
+// TestDo requires the name, the source and only finite points in a result, and the default number of trials.
 func TestDo(t *testing.T) {
 	var got Config
 	e := Experiment{Name: "name", Source: "source", Run: func(_ context.Context, c Config) (figure.Result, error) {
@@ -83,7 +82,7 @@ func TestObserved(t *testing.T) {
 	}
 }
 
-// TestTally requires a note on the position of p_a, and no point for a rate that cannot be seen.
+// TestTally requires a note on the position of p_a, and no point for a rate that is too low to be observed.
 func TestTally(t *testing.T) {
 	for _, c := range []struct {
 		t      Tally
@@ -106,7 +105,7 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// TestAtMost requires a verdict after an earlier note.
+// TestAtMost requires that the verdict is appended to an earlier note.
 func TestAtMost(t *testing.T) {
 	for v, want := range map[float64]string{1: "seen; limit 1: kept", 1.1: "seen; limit 1: MISSED"} {
 		if got := AtMost(figure.Exact("label", v).Noted("seen"), 1).Note; got != want {

@@ -20,7 +20,7 @@ func (c *Config) Hashes(n, trial int) []filter.Hash {
 	return hs
 }
 
-// Build adds the keys to a new builder and builds its filter. It takes both results of a NewBuilder.
+// Build adds the keys to a new builder and builds its filter. Its parameters b and err are the results of NewBuilder.
 func Build[B family.Builder](ctx context.Context, b B, err error, hs []filter.Hash) (family.Filter, error) {
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func Build[B family.Builder](ctx context.Context, b B, err error, hs []filter.Ha
 	return b.Build(ctx)
 }
 
-// Growing is a filter that takes keys one by one.
+// Growing is a filter to which keys can be added one by one.
 type Growing interface {
 	family.Filter
 	family.Adder

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// hostile does harm if it is not escaped, and breaks a table if it is not put on one line.
+// hostile is a text that does harm unless it is escaped, and that breaks a table unless it is put on one line.
 const hostile = "<script>alert(\"1\")</script> & 'a',\n=cmd|' /C calc'!A0"
 
 // madeUp returns a result with a row of every kind.

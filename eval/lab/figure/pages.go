@@ -38,14 +38,15 @@ type view struct {
 	Next     *Document
 }
 
-// WriteIndex writes the overview, which links to the pages of the documents. All pages must be in one folder, under the
-// names index.html and Page.html of each document. They need no scripts or other files.
+// WriteIndex writes the overview, which links to the pages of the documents. All pages must be in one folder. Their
+// names are index.html and, for each document, Document.Page with the extension .html. They need no scripts or other
+// files.
 func (r Report) WriteIndex(w io.Writer) error { return write(w, "index.html", view{Report: r}) }
 
 // WriteDocument writes the page of document i. If a plot cannot be drawn it returns the error and writes nothing.
 //
-// Plots are images with data URLs, not inline SVG: so labels cannot become markup, and styles stay apart. Each is there
-// twice, for light and for dark pages. The SVG names fonts and does not embed them.
+// Plots are images with data URLs, not inline SVG: labels cannot become markup, and styles are separate. Each plot is
+// written twice, for light and for dark pages. The SVG names fonts and does not embed them.
 func (r Report) WriteDocument(w io.Writer, i int) error {
 	v := view{Report: r, Document: &r.Documents[i]}
 	if i > 0 {
@@ -102,7 +103,7 @@ func dataURL(draw func(w io.Writer, format string) error) (string, error) {
 	return "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(svg.Bytes()), nil
 }
 
-// duration formats a time with a unit that suits it.
+// duration formats a time with a unit that suits its length.
 func duration(d time.Duration) string {
 	switch {
 	case d < 50*time.Millisecond:
@@ -155,8 +156,8 @@ func (r Result) WriteJSON(w io.Writer) error {
 	return e.Encode(r)
 }
 
-// MarshalJSON implements json.Marshaler. All fields are present. Values that are not finite are null; so are published,
-// tolerance and agrees in a row without a published value.
+// MarshalJSON implements json.Marshaler. All fields are present. Values that are not finite are null. In a row without
+// a published value, published, tolerance and agrees are null.
 func (r Row) MarshalJSON() ([]byte, error) {
 	tolerance := &r.Tolerance
 	if r.Published == nil {

@@ -17,7 +17,8 @@ type Report struct {
 	Documents []Document // in the order in which they are shown
 }
 
-// Document is the source that experiments repeat: a paper, or several documents of a kind. Each has a page in a report.
+// Document is the source of the claims that experiments test: a paper, or several documents of one kind. A report has a
+// page for each Document.
 type Document struct {
 	Page    string // name of the file of the page, without its extension
 	Title   string
@@ -36,7 +37,7 @@ type Entry struct {
 	Took   time.Duration
 }
 
-// Count is a number of rows, and how many of them agree and disagree with a published value.
+// Count is a number of rows, and the numbers of rows that agree and that disagree with a published value.
 type Count struct{ Rows, Agree, Disagree int }
 
 // Compared returns the number of rows with a published value.
@@ -92,8 +93,8 @@ type Difference struct {
 // Misprints returns the rows that disagree because the published value is a misprint.
 func (r Report) Misprints() []Difference { return r.differences(true) }
 
-// Differences returns the rows that disagree and are no misprints: computed rows first, then rows with a statistical
-// error, which a quick run increases.
+// Differences returns the rows that disagree and are not misprints: computed rows first, then rows with a statistical
+// error, which is larger in a quick run.
 func (r Report) Differences() []Difference {
 	found := r.differences(false)
 	slices.SortStableFunc(found, func(a, b Difference) int {
@@ -145,8 +146,8 @@ func (d Document) Took() (sum time.Duration) {
 	return sum
 }
 
-// Place returns the place in the document with the claims of the experiment, or the whole source if it is another
-// document.
+// Place returns the place in the document that contains the claims of the experiment, or the whole source if the claims
+// are from another document.
 func (d Document) Place(e *Entry) string {
 	if place, ok := strings.CutPrefix(e.Source, d.Cited+", "); ok && d.Cited != "" {
 		return place
@@ -158,10 +159,10 @@ func (d Document) Place(e *Entry) string {
 type Part struct {
 	Result
 	Folded bool // shown when the reader opens it
-	Rest   bool // an earlier part has the other rows
+	Rest   bool // an earlier part contains the other rows
 }
 
-// mostShown is the largest number of rows of a result that is shown without folding rows.
+// mostShown is the largest number of rows of a result that are shown without folding.
 const mostShown = 24
 
 // Parts divides the rows into tables. In a result of more than mostShown rows, rows without a published value are

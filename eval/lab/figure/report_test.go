@@ -99,7 +99,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestQuickReport requires that a quick run lists its disagreements folded and without alarm, and a full one on top.
+// TestQuickReport requires that a quick run lists its disagreements folded and without a warning, and that a full run
+// lists them at the top.
 func TestQuickReport(t *testing.T) {
 	r := madeUpReport()
 	r.Documents = r.Documents[:1]
@@ -127,7 +128,7 @@ func TestQuickReport(t *testing.T) {
 	}
 }
 
-// TestNames requires a name of its own for each landmark of a page.
+// TestNames requires a distinct name for each landmark of a page.
 func TestNames(t *testing.T) {
 	r, long := madeUpReport(), Result{Name: "long"}
 	for i := range 2 * mostShown {
@@ -187,7 +188,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestDifferences requires misprints first, the reason beside each row that disagrees, and the noise of a quick run last.
+// TestDifferences requires misprints first, the reason beside each row that disagrees, and rows that may only be noise
+// of a quick run last.
 func TestDifferences(t *testing.T) {
 	result := Result{Name: "sums", Rows: []Row{
 		Exact("far off", 2).Against(1, 0.1).Noted("for a reason"),

@@ -1,5 +1,5 @@
-// Package figure holds the results of measurements, tables with intervals and plots, and writes them as text, CSV,
-// JSON and HTML pages. It does not depend on filters. Package eval/plot draws the plots.
+// Package figure represents the results of measurements as tables with intervals and plots, and writes them as text,
+// CSV, JSON and HTML pages. It does not depend on filters. Package eval/plot draws the plots.
 package figure
 
 import (
@@ -45,18 +45,18 @@ type Row struct {
 	Tolerance float64 // largest difference from Published that counts as agreement, in the unit of Published
 	Agrees    *bool   // whether Published lies within Tolerance of Measured; nil without Published
 	Note      string
-	// Misprint is true if the published value is a misprint; Note gives the reason. JSON and CSV have the note only.
+	// Misprint is true if the published value is a misprint; Note gives the reason. JSON and CSV contain only the note.
 	Misprint bool
 }
 
-// Mean returns the row of the mean of measured, one value a trial, with its 95% interval.
+// Mean returns the row of the mean of measured, which has one value per trial, with its 95% interval.
 func Mean(label string, measured []float64) Row {
 	mean, low, high := MeanInterval(measured)
 	return Row{Label: label, Measured: mean, Low: low, High: high}
 }
 
 // MeanInterval returns the mean of the values and its 95% confidence interval by Student's t distribution. For one
-// value, both ends are that value. v must not be empty.
+// value, both ends are equal to the value. v must not be empty.
 func MeanInterval(v []float64) (mean, low, high float64) {
 	n := float64(len(v))
 	for _, x := range v {
@@ -109,7 +109,8 @@ const noise = "a quick run measures fewer keys and trials"
 // noisy reports whether the row has a statistical error. A computed row differs in a full run as well.
 func (r Row) noisy() bool { return r.Low != r.High }
 
-// ExplainNoise notes beside each row that disagrees and has a statistical error that the run was quick.
+// ExplainNoise adds a note to each row that disagrees and has a statistical error. The note says that the run was
+// quick.
 func (r *Result) ExplainNoise() {
 	for i, row := range r.Rows {
 		if row.Agrees == nil || *row.Agrees || row.Misprint || !row.noisy() {

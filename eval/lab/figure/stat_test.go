@@ -33,7 +33,7 @@ func TestIntervalGonum(t *testing.T) {
 					wantHigh = 1 - mathext.InvRegIncBeta(float64(n-x), float64(x)+1, tail)
 				}
 				low, high := stat.Interval(x, n, level)
-				// The complement of an end near 1 is known to 2^-53 only.
+				// The complement of an end near 1 is known only to 2^-53.
 				tol := 1e-13*float64(n) + 1e-12
 				if math.Abs(low-wantLow) > tol*wantLow || math.Abs(high-wantHigh) > tol*wantHigh+2e-16 {
 					t.Errorf("%d of %d, level %g: %g to %g, gonum %g to %g", x, n, level, low, high, wantLow, wantHigh)

@@ -14,8 +14,8 @@ import (
 // textWidth is the width of a printed table in characters. Notes are wrapped to it; long labels may exceed it.
 const textWidth = 110
 
-// WriteText writes the result as a table of aligned columns, followed by its notes. The notes of rows are a column if
-// all of them fit into the width, otherwise lines below their rows.
+// WriteText writes the result as a table of aligned columns, followed by its notes. The notes of rows form a column if
+// all of them fit into the width. Otherwise each note is on a line below its row.
 func (r Result) WriteText(w io.Writer) error {
 	cells := [][]string{{"label", "published", "measured", "95% interval", "agrees"}}
 	for _, row := range r.Rows {
@@ -61,8 +61,8 @@ func (r Result) WriteText(w io.Writer) error {
 	return err
 }
 
-// writeWrapped writes a text wrapped to textWidth. The indent of the first line is first, the indent of the others is
-// others.
+// writeWrapped writes a text wrapped to textWidth. first is the indent of the first line, others the indent of the
+// other lines.
 func writeWrapped(b *strings.Builder, text, first, others string) {
 	line, indent := "", first
 	for _, word := range strings.Fields(text) {
@@ -110,8 +110,8 @@ func (r Row) verdict() string {
 	return "NO"
 }
 
-// rounded formats a value with four significant digits; whole numbers and those from 10,000 on have all digits before
-// the decimal point.
+// rounded formats a value with four significant digits. Whole numbers, and numbers from 10,000 on, get all digits
+// before the decimal point.
 func rounded(v float64) string {
 	if size := math.Abs(v); size < 1e15 && (size >= 1e4 || v == math.Trunc(v)) {
 		return strconv.FormatFloat(v+0, 'f', 0, 64) // + 0 turns -0 into 0

@@ -30,7 +30,7 @@ var table = experiment.Experiment{
 const hashKeys = 10_000
 
 // classicHashing is a way to hash. draw draws the functions of a filter with m bits and k probes, and returns the
-// positions of the keys. It is nil for the hashing of package standard.
+// positions of the keys. draw is nil for the hashing of package standard.
 type classicHashing struct {
 	name string
 	draw func(r *rand.Rand, keys [][]byte, m uint64, k int) paper.Positions
@@ -45,7 +45,7 @@ const (
 // classicHashings returns the hashings of all documents. Choices that are the same in all trials depend on the seed.
 func classicHashings(seed uint64) []classicHashing {
 	return []classicHashing{
-		// Every key is hashed once, so that new random numbers are a random function.
+		// Every key is hashed only once, so fresh random numbers act as a random function.
 		{"random", func(r *rand.Rand, _ [][]byte, m uint64, _ int) paper.Positions {
 			return func(int, int) uint64 { return r.Uint64N(m) }
 		}},
@@ -77,7 +77,7 @@ func classicHashings(seed uint64) []classicHashing {
 	}
 }
 
-// universal returns the hashing by k functions of Saha's slides of a degree.
+// universal returns the hashing by k polynomials of the given degree from Saha's slides.
 func universal(degree int) func(r *rand.Rand, keys [][]byte, m uint64, k int) paper.Positions {
 	return func(r *rand.Rand, keys [][]byte, m uint64, k int) paper.Positions {
 		number := func(i int) uint64 { return paper.Number(keys[i]) }
@@ -152,7 +152,7 @@ func runHashes(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	}
 	all := classicHashings(c.Seed)
 	for _, h := range all {
-		plot.Names = append(plot.Names, strings.ReplaceAll(h.name, " ", "\n")) // one word a line, to save width
+		plot.Names = append(plot.Names, strings.ReplaceAll(h.name, " ", "\n")) // one word per line, to save width
 	}
 	w := c.Work(float64(c.Trials * len(hashSettings)))
 	for s, set := range hashSettings {
@@ -185,7 +185,7 @@ func runHashes(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			rate := figure.Mean(fmt.Sprintf("%s: %s, p_o", set.name, h.name), values[2*i+1])
 			result.Add(fill.Noted("formula %.5f%s", filled, beside(fill, filled, c.Trials)),
 				rate.Noted("p_b %.4g%s", before, beside(rate, before, c.Trials)))
-			x := float64(i+1) + 0.13*(float64(s)-1.5) // side by side
+			x := float64(i+1) + 0.13*(float64(s)-1.5) // the marks of a hashing are side by side
 			curve.AddRatio(x, rate, before)
 		}
 		plot.Curves = append(plot.Curves, curve)

@@ -11,7 +11,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestHashings requires that every hashing gives a key the same valid positions again, and other keys other positions.
+// TestHashings requires that every hashing gives equal keys the same valid positions, and different keys different
+// positions.
 func TestHashings(t *testing.T) {
 	const n, m, k = 200, 80_000, 6
 	for _, h := range classicHashings(1) {
@@ -40,7 +41,7 @@ func TestHashings(t *testing.T) {
 	}
 }
 
-// TestDouble requires equal distances of positions, which are odd if odd is 1.
+// TestDouble requires equal distances between positions, and odd distances if odd is 1.
 func TestDouble(t *testing.T) {
 	const n, m = 100, 1000
 	keys := randomKeys(rand.New(rand.NewPCG(1, 2)), n)

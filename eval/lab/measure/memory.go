@@ -20,11 +20,11 @@ import (
 // heldKeys is the number of keys for which the memory of builds is measured.
 const heldKeys = 1_000_000
 
-// heldByBuild returns the peak memory of a build without the filter, in bytes per key. It samples the growth of the heap
+// heldByBuild returns the peak memory of a build, minus the filter, in bytes per key. It samples the growth of the heap
 // every 300 µs while the collector runs often (GOGC=2). Searches run for one pass: their memory does not depend on the
 // passes.
 func heldByBuild(ctx context.Context, kind filter.Spec, keys uint64) (float64, error) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // a core for the sampling goroutine
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // a second core for the sampling goroutine
 	of, err := families.ByName(kind.Family())
 	if err != nil {
 		return 0, err

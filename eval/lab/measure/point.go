@@ -19,11 +19,11 @@ import (
 const Queries = 200_000
 
 // searchedKeys is the largest number of keys for which families that search do so at their default effort. Larger
-// filters are searched for one pass: a query takes the same time.
+// filters are searched for one pass: the time of a query does not depend on the search.
 const searchedKeys = 1_000_000
 
-// measure measures one point. repeats is the number of measurements of each query. With builds the time of a build is
-// the shortest of three, otherwise the time of one; it is 0 if the search was cut short.
+// measure measures one point. repeats is the number of measurements of each query. If builds is true, the time of a
+// build is the shortest of three builds, otherwise the time of one build. It is 0 if the search was cut short.
 func measure(
 	ctx context.Context, kind filter.Spec, keys uint64, fpr float64, repeats int, builds bool,
 ) (families.CostPoint, error) {
@@ -59,8 +59,8 @@ func measure(
 	if cut {
 		p.Build = 0
 	}
-	// Queries in random order, others each time: the same queries would find their part of a large filter in the
-	// caches.
+	// The queries are in random order and differ each time: repeated queries would find their part of a large filter in
+	// the caches.
 	asked, absent := make([][]uint64, repeats), make([][]uint64, repeats)
 	for i := range repeats {
 		asked[i], absent[i] = Questions(r, present)
@@ -87,7 +87,7 @@ func Random(r *rand.Rand, n uint64) []uint64 {
 	return keys
 }
 
-// Questions returns Queries present keys, drawn from keys, and as many absent ones.
+// Questions returns Queries present keys, drawn from keys, and Queries absent keys.
 func Questions(r *rand.Rand, keys []uint64) (present, absent []uint64) {
 	present, absent = make([]uint64, Queries), make([]uint64, Queries)
 	for i := range present {

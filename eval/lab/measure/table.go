@@ -27,16 +27,16 @@ import (
 // Config holds the parameters of a measurement. Zero fields take the default noted beside them.
 type Config struct {
 	Trials int  // measurements of each query; the shortest counts; 0: 5, 40 with Family, or 2 with Quick
-	Quick  bool // smallest filters only, to see that it works
-	// Family, if not empty, measures the kinds of that family only. The result is families.Costs with these points
-	// replaced. Times are corrected for the speed of the machine: each point is measured together with one of
-	// Reference, and divided by the ratio of that to the table.
+	Quick  bool // measure only the smallest filters, to check that everything works
+	// Family, if not empty, is the only family to measure. The result is families.Costs with the points of this family
+	// replaced. Times are corrected for the speed of the machine: each point is measured together with a point of
+	// Reference, and its time is divided by the ratio of the time of Reference to its time in the table.
 	Family   string
 	Progress func(float64) // called with the share done, in [0, 1], from one goroutine; nil: not called
 }
 
-// Reference is the kind with which Config.Family compares the machine with the one of the table. It has points of most
-// sizes and rates.
+// Reference is the kind by which a run with Config.Family compares this machine with the machine of the table. It has
+// points of most sizes and rates.
 var Reference = family.NewSpec("fuse")
 
 // size is a number of keys, with the rates at which filters for this number are measured.
@@ -45,8 +45,8 @@ type size struct {
 	rates []float64
 }
 
-// Query times change with every step of the number of probes. Small filters show it most and are measured at more
-// rates.
+// Query times change whenever the number of probes changes. The effect is largest in small filters, which are measured
+// at more rates.
 var (
 	smallRates = []float64{0.05, 0.01, 0.003, 0.001, 0.0003, 0.0001, 0.00001, 0.000001}
 	largeRates = []float64{0.01, 0.0001, 0.000001}
@@ -58,7 +58,7 @@ var sizes = []size{
 	{4_000_000, largeRates}, {12_000_000, largeRates}, {50_000_000, []float64{0.01, 0.0001}},
 }
 
-// rounds returns how many times the points of a size are measured. The rounds lie minutes apart where a round is short.
+// rounds returns how many times the points of a size are measured. Short rounds are minutes apart.
 func (s size) rounds() int {
 	switch {
 	case s.keys <= 100_000:
@@ -82,7 +82,7 @@ func Costs(ctx context.Context, c Config) (families.CostTable, error) {
 	case c.Quick:
 		c.Trials = 2
 	case c.Family != "":
-		c.Trials = 40 // two short times are compared
+		c.Trials = 40 // a ratio of two short times needs more measurements
 	default:
 		c.Trials = 5
 	}
@@ -192,8 +192,8 @@ func inTable(table, measured families.CostTable, family string) families.CostTab
 }
 
 // withPoint returns the points of a kind with p added. If there is a point of the same size and rate, it gets the
-// shorter times of both. A p with Build 0, of a search that was cut short, gets the shortest build of another size at
-// its rate.
+// shorter times of both. If p.Build is 0 because the search was cut short, p gets the shortest build time of another
+// size at its rate.
 func withPoint(points []families.CostPoint, p families.CostPoint) []families.CostPoint {
 	build := math.Inf(1)
 	for i, e := range points {
@@ -234,13 +234,13 @@ func keyedCost() float64 {
 	return max(0, shortest(filter.NewKeyedHasher(filter.Secret{1}))-shortest(filter.NewHasher(1)))
 }
 
-// Write writes a table as JSON, a point a line.
+// Write writes a table as JSON, with one point per line.
 func Write(w io.Writer, c families.CostTable) error {
 	text, err := json.MarshalIndent(c, "", " ")
 	if err != nil {
 		return err
 	}
-	// Lines of a point have at least three spaces.
+	// The fields of a point are indented by at least three spaces.
 	points := strings.NewReplacer("{\n    ", "{", ",\n    ", ", ", "\n   }", "}")
 	_, err = points.WriteString(w, string(text)+"\n")
 	return err

@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/families"
 )
 
-// TestWithPoint requires the shorter times of a point that is measured twice, and for a search that was cut short the
+// TestWithPoint requires the shorter times of a point that is measured twice. A search that was cut short must get the
 // build time of fewer keys at its rate.
 func TestWithPoint(t *testing.T) {
 	var points []families.CostPoint
@@ -78,8 +78,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestCosts measures a quick table: every kind has points and a memory, progress ends at 1, and a canceled context ends
-// it.
+// TestCosts measures a quick table. Every kind must have points and a memory, progress must end at 1, and a canceled
+// context must end the measurement.
 func TestCosts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

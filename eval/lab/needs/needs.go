@@ -1,5 +1,5 @@
-// Package needs measures how far forecasts of the planner hold: it plans for random needs, builds the filters and
-// measures them.
+// Package needs measures how accurate the forecasts of the planner are: it plans for random needs, builds the filters
+// and measures them.
 package needs
 
 import (
@@ -120,7 +120,7 @@ func tryNeed(ctx context.Context, n plan.Needs, r *rand.Rand, now *speed) (neede
 			return out, err
 		}
 	}
-	for range 5 { // in turns, since a disturbance of the machine lasts longer than one measurement
+	for range 5 { // the choices take turns, since a disturbance of the machine lasts longer than one measurement
 		for _, b := range built {
 			if err := b.ask(n, now); err != nil {
 				return out, err
@@ -137,7 +137,7 @@ func tryNeed(ctx context.Context, n plan.Needs, r *rand.Rand, now *speed) (neede
 	}
 	for _, b := range built[1:] {
 		if n.For == plan.Fastest && n.FPR == 0 && b.rate > min(2*best, math.Sqrt(best)) || n.FPR > 0 && !b.holds(n) {
-			continue // does not meet the need
+			continue // the choice does not meet the need
 		}
 		var ratio float64
 		switch {
@@ -162,7 +162,7 @@ type builtChoice struct {
 	h               filter.Hasher
 	present, absent []uint64
 	bits, rate      float64
-	raw, scaled     []float64 // nanoseconds a query of each turn; scaled: at the speed of the machine of the forecast
+	raw, scaled     []float64 // nanoseconds per query of each turn; scaled: at the speed of the machine of the forecast
 	seen            int       // false positives among the absent keys
 }
 
@@ -172,13 +172,13 @@ func (b *builtChoice) query() float64 {
 	return b.scaled[len(b.scaled)/2]
 }
 
-// speed compares the present speed of the machine with the speed in the table of costs, by the time of absent keys in a
-// small standard filter.
+// speed compares the present speed of the machine with the machine of the table of costs, by the time of queries for
+// absent keys in a small standard filter.
 type speed struct {
 	f      family.Filter
 	h      filter.Hasher
 	absent []uint64
-	table  float64 // nanoseconds a query in the table of costs
+	table  float64 // nanoseconds per query in the table of costs
 }
 
 func newSpeed(ctx context.Context) (*speed, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// sizes draws the size of our filters beside the filters that people know.
+// sizes plots the sizes of our filters beside the sizes of well-known filters.
 var sizes = experiment.Experiment{
 	Name: "sizes", Source: "README.md", Varies: "false-positive rate, kind of filter", Run: runSizes, Seconds: 1,
 }
@@ -30,7 +30,8 @@ var curves = []struct {
 	{"rankindexed (keys can be removed)", forecast("rankindexed")},
 	// Graf and Lemire, JEA 25, 2020.
 	{"XOR filter", func(rate float64) float64 { return 1.23*math.Log2(1/rate) + 32.0/sizeKeys }},
-	// Graf and Lemire, JEA 27, 2022: three segments. Family fuse makes this filter, with whole bits per fingerprint.
+	// Graf and Lemire, JEA 27, 2022: three segments. Family fuse builds this filter, with a whole number of bits per
+	// fingerprint.
 	{"fuse (binary fuse filter)", func(rate float64) float64 { return 1.125 * math.Log2(1/rate) }},
 	{"ribbon", forecast("ribbon")},
 }

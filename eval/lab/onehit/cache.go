@@ -45,7 +45,8 @@ func newAger(capacity, objects int) (*ager, error) {
 	return a, nil
 }
 
-// see reports whether the filter contains an object, and whether that is a true positive. Then it adds the object.
+// see reports whether the filter contains an object, and whether the object was really requested. Then it adds the
+// object.
 func (a *ager) see(object uint32, h filter.Hash) (says, does bool, err error) {
 	does = a.last[object] > 0 && a.last[object] >= a.number-1
 	rate := a.rate()
@@ -66,7 +67,7 @@ func (a *ager) see(object uint32, h filter.Hash) (says, does bool, err error) {
 		a.current++
 	}
 	a.last[object] = a.number
-	if a.current < a.least { // too early for a rotation
+	if a.current < a.least { // too early for a new generation
 		return says, does, nil
 	}
 	if number := a.door.rotations + 1; number > a.number {

@@ -72,7 +72,8 @@ func TestAgerRate(t *testing.T) {
 	}
 }
 
-// TestOnehitReplay compares both caches with a stream replayed by hand: a b a c a a, with room for one object.
+// TestOnehitReplay compares the counts of both caches with a replay by hand: the stream a b a c a a, with room for one
+// object.
 func TestOnehitReplay(t *testing.T) {
 	s := traffic.Stream{Requests: []uint32{0, 1, 0, 2, 0, 0}, Objects: 3}
 	sizes := []float64{6, 600, 60_000}

@@ -5,8 +5,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family/blocked"
 )
 
-// doorkeeper remembers keys for one to two generations, as the doorkeeper of examples/cdn does. It knows its predicted
-// rates.
+// doorkeeper remembers keys for one to two generations, as the doorkeeper of examples/cdn does. It also predicts its
+// false-positive rates.
 type doorkeeper struct {
 	blocks            uint64 // blocks per generation
 	k                 int    // probes per key
@@ -42,7 +42,8 @@ func newDoorkeeper(keys uint64, fpr float64) (*doorkeeper, error) {
 		return nil, err
 	}
 
-	// Keys that are false positives set no bit and cannot be counted: a generation ends at the expected count.
+	// Keys that are false positives set no bit and cannot be counted, so a generation ends at the expected number of
+	// keys that set a bit.
 	const steps = 12
 	same := 0.0
 	for i := range steps {

@@ -1,4 +1,4 @@
-// Package onehit has the experiment on a cache that stores an object at its second request, which a Bloom filter
+// Package onehit contains the experiment on a cache that stores an object at its second request, which a Bloom filter
 // detects: objects that are requested only once are not written to disk.
 package onehit
 
@@ -29,16 +29,18 @@ var secondRequest = experiment.Experiment{
 // setting is a cache with its filter.
 type setting struct {
 	size   float64 // of the cache, as a share of all requested objects
-	memory int     // objects in a generation of the filter, as a multiple of those in the cache
+	memory int     // objects in a generation of the filter, as a multiple of the objects in the cache
 }
 
-// Settings: caches of several sizes with the same memory of the filter, and caches of one size with several memories.
+// The settings: caches of several sizes with the same memory for the filter, and caches of one size with several
+// amounts of memory for the filter.
 var (
 	cacheSizes     = []setting{{0.01, 4}, {0.02, 4}, {0.05, 4}, {0.1, 4}, {0.2, 4}, {0.4, 4}}
 	filterMemories = []setting{{0.01, 1}, {0.01, 2}, {0.01, 4}, {0.01, 8}, {0.01, 16}, {0.01, 32}, {0.01, 64}}
 )
 
-// fewestRequests is the minimum for a trace: with fewer, caches of 1% of its objects hold almost nothing.
+// fewestRequests is the minimum for a trace. In a shorter trace, a cache for 1% of its objects would store almost
+// nothing.
 const fewestRequests = 1000
 
 // requestSource is a source of requests.
@@ -112,7 +114,7 @@ type trialCounts struct {
 	sizes, memories         []counts
 }
 
-// replayAll replays a stream with all settings concurrently. It adds the number by to the finished work.
+// replayAll replays a stream with all settings concurrently. It adds by to the finished work.
 func replayAll(
 	ctx context.Context, w *experiment.Work, by float64, s traffic.Stream, sizes []float64, hasher filter.Hasher,
 ) (t trialCounts, err error) {

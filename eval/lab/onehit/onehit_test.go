@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/figure"
 )
 
-// TestTrace replays a compressed file, and requires an error for a file that is missing, empty or too short.
+// TestTrace replays a compressed trace, and requires an error for a trace that is missing, empty or too short.
 func TestTrace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trace")
 	write := func(lines string) {

@@ -12,8 +12,8 @@ import (
 )
 
 // claimedShare is the claimed share of disk writes that remain with the filter: "decreased the rate of disk writes by
-// nearly one half". Its measurements are a figure without numbers, and the result depends on the memory of the filter,
-// so that no row is compared with it.
+// nearly one half". The slides show the measurements in a figure without numbers, and the result depends on the memory
+// of the filter. Therefore no row is compared with the claim.
 const claimedShare = 0.5
 
 // pictures holds the plots of the experiment, to which each source adds curves.

@@ -35,8 +35,8 @@ func (b Bitmap) Fill(m uint64) float64 {
 	return float64(ones) / float64(m)
 }
 
-// Positions returns position j of key i. For each key it must be called with j = 0, 1, 2, ... in this order, so that it
-// may keep state of a key.
+// Positions returns position j of key i. For each key it must be called with j = 0, 1, 2, ... in this order, because it
+// may keep state between these calls.
 type Positions func(i, j int) uint64
 
 // ObservedBits sets k of m bits for each of the keys 0 to n-1 and queries the absent keys n to n+absent-1. It returns

@@ -13,17 +13,17 @@ import (
 // one by one, each time the one that sets the fewest new bits. Then passes remove the choice of each group and choose
 // again, until a pass changes nothing. The search by shifts of internal/family/partitioned replaces it.
 //
-// Search computes this in less time than the paper describes; a test compares the two.
+// Search takes fewer steps than the algorithm as described in the paper. A test compares the results of the two.
 type Greedy struct {
 	Keys      int
 	Groups    int // g
 	Functions int // H
 	K         int
-	Bits      uint64 // m without the g·k·log2(H) bits that store the choices: see GreedyBits
+	Bits      uint64 // m minus the g·k·log2(H) bits that store the choices: see GreedyBits
 	// Group returns the group of a key, h0. Bit returns the position of a key under function j, in [0, Functions).
 	Group func(key int) int
 	Bit   func(key, j int) uint64
-	// Stop, if not nil, is called after each pass with the fills so far, see GreedyChoice. If it returns true the
+	// Stop, if not nil, is called after each pass with the fills so far, see GreedyChoice. If Stop returns true, the
 	// search ends.
 	Stop func(fills []float64) bool
 }

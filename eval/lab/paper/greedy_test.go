@@ -16,7 +16,7 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// long runs the published search at full size.
+// long is set if the published search also runs at full size.
 var long = flag.Bool("long", false, "run the published search at full size too: about a minute")
 
 // searched builds a filter of internal/family/partitioned and returns its rate p_a.
@@ -77,8 +77,8 @@ func TestGreedy(t *testing.T) {
 	}
 }
 
-// TestGreedyFast compares Search with searchSlowly: with few bits, so that functions collide, groups without keys, more
-// passes than change anything, and K = H.
+// TestGreedyFast compares Search with searchSlowly: with few bits, so that functions collide, with groups without keys,
+// with more passes than change anything, and with K = H.
 func TestGreedyFast(t *testing.T) {
 	for i, r := range []Greedy{
 		{Keys: 300, Groups: 10, Functions: 40, K: 5, Bits: 2000},
@@ -150,8 +150,8 @@ func TestGreedyStop(t *testing.T) {
 	}
 }
 
-// TestGreedyPublished reproduces the first row of Table 2, 0.0098, with the parameters of the paper, and logs its time
-// beside ours.
+// TestGreedyPublished reproduces the first row of Table 2, 0.0098, with the parameters of the paper, and logs the times
+// of the published search and of ours.
 func TestGreedyPublished(t *testing.T) {
 	if !*long {
 		t.Skip("takes a minute: give -long")
@@ -176,7 +176,7 @@ func TestGreedyPublished(t *testing.T) {
 	}
 }
 
-// searchSlowly runs the algorithm as the paper describes it, in Keys·Functions·K steps a pass.
+// searchSlowly runs the algorithm as the paper describes it, in Keys·Functions·K steps per pass.
 func (r Greedy) searchSlowly(ctx context.Context, passes int) (GreedyChoice, error) {
 	members, _ := r.members()
 	counts := make([]int, r.Bits)

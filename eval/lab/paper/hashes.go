@@ -23,9 +23,9 @@ func mulAdd(a, x, b uint64) uint64 {
 }
 
 // Universal is a hash function of a strongly universal family of Saha's slides: a polynomial modulo p and then modulo
-// the number of bits m. It has the coefficients, starting at the highest power. Degree 1, ((ax+b) mod p) mod m, is
-// strongly 2-wise universal; degree 2, ((ax²+bx+c) mod p) mod m, is strongly 3-wise universal. Both are so only nearly,
-// as m does not divide p.
+// the number of bits m. Its elements are the coefficients, starting with the highest power. Degree 1, ((ax+b) mod p)
+// mod m, is strongly 2-wise universal; degree 2, ((ax²+bx+c) mod p) mod m, is strongly 3-wise universal. Both hold only
+// approximately, since m does not divide p.
 type Universal []uint64
 
 // DrawUniversal draws a function of a degree. The highest coefficient is from 1 to p-1, the others are from 0 to p-1.
@@ -119,8 +119,8 @@ func RSHash(key []byte) (h uint32) {
 	return h
 }
 
-// MD5Positions gives the positions of one key under the hashing of Plank's BF-tester. The MD5 digest of the key with an
-// extra byte in front has four positions, each a little-endian 32-bit number modulo M. The extra byte counts the
+// MD5Positions computes the positions of one key under the hashing of Plank's BF-tester. The MD5 digest of the key with
+// an extra byte in front gives four positions, each a little-endian 32-bit number modulo M. The extra byte counts the
 // digests from 0, so a key has at most 1024 positions.
 type MD5Positions struct {
 	Block  []byte // the extra byte and the key; At overwrites the first byte

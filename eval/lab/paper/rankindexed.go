@@ -34,7 +34,7 @@ func RankIndexedBits(g rankindexed.Geometry) uint64 {
 	return uint64(rankIndexedBits(g, float64(g.Pools[1]), float64(g.Pools[2])))
 }
 
-// rankIndexedBits is RankIndexedBits with pools of other sizes.
+// rankIndexedBits is RankIndexedBits with pools of second and third extensions.
 func rankIndexedBits(g rankindexed.Geometry, second, third float64) float64 {
 	cell := 1 + cellBits(g)
 	s1 := g.Chains + g.Cells[0]*cell + bits.Len64(uint64(second))
@@ -144,7 +144,7 @@ func (s *rankIndexedSearch) buckets(g rankindexed.Geometry, lambda float64) {
 		last := t.last(deepest)
 		s.cells(g, t, deepest, s.overflow-last)
 		if last < s.overflow/10 {
-			return // one more cell leaves hardly more of P_o for the pools
+			return // one more cell would leave hardly more of P_o for the pools
 		}
 	}
 }
@@ -240,7 +240,7 @@ func newTails(g rankindexed.Geometry, overflow float64) *tails {
 // above returns the probability that a bucket has more keys than cells, by the Poisson distribution.
 func (t *tails) above(cells int) float64 { return t.more[min(cells, len(t.more)-1)] }
 
-// minPool returns the number of extensions for buckets with more keys than cells if they may use all of P_o.
+// minPool returns the number of extensions that buckets with more keys than cells need if the pool may use all of P_o.
 func (t *tails) minPool(cells int) uint64 {
 	j, ok := t.quantiles[cells]
 	if !ok {
@@ -266,8 +266,8 @@ func (t *tails) deepest() int {
 }
 
 // OverflowBound returns the bound of section IV of the paper on the probability that the extensions do not suffice for
-// as many cells as the capacity, before any growth. It is the sum of the bounds on Pr[O_l > J_l], l = 2, 3, 4. Without
-// a level, the bound of the last existing level applies. The result is at most 1.
+// a full filter, before any growth. It is the sum of the bounds on Pr[O_l > J_l], l = 2, 3, 4. Without a level, the
+// bound of the last existing level applies. The result is at most 1.
 func OverflowBound(g rankindexed.Geometry) float64 {
 	b, load := float64(g.Buckets), float64(g.Capacity)/float64(g.Buckets)
 	sum, room := 0.0, 0

@@ -43,7 +43,7 @@ func TestRankIndexedPlan(t *testing.T) {
 	}
 }
 
-// valid returns what package rankindexed has against a geometry.
+// valid returns the error of package rankindexed for a geometry.
 func valid(g rankindexed.Geometry) error {
 	_, err := rankindexed.Config{Geometry: &g}.Plan()
 	return err
@@ -86,7 +86,7 @@ func TestRankIndexedPlanAnywhere(t *testing.T) {
 	}
 }
 
-// TestRankIndexedBits compares with a count by hand.
+// TestRankIndexedBits compares RankIndexedBits with a count by hand.
 func TestRankIndexedBits(t *testing.T) {
 	g := rankindexed.Geometry{
 		Buckets:   10,
@@ -108,8 +108,8 @@ func TestRankIndexedBits(t *testing.T) {
 	}
 }
 
-// TestRankIndexedOverflow fills filters sized with a loose bound: the bound holds, and is not too loose. It also
-// compares with bounds by hand.
+// TestRankIndexedOverflow fills filters that are sized with a high P_o. OverflowBound must hold and be at most twice
+// the observed share. The test also compares OverflowBound with bounds by hand.
 func TestRankIndexedOverflow(t *testing.T) {
 	const fills, n = 400, 1000
 	g, err := RankIndexed{Keys: n, Overflow: 0.1}.Plan()

@@ -1,6 +1,6 @@
-// Package paper has code that only reproduces papers: their theory, their search and sizing algorithms as published,
-// and the hash functions that they use. Experiments of the lab and tests of the families compare with it; no filter is
-// built with it.
+// Package paper contains code that only reproduces papers: their theory, their search and sizing algorithms as
+// published, and the hash functions that they use. Experiments of the lab and tests of the families compare with it; no
+// filter is built with it.
 //
 //	theory.go       theory of partitioned hashing (Hao, Kodialam and Lakshman, 2007, sections 2 to 4), and of compressed
 //	                Bloom filters (Mitzenmacher, 2002)
@@ -75,9 +75,9 @@ func BinsFill(n, m, t int) float64 {
 //
 //	f_n = (1 - (1 - t/m)^n) / t
 //
-// It is exact for t = 1 and too small for all other t. Fig. 3 shows it: the 0.26 of the paper for n=3000, m=8000, t=2
-// is its 0.2638, where recurrence and simulation have 0.2727. For t=10 it is 0.098, they are 0.151. The domain is n >=
-// 0, m >= 1 and 1 <= t <= m.
+// It is exact for t = 1 and too small for all other t. Fig. 3 shows this approximation. The paper's 0.26 for n=3000,
+// m=8000, t=2 is 0.2638 by the approximation, and 0.2727 by the recurrence and by simulation. For t=10 the
+// approximation gives 0.098, the others give 0.151. The domain is n >= 0, m >= 1 and 1 <= t <= m.
 func BinsFillLinear(n, m, t int) float64 {
 	if n < 0 || m < 1 || t < 1 || t > m {
 		return math.NaN()
@@ -164,7 +164,7 @@ func climb(steps int, rise func(f float64) float64) float64 {
 	return f
 }
 
-// exactSteps is the number of single steps of climb: all that the figures of the paper need.
+// exactSteps is the number of single steps of climb. The figures of the paper need no more.
 const exactSteps = 1024
 
 // perGroup returns the share of bits that a group adds, averaged over groups of ⌊n/g⌋ and ⌈n/g⌉ keys.
@@ -259,15 +259,15 @@ func largest(n, p, top, t float64) float64 {
 	return sum + x
 }
 
-// maxSpread changes a fill by less than 1e-6. maxTerms, far more than any sum needs, prevents endless loops by
-// rounding.
+// The approximation above maxSpread changes a fill by less than 1e-6. maxTerms is far more than any sum needs and
+// prevents endless loops caused by rounding.
 const (
 	maxSpread = 128
 	maxTerms  = 1 << 15
 )
 
-// The exact laws of the model of theory.go, which has cheap approximations. Their time grows with the square of the
-// throws: 50 ms for 6000.
+// The exact laws of the model that theory.go approximates. Their time grows with the square of the number of throws: 50
+// ms for 6000.
 
 // NewBits returns the law of the number of new bits that random throws set if ones of m bits are set before: p[w] is
 // the probability of w new bits, w = 0 ... throws.
@@ -300,7 +300,7 @@ func Fewest(p []float64, t float64) (mean float64) {
 // maxCompressedK is the largest number of probes that CompressTo tries, the most that a filter of ours makes.
 const maxCompressedK = 64
 
-// Entropy returns H2(p) = -p·log2 p - (1-p)·log2(1-p), in bits, and 0 for p <= 0 or p >= 1.
+// Entropy returns H2(p) = -p·log2 p - (1-p)·log2(1-p), in bits, or 0 for p <= 0 or p >= 1.
 func Entropy(p float64) float64 {
 	if p <= 0 || p >= 1 {
 		return 0
@@ -308,18 +308,18 @@ func Entropy(p float64) float64 {
 	return -(p*math.Log(p) + (1-p)*math.Log1p(-p)) / math.Ln2
 }
 
-// Compressed returns the rate of a large filter with k >= 1 probes and bits > 0 bits per key, and its size in bits per key
-// after perfect compression. With the fill f = 1-e^(-k/bits) they are f^k and bits·H2(f) (M. Mitzenmacher, "Compressed
-// Bloom filters", IEEE/ACM Transactions on Networking 10(5), 2002, section III).
+// Compressed returns the rate of a large filter with k >= 1 probes and bits > 0 bits per key, and its size in bits a
+// key after perfect compression. With the fill f = 1-e^(-k/bits) they are f^k and bits·H2(f) (M. Mitzenmacher,
+// "Compressed Bloom filters", IEEE/ACM Transactions on Networking 10(5), 2002, section III).
 func Compressed(bits float64, k int) (rate, size float64) {
 	f := -math.Expm1(-float64(k) / bits)
 	return math.Pow(f, float64(k)), bits * Entropy(f)
 }
 
-// CompressTo returns the bits per key and the number of probes k of the smallest filter that has the rate, in (0, 1), and
-// compresses to at most size bits per key. ok is false if there is none. No filter compresses below log2(1/rate) bits a
-// key; large filters with few probes come near it. From 1.44·log2(1/rate) on, no compression is needed. As in the
-// paper, filters that are more than half full are not considered: they compress, too, but need more probes than an
+// CompressTo returns the bits per key and the number of probes k of the smallest filter that has the rate, in (0, 1),
+// and compresses to at most size bits per key. ok is false if there is none. No filter compresses below log2(1/rate)
+// bits per key; large filters with few probes come near it. From 1.44·log2(1/rate) on, no compression is needed. As in
+// the paper, filters that are more than half full are not considered: they compress, too, but need more probes than an
 // uncompressed filter.
 func CompressTo(rate, size float64) (bits float64, k int, ok bool) {
 	bits = math.Inf(1)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// sample collects numbers. Its method mean returns their mean and the standard error of that.
+// sample collects numbers. Its method mean returns their mean and the standard error of the mean.
 type sample struct{ n, sum, squares float64 }
 
 func (s *sample) add(x float64) { s.n, s.sum, s.squares = s.n+1, s.sum+x, s.squares+x*x }
@@ -16,7 +16,8 @@ func (s *sample) mean() (mean, sigma float64) {
 	return mean, math.Sqrt(max(0, s.squares/s.n-mean*mean) / (s.n - 1))
 }
 
-// hold fails unless got is within 4.5 standard errors plus slack, the error of the theory, of the mean of the sample.
+// hold fails unless got differs from the mean of the sample by at most 4.5 standard errors plus slack, the error of the
+// theory.
 func (s *sample) hold(t *testing.T, what string, got, slack float64) {
 	t.Helper()
 	if mean, sigma := s.mean(); math.Abs(got-mean) > 4.5*sigma+slack {

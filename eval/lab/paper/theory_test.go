@@ -61,8 +61,8 @@ func TestTheoryGroup(t *testing.T) {
 	}
 }
 
-// TestTheoryNewBits compares the binomial approximation of the law of new bits with that law, by the gain of t tries
-// over one.
+// TestTheoryNewBits compares the binomial approximation with the exact law of new bits, by the gain of t tries over
+// one.
 func TestTheoryNewBits(t *testing.T) {
 	tries := []struct{ t, within float64 }{{1, 0}, {2, 0.01}, {10, 0.015}, {100, 0.03}, {1e4, 0.04}, {1e7, 0.08}}
 	for _, m := range []int{1000, 3000} {
@@ -159,14 +159,14 @@ func TestTheoryRate(t *testing.T) {
 	}
 }
 
-// TestTheoryOnes compares the bound of Theorem 1 with the exact law, and that with brute force, at a small scale; then
-// it compares with the values of Figs. 1 and 2.
+// TestTheoryOnes compares the bound of Theorem 1 with the exact law, and the exact law with brute force, at a small
+// scale. Then it compares the bound with the values of Figs. 1 and 2.
 func TestTheoryOnes(t *testing.T) {
 	const n, m, k, runs = 50, 400, 6, 20_000
 	law := NewBits(m, 0, n*k)
 	mean := -m * math.Expm1(-float64(n*k)/m)
 	far := make([]float64, n*k)
-	seen := make([]float64, n*k+1) // the share of runs with so many ones
+	seen := make([]float64, n*k+1) // by number of ones, the share of runs
 	r := rand.NewPCG(6, 7)
 	for range runs {
 		fill := make([]sample, 1)
@@ -220,7 +220,7 @@ func TestTheoryOnes(t *testing.T) {
 	}
 }
 
-// TestTheoryDomain requires NaN outside the domain, and that the largest parameters end quickly.
+// TestTheoryDomain requires NaN outside the domain, and quick results for the largest parameters.
 func TestTheoryDomain(t *testing.T) {
 	const most = math.MaxInt
 	values := []int{-most - 1, -1, 0, 1, 2, 17, most}
@@ -298,7 +298,7 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// TestCompressTo goes from no compression to more than is possible.
+// TestCompressTo tests sizes from no compression to less than is possible.
 func TestCompressTo(t *testing.T) {
 	const rate = 0.01
 	last := 0.0

@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/paper"
 )
 
-// fig3 measures how few bins are filled if each ball may choose among several.
+// fig3 measures how few bins are occupied if each ball may choose among several bins.
 var fig3 = experiment.Experiment{
 	Name: "ph-fig3", Source: Paper + ", figure 3", Varies: "bins that a ball looks at", Run: runBalls,
 	Seconds: 4,

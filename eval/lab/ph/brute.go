@@ -36,7 +36,7 @@ func runTail(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	law := paper.NewBits(bruteBits, 0, bruteKeys*bruteK)
 	mean, sd := moments(law)
 	values := make([]float64, len(ones))
-	below := make([]float64, len(law)) // of each number of ones, the share of trials with no more
+	below := make([]float64, len(law)) // by number of ones, the share of trials with at most this number
 	for i, y := range ones {
 		values[i] = float64(y)
 		below[y] += 1 / float64(len(ones))
@@ -75,7 +75,7 @@ func runTail(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			simulated.AddPoint(float64(y), q)
 		}
 	}
-	if len(simulated.Points) == 0 { // of one trial
+	if len(simulated.Points) == 0 { // there was only one trial
 		simulated.Points = [][2]float64{{math.Min(values[0], mean), 1}}
 	}
 	result.Plots = []figure.Plot{{
@@ -129,7 +129,7 @@ func runBrute(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		figure.Exact(fmt.Sprintf("p_a, best of %d sets", len(ones)), math.Pow(fill, bruteK)),
 	}
 	if len(ones) == publishedSets {
-		// The smallest of 10^7 has a standard deviation of 6 ones.
+		// The smallest of 10^7 numbers has a standard deviation of 6 ones.
 		found[0] = found[0].Against(bruteBest, 15).Noted("one random draw, with a standard deviation of about 6 ones")
 		found[1], found[2] = found[1].Against(0.511, 0.002), found[2].Against(0.0178, 0.0005)
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/paper"
 )
 
-// Figures 5 to 7 are about groups that try t sets of functions each, at n=1000, m=8000, k=6. Side information is not
-// charged.
+// In Figures 5 to 7, each group tries t sets of functions, at n=1000, m=8000, k=6. The bits that store the choices do
+// not count.
 
-// onlyCurves is a note of figures without published numbers.
+// onlyCurves is the note of figures without published numbers.
 const onlyCurves = "The paper gives the figure only as curves, without all of their parameters. The rows are ours."
 
 // fig5 measures the fill after each group.

@@ -13,7 +13,7 @@ import (
 )
 
 // lateKeys measures the effect of keys that are added after the search, in filters of one size for all keys (section
-// 5.3). Filters that are told the number of later keys have fewer slots.
+// 5.3). Filters that know the number of later keys have fewer slots.
 var lateKeys = experiment.Experiment{
 	Name: "ph-late", Source: Paper + ", section 5.3", Varies: "share of keys added after the build",
 	Run: runLate, Seconds: 13,

@@ -160,7 +160,7 @@ func runPackets(ctx context.Context, c experiment.Config, name string, size bits
 	return result, nil
 }
 
-// verdict counts the intervals of p_o that can test p_a, and how many of them contain it.
+// verdict counts the intervals of p_o that can test p_a, and the intervals among them that contain p_a.
 type verdict struct{ judged, inside int }
 
 func (v *verdict) add(t experiment.Tally, rate float64) {
@@ -201,8 +201,8 @@ func (p published) overRandom(ctx context.Context, c experiment.Config, trial, a
 	return observation{rate: f.rate(), absent: f.over(with, p.n, p.n+absent)}, nil
 }
 
-// overPayloads builds a filter of n payloads, other ones in every trial, and queries the other payloads and derived
-// altered ones.
+// overPayloads builds a filter of n payloads, which differ in every trial. It queries the other payloads, and altered
+// copies of them.
 func (p published) overPayloads(
 	ctx context.Context, c experiment.Config, trial int, all [][]byte, derived int,
 ) (o observation, err error) {
@@ -227,8 +227,8 @@ func (p published) overPayloads(
 	}, nil
 }
 
-// overAltered queries all altered payloads that are not members. It holds atOnce of them at a time, since all of them
-// may take gigabytes.
+// overAltered queries all altered payloads that are not members. It keeps only atOnce of them in memory at a time,
+// since all of them may need gigabytes.
 func (f found) overAltered(
 	r *rand.Rand, payloads [][]byte, member map[string]bool, all, atOnce int,
 ) (c experiment.Tally) {

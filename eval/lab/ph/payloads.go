@@ -23,7 +23,7 @@ import (
 //go:embed data/cip.pcap.zst
 var defaultCapture []byte
 
-// Limits of a capture, so that any file fits into memory.
+// Limits of a capture. They bound the memory that any file needs.
 const (
 	maxCapture  = 1 << 30 // bytes after decompression
 	maxPayloads = 200_000 // distinct payloads; reading stops there
@@ -50,7 +50,7 @@ func payloads(c experiment.Config) (all [][]byte, from string, err error) {
 // decompressed returns a reader of the data in r, which may be compressed by gzip or zstd.
 func decompressed(r io.Reader) (io.ReadCloser, error) {
 	in := bufio.NewReader(r)
-	magic, _ := in.Peek(4) // an error is repeated by the first Read
+	magic, _ := in.Peek(4) // the first Read returns the same error
 	switch {
 	case bytes.HasPrefix(magic, []byte("\x1f\x8b")):
 		return gzip.NewReader(in)
@@ -83,7 +83,7 @@ func readPayloads(r io.Reader) ([][]byte, error) {
 	var all [][]byte
 	for n := 0; len(all) < maxPayloads; n++ {
 		data, info, err := packets.ReadPacketData()
-		if err == io.EOF { // the readers also return it after a last header without data, and after errors
+		if err == io.EOF { // the readers also return io.EOF after a last header without data, and after errors
 			if err = failing.err; err == nil && info.CaptureLength > 0 {
 				err = io.ErrUnexpectedEOF
 			} else if err == nil {
@@ -136,7 +136,7 @@ func capture(r *bufio.Reader) (packetReader, error) {
 	return pcapgo.NewReader(r)
 }
 
-// lastError remembers the last error of a reader other than io.EOF.
+// lastError wraps a reader and stores its last error other than io.EOF.
 type lastError struct {
 	r   io.Reader
 	err error

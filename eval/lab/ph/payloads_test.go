@@ -94,8 +94,8 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
-// TestPayloadsHostile truncates captures at every byte, changes every byte and reads data that are no capture: the
-// result must be an error or fewer payloads, never a panic or a large allocation.
+// TestPayloadsHostile truncates captures at every byte, changes every byte and reads data that are not a capture. The
+// result must be an error or fewer payloads, not a panic or a large allocation.
 func TestPayloadsHostile(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for kind, plain := range captures(t) {
@@ -130,7 +130,7 @@ func TestPayloadsHostile(t *testing.T) {
 			}
 		}
 	}
-	// A window of 2^28 bytes, of RFC 8878.
+	// A zstd window of 2^28 bytes (RFC 8878).
 	if _, err := readPayloads(strings.NewReader("\x28\xb5\x2f\xfd\x00\x90\x11\x00\x00a\n")); !errors.Is(
 		err,
 		zstd.ErrWindowSizeExceeded,
@@ -149,7 +149,7 @@ func TestPayloadsHostile(t *testing.T) {
 	if _, err := readPayloads(bytes.NewReader(nil)); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("an empty file: %v", err)
 	}
-	// Headers that claim a packet of 4 GiB.
+	// Packet headers that state a length of 4 GiB.
 	huge := append(bytes.Clone(captures(t)["pcap"][:24]), bytes.Repeat([]byte{0xff}, 16)...)
 	copy(huge[16:20], []byte{0xff, 0xff, 0xff, 0xff})
 	if _, err := readPayloads(bytes.NewReader(huge)); err == nil {

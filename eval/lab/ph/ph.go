@@ -1,4 +1,4 @@
-// Package ph has the experiments on partitioned hashing: F. Hao, M. Kodialam and T. V. Lakshman, "Building high
+// Package ph contains the experiments on partitioned hashing: F. Hao, M. Kodialam and T. V. Lakshman, "Building high
 // accuracy Bloom filters using partitioned hashing", SIGMETRICS 2007.
 //
 // Letters are as in the paper: n keys, m bits, g groups, H functions to choose from, k functions a group, t tries; p_b

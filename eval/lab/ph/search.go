@@ -74,8 +74,8 @@ func (f found) rateAfter(passes int) float64 {
 	return math.Pow(f.Fills[min(passes, len(f.Fills)-1)], float64(f.k))
 }
 
-// settled reports whether the last pass left three digits of the fill unchanged. The paper goes on "until there is no
-// more change in fill factor" and does not give the precision; it prints fills with three digits.
+// settled reports whether the last pass left three digits of the fill unchanged. The paper continues "until there is no
+// more change in fill factor" and does not state the precision. It prints fills with three digits.
 func settled(fills []float64) bool {
 	digits := func(pass int) float64 { return math.Round(1000 * fills[pass]) }
 	last := len(fills) - 1
@@ -103,7 +103,7 @@ func (f found) has(with functions, key int) bool {
 }
 
 // fewest is the brute force of sections 2 to 4: each group in turn throws the bits of its keys at random, tries times,
-// and keeps the throws that set the fewest new bits. With k = 1 and one key a group it simulates the balls of section
+// and keeps the throws that set the fewest new bits. With k = 1 and one key per group it simulates the balls of section
 // 3. It returns the fill after each group.
 func fewest(n, m, k, groups, tries int, r *rand.PCG) (fills []float64) {
 	seen := make([]uint32, m) // the try that last hit the bit, or set

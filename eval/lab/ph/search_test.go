@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/paper"
 )
 
-// TestFound queries a filter of the published search under both hashings: it must contain its keys, and absent ones at
-// the rate p_a.
+// TestFound queries a filter of the published search under both hashings. The filter must contain its keys, and absent
+// keys at the rate p_a.
 func TestFound(t *testing.T) {
 	const absent = 100_000
 	p := published{n: 500, m: 4000, g: 10, h: 64, k: 6}
@@ -73,7 +73,7 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// TestOverAltered requires the same result for altered payloads in pieces of any size.
+// TestOverAltered requires the same result whatever number of altered payloads is queried at once.
 func TestOverAltered(t *testing.T) {
 	const all = 20_001
 	p := published{n: 500, m: 4000, g: 10, h: 64, k: 6}

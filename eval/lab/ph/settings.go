@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// fig10 and fig11 measure the gain of more functions and of more groups at k = 6, with the bits of the choices charged.
+// fig10 and fig11 measure the gain of more functions and of more groups at k = 6, if the bits of the choices count.
 var (
 	fig10 = experiment.Experiment{
 		Name: "ph-fig10", Source: Paper + ", figure 10", Varies: "hash functions to choose from",
@@ -98,7 +98,7 @@ func lowest(cells []cell) cell {
 	return slices.MinFunc(cells, func(a, b cell) int { return cmp.Compare(a.Measured, b.Measured) })
 }
 
-// only returns the cells for whose filters of returns true.
+// only returns the cells for whose parameters of returns true.
 func only(cells []cell, of func(published) bool) []cell {
 	return slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return !of(c.published) })
 }

@@ -156,7 +156,7 @@ func (p published) ours(ctx context.Context, hs []filter.Hash, level filter.Leve
 		Effort:  filter.Effort{Level: level},
 		Workers: 1,
 	}
-	if _, _, err := config.Forecast(uint64(p.n)); err != nil { // so that the build knows its shape
+	if _, _, err := config.Forecast(uint64(p.n)); err != nil { // so that the build does not search for its geometry
 		return side{}, err
 	}
 	start := time.Now()

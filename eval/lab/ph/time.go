@@ -55,7 +55,7 @@ func runTime(ctx context.Context, c experiment.Config) (figure.Result, error) {
 					return result, err
 				}
 				if trial < 0 {
-					continue // the first build looks for a shape, which the others know
+					continue // the first build also searches for a geometry, which the others reuse
 				}
 				times = append(times, float64(time.Since(start).Nanoseconds())/float64(n)/1000)
 				rates = append(rates, built.Info().FPRPosterior)

@@ -1,5 +1,5 @@
-// Package plank has the experiments on J. Plank's lecture notes on Bloom filters (2016): his programs findk, findinck
-// and BF-tester, and his example of 16 bits.
+// Package plank contains the experiments on J. Plank's lecture notes on Bloom filters (2016): his programs findk,
+// findinck and BF-tester, and his example of 16 bits.
 package plank
 
 import (
@@ -111,7 +111,8 @@ func runFindinck(ctx context.Context, c experiment.Config) (figure.Result, error
 }
 
 // byProbes compares the printed rates for k = 1, 2, ... with a formula, and the formula with our standard filter.
-// observe returns the rate of an empty filter of the size of the table with the keys of a trial. The curves have no names.
+// observe adds the keys of a trial to an empty filter of the size of the table and returns the observed rate. The
+// curves have no names.
 func byProbes(
 	ctx context.Context, c experiment.Config, result *figure.Result, keys int, printed []float64,
 	rate func(k int) float64, observe func(f *standard.Filter, hs []filter.Hash) (float64, error),
@@ -156,7 +157,7 @@ func observedFilling(f *standard.Filter, hs []filter.Hash) (float64, error) {
 		if f.Has(h) {
 			yes++
 		}
-		_ = f.Add(h) // is always nil
+		_ = f.Add(h) // the error is always nil
 	}
 	return float64(yes) / float64(len(hs)), nil
 }

@@ -23,7 +23,7 @@ var example16bit = experiment.Experiment{
 	Varies: "digests that are asked for", Run: run16bit, Seconds: 1,
 }
 
-// The example: four files in 16 bits, three positions each.
+// The example: four files in a filter of 16 bits, with three positions each.
 const (
 	smallBits = 16
 	smallK    = 3
@@ -135,8 +135,8 @@ var smallRun = []replayEvent{
 	{false, [3]uint64{0x0, 0xf, 0x7}, "10100001 01101111"},
 }
 
-// replay adds the blocks of smallRun like BF-tester. After each event it calls see; had is true if the block was found.
-// It returns the number of new blocks and the number of new blocks that were found.
+// replay adds the blocks of smallRun like BF-tester. After each event it calls see; had reports whether the filter
+// contained the block. It returns the number of new blocks and the number of new blocks that were found.
 func replay(see func(e replayEvent, had bool, b paper.Bitmap)) (blocks, found int) {
 	b := paper.NewBitmap(smallBits)
 	for _, e := range smallRun {

@@ -113,9 +113,9 @@ func runTester(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	return result, nil
 }
 
-// run simulates k = 1 ... most with a filter for each and the same blocks for all. It returns the number of new blocks
-// that each filter contained, and the number of new blocks. It returns an error if a filter does not contain a block
-// that was added.
+// run simulates k = 1 ... most, with one filter for each k and the same blocks for all. It returns the number of new
+// blocks that each filter contained, and the number of new blocks. It returns an error if a filter does not contain a
+// block that was added.
 func (t tester) run(source rand.Source, most int) (found []int, blocks int, err error) {
 	r := rand.New(source)
 	filters := make([]paper.Bitmap, most)

@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family/twochoice"
 )
 
-// offlineRows is Table 3, without the rows of the standard filter, which Table 1 has.
+// offlineRows is Table 3, without the rows of the standard filter, which are in Table 1.
 var offlineRows = []publishedRow{
 	{choice{8, 2, 7, 10}, 1.505e-2}, {choice{8, 2, 8, 15}, 1.485e-2},
 	{choice{8, 3, 8, 30}, 1.237e-2}, {choice{8, 3, 8, 40}, 1.222e-2},
@@ -38,7 +38,7 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	if c.Quick {
 		n = 1000
 	}
-	var all, curves float64 // in positions read
+	var all, curves float64 // the work, in positions read
 	for _, p := range offlineRows {
 		all += p.cost(n) * float64(2*c.Trials)
 	}

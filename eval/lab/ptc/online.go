@@ -23,7 +23,8 @@ var onlineRows = []publishedRow{
 // otherRows lists the rates that the text gives for values of k other than the best.
 var otherRows = []publishedRow{{choice{16, 2, 12, 1}, 3.954e-4}, {choice{16, 2, 14, 1}, 4.035e-4}}
 
-// table1 reproduces the online table, and the values in the text for other k and for the spread of trials.
+// table1 reproduces the table of filters to which keys are added one by one, and the values in the text for other k and
+// for the spread of trials.
 var table1 = experiment.Experiment{
 	Name: "ptc-table1", Source: Paper + ", Table 1 and section 3.1",
 	Varies: "bits per key, choices, k; keys added one by one", Run: runTable1, Seconds: 3,
@@ -75,19 +76,19 @@ const (
 	extremeSigma  = 0.351
 )
 
-// extremeTrials is the number of trials from which on extremes are compared: it estimates the standard deviation to 5%,
-// which shifts the extreme by 0.16 standard deviations.
+// extremeTrials is the smallest number of trials for which extremes are compared. With it the standard deviation is
+// known to 5%, which shifts the extreme by 0.16 standard deviations.
 const extremeTrials = 200
 
 // extremes estimates the lowest and the highest rate of 1000 trials and compares them with a range of the paper. It
-// assumes normal trials: our own extremes are not comparable, since the number of trials differs.
+// assumes normally distributed rates. Our own extremes are not comparable, since the number of trials differs.
 func extremes(c experiment.Config, label string, rates []float64, want [2]float64) (rows []figure.Row) {
 	if len(rates) < 2 {
 		return nil
 	}
 	mean, sigma := stat.MeanStdDev(rates, nil)
 	n := float64(len(rates))
-	// of the mean and of sigma, both estimated
+	// the errors of the mean and of sigma, which are both estimated
 	half := 1.96 * sigma * math.Sqrt(1/n+extremeOf1000*extremeOf1000/(2*(n-1)))
 	for i, e := range []struct {
 		name    string
@@ -158,7 +159,7 @@ func probes(ctx context.Context, c experiment.Config, w *experiment.Work, n int)
 	return rows, nil
 }
 
-// ratePlot plots the rate by k at 16 bits per key: equation 3.2, measured and published rates.
+// ratePlot plots the rate by k at 16 bits per key: by equation 3.2, measured and published.
 func ratePlot(c experiment.Config, n int, rows []figure.Row) figure.Plot {
 	plot := figure.Plot{
 		Name: "ptc-table1", Title: fmt.Sprintf("Keys added one by one, 16 bits per key, n = %d", n),

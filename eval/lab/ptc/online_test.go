@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 )
 
-// TestExtremes draws 1000 normal numbers many times, and compares their lowest with the constants and with the estimate
-// from 200 numbers.
+// TestExtremes draws 1000 normal numbers many times, and compares the lowest numbers with the constants and with the
+// estimate from 200 numbers.
 func TestExtremes(t *testing.T) {
 	const runs, mean, sigma = 4000, 100, 2
 	r := rand.New(rand.NewPCG(1, 2))
@@ -29,7 +29,8 @@ func TestExtremes(t *testing.T) {
 			lowest[i] = min(lowest[i], (x-mean)/sigma)
 		}
 	}
-	// The mean of the runs has a standard error of 0.0055, their deviation one of about 0.006.
+	// The mean of the runs has a standard error of 0.0055, their standard deviation has a standard error of about
+	// 0.006.
 	if z, s := stat.MeanStdDev(lowest, nil); math.Abs(z+extremeOf1000) > 0.025 || math.Abs(s-extremeSigma) > 0.025 {
 		t.Errorf("the lowest is %.3f ± %.3f", z, s)
 	}

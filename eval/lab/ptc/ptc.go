@@ -1,5 +1,5 @@
-// Package ptc has the experiments on Bloom filters with two choices: S. Lumetta and M. Mitzenmacher, "Using the power
-// of two choices to improve Bloom filters", Internet Mathematics 4(1), 2007.
+// Package ptc contains the experiments on Bloom filters with two choices: S. Lumetta and M. Mitzenmacher, "Using the
+// power of two choices to improve Bloom filters", Internet Mathematics 4(1), 2007.
 package ptc
 
 import (
@@ -44,8 +44,8 @@ func (x choice) empty(n int, hashing twochoice.Hashing) (experiment.Growing, err
 	)
 }
 
-// online adds the keys of each trial to an empty filter one by one and returns the result of the function of for it.
-// Each trial counts as units of w.
+// online adds the keys of each trial to an empty filter one by one and returns what of returns for each filter. Each
+// trial adds units to w.
 func (x choice) online(
 	ctx context.Context, c experiment.Config, w *experiment.Work, by float64, n, trials int,
 	hashing twochoice.Hashing, of func(f experiment.Growing, trial int) float64,
@@ -85,7 +85,7 @@ func (x choice) offline(
 // cost returns the approximate time of a trial, in any unit.
 func (x choice) cost(n int) float64 { return float64(n) * float64(x.rounds) * float64((x.c+2)*x.k) }
 
-// rate returns what the paper calls the observed rate, computed from the share of ones.
+// rate returns the rate that the paper calls observed. It follows from the share of ones.
 func (x choice) rate(fill float64) float64 { return twochoice.FPR(fill, x.k, x.c) }
 
 // coincide describes the rate of n keys under double hashing, including the share due to coinciding groups.

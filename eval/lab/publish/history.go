@@ -8,7 +8,7 @@ import (
 	"github.com/bloomery/bloomery/cmd/bloomery/domains"
 )
 
-// history is a list that changes a little every day: the same number of keys goes and comes.
+// history is a list that changes a little every day: some keys are replaced by the same number of other keys.
 type history struct {
 	first []string
 	days  []day
@@ -21,7 +21,7 @@ type day struct {
 	fresh []string
 }
 
-// changed is the share of the keys that goes and comes in a day.
+// changed is the share of the keys that is replaced per day.
 const changed = 0.002
 
 // newHistory returns the history of keys over a number of days, and absent keys. keys is at most the number of keys in

@@ -1,6 +1,6 @@
-// Package publish measures the cost of keeping readers of a set current: a list of domains in which a few are replaced
-// every day, the filter of every version in each family, and the deltas between versions. docs/guides/publish.md shows
-// the results.
+// Package publish measures the cost of keeping the readers of a set up to date. A few domains of a list are replaced
+// every day. The package builds the filter of every version in each family, and the deltas between versions.
+// docs/guides/publish.md shows the results.
 package publish
 
 import (
@@ -15,7 +15,7 @@ import (
 // Experiments returns the experiments of this room in the order in which they are shown.
 func Experiments() []experiment.Experiment { return []experiment.Experiment{daily} }
 
-// daily publishes a version a day.
+// daily publishes a version per day.
 var daily = experiment.Experiment{
 	Name: "publish", Source: "docs/guides/publish.md", Varies: "family, room for later keys", Run: run, Seconds: 60,
 }
@@ -34,15 +34,15 @@ var (
 // kind is a way to build and to change a set.
 type kind struct {
 	name    string
-	spec    string  // in which ROOM stands for a number of keys:
+	spec    string  // ROOM in the spec stands for a number of keys:
 	room    float64 // a share of the keys of the first day
 	shards  int     // 0: a file
 	trimmed bool    // the form for transfer
-	inPlace bool    // the keys are removed and added, instead of a build like the day before
+	inPlace bool    // keys are removed and added, instead of a new build like the version of the day before
 	curve   bool    // in the plots
 }
 
-// targets are the bytes per day that families keep.
+// targets are limits of the bytes per day, by family.
 var targets = map[string]int{
 	"standard": 2500, "blocked": 2500, "partitioned": 1500, "blockpartitioned": 1500, "rankindexed": 950,
 }
@@ -53,7 +53,7 @@ func (k kind) target() int {
 	return targets[family]
 }
 
-// kinds are the rows of the table. The room of the searched families lasts for 30 or for 100 days.
+// kinds are the rows of the table. The searched families have room for the new keys of 30 or of 100 days.
 var kinds = []kind{
 	{name: "standard", spec: "standard(fpr=0.01,capacity=ROOM)", room: 1.003, curve: true},
 	{name: "standard, k=6", spec: "standard(fpr=0.01,k=6,capacity=ROOM)", room: 1.007},

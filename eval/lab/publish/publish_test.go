@@ -77,8 +77,8 @@ func TestInPlace(t *testing.T) {
 	}
 }
 
-// TestDeltas follows every kind for some days. A delta must cost less than a tenth of the file, and about as many bytes
-// for each changed key as in the full experiment.
+// TestDeltas follows every kind for some days. A delta must be smaller than a tenth of the file, and have about the
+// same number of bytes per changed key as in the full experiment.
 func TestDeltas(t *testing.T) {
 	h := newHistory(small.keys, small.days, small.absent, 3)
 	for _, k := range kinds {
@@ -86,7 +86,7 @@ func TestDeltas(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", k.name, err)
 		}
-		// 267 keys a day in the full experiment, 40 here; gaps are as wide as there, and prefix and header cost 100 B
+		// 267 keys per day in the full experiment, 40 here; gaps are as wide as there, and prefix and header cost 100 B
 		// in sets of 4 shards.
 		if most := 1.15*float64(k.target())*40/267 + 100; k.target() > 0 && slices.Max(got.sizes) > most {
 			t.Errorf("%s: %v bytes, want at most %.0f", k.name, got.sizes, most)

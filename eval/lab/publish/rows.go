@@ -59,7 +59,8 @@ func kept(ok bool) string {
 	return "target missed"
 }
 
-// listRows returns the size of the list itself: whole, and with zstd relative to the day before.
+// listRows returns the size of the list itself: whole, and compressed by zstd for a reader that has the list of the day
+// before.
 func (h *history) listRows(ctx context.Context) ([]figure.Row, error) {
 	list := slices.Clone(h.first)
 	var sizes []float64

@@ -35,7 +35,7 @@ type maker struct {
 	turns int
 }
 
-// follow publishes a version a day.
+// follow publishes a version per day.
 func follow(ctx context.Context, k kind, s scale, h *history) (t *track, err error) {
 	m := &maker{kind: k}
 	if k.shards > 0 {
@@ -93,7 +93,7 @@ func (m *maker) first(ctx context.Context, spec string, list []string) (err erro
 	return err
 }
 
-// next makes the version of the next day; list has its keys.
+// next makes the version of the next day, whose keys are in list.
 func (m *maker) next(ctx context.Context, list []string, d day) (err error) {
 	if m.inPlace {
 		for i, at := range d.at {
@@ -143,7 +143,7 @@ func (m *maker) build(ctx context.Context, list []string, c bloomery.Config) err
 
 func (m *maker) path(turn int) string { return filepath.Join(m.dir, fmt.Sprint(turn)) }
 
-// retrim replaces the folder of a set by its trimmed form, by way of a temporary one.
+// retrim replaces the folder of a set by its trimmed form, which it first writes to a temporary folder.
 func retrim(ctx context.Context, set *bloomery.Set, temp, dir string) (*bloomery.Set, error) {
 	defer set.Close()
 	form, err := set.Trimmed()
@@ -170,7 +170,7 @@ func (m *maker) version() (version, error) {
 	return fileOf(m.set)
 }
 
-// add notes the last of the versions.
+// add records the last of the versions.
 func (t *track) add(ctx context.Context, i filter.Info, versions []version) (err error) {
 	today := len(versions) - 1
 	v := versions[today]

@@ -59,7 +59,8 @@ func (v version) forPatch() patch.Version {
 	return patch.Version{File: v.file, Shard: func(i int) ([]byte, error) { return v.shards[i], nil }}
 }
 
-// since returns the number of bytes of the delta from an older version, after it has turned that into v.
+// since returns the number of bytes of the delta from an older version. It checks that the delta turns the older
+// version into v.
 func (v version) since(ctx context.Context, old version) (int, error) {
 	d, err := patch.Diff(ctx, old.forPatch(), v.forPatch())
 	if err != nil {

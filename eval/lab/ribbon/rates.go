@@ -11,17 +11,18 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// fractionRates are rates that are no power of two. Those of the form 2^-(r+0.472) are the most expensive for a mixture
-// of blocks with r and with r+1 bits.
+// fractionRates are rates that are not a power of two. The rates 2^-(r+0.472) are the most expensive for a mixture of
+// blocks with r and with r+1 bits.
 var fractionRates = []float64{
 	math.Exp2(-1.472), 0.2, 0.1, math.Exp2(-3.472), 0.05, 0.03, 0.01, math.Exp2(-7.472), 0.003, 0.001,
 	math.Exp2(-10.472), 1e-4, math.Exp2(-15.472),
 }
 
-// limitedKeys is the number of keys from which the limit for these rates holds. Smaller filters take more.
+// limitedKeys is the smallest number of keys to which the limit for these rates applies. Smaller filters need more bits
+// per key.
 const limitedKeys = 1_000_000
 
-// fractions builds filters for rates that are no power of two, with a quarter of the trials.
+// fractions builds filters for rates that are not a power of two, with a quarter of the trials.
 func (s scale) fractions(c experiment.Config) part {
 	trials := max(2, c.Trials/4)
 	all := float64(s.rates * len(fractionRates) * trials)

@@ -1,5 +1,5 @@
 // Package ribbon measures filters of family ribbon: their size compared with the bound of information theory, their
-// rates, how many keys each layer takes, and their times compared with family fuse. docs/families/ribbon.md shows the
+// rates, how many keys each layer stores, and their times compared with family fuse. docs/families/ribbon.md shows the
 // results.
 package ribbon
 
@@ -21,7 +21,7 @@ func Experiments() []experiment.Experiment { return []experiment.Experiment{size
 
 const source = "docs/families/ribbon.md"
 
-// sizes measures everything but times.
+// sizes measures everything except times.
 var sizes = experiment.Experiment{
 	Name: "ribbon", Source: source, Varies: "number of keys, bits of a fingerprint, width of the coefficients",
 	Run: runSizes, Seconds: 60,

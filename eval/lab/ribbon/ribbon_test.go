@@ -26,8 +26,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestMedian compares intervals with the ranks of the binomial distribution: for 11 values the second of each end,
-// since P(X <= 1) = 12/2048 and P(X <= 2) = 67/2048 > 2.5%.
+// TestMedian compares intervals with the ranks of the binomial distribution. For 11 values, the interval extends from
+// the second smallest to the second largest value, since P(X <= 1) = 12/2048 and P(X <= 2) = 67/2048 > 2.5%.
 func TestMedian(t *testing.T) {
 	for _, c := range []struct{ n, rank int }{
 		{1, 1}, {3, 1}, {5, 1}, {6, 1}, {8, 1}, {9, 2}, {11, 2}, {12, 3}, {25, 8},
@@ -53,7 +53,7 @@ func TestBumped(t *testing.T) {
 	}
 }
 
-// TestAsk requires that both ways to query ask every key.
+// TestAsk requires that both ways to query cover every key.
 func TestAsk(t *testing.T) {
 	c := experiment.Config{}
 	c.Begin(1)

@@ -40,7 +40,7 @@ func shapesOf(n int) []shape {
 	return slices.DeleteFunc(slices.Clone(shapes), func(s shape) bool { return s.only != 0 && s.only != n })
 }
 
-// size computes by how many percent a filter, and its file, exceed r bits per key.
+// size is the percentage by which a filter, and its file, exceed r bits per key.
 type size struct{ bits, file float64 }
 
 // table builds filters of all shapes.
@@ -110,7 +110,7 @@ func (s shape) rows(n, i int, builds [][]size, curves map[string]*figure.Curve) 
 		if curves[s.String()] == nil {
 			curves[s.String()] = &figure.Curve{Name: s.String()}
 		}
-		// The bars are the smallest and the largest filter.
+		// The bars extend from the smallest to the largest filter.
 		curves[s.String()].Add(float64(n), figure.Row{
 			Measured: rows[0].Measured, Low: slices.Min(bits), High: slices.Max(bits),
 		})

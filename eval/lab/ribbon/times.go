@@ -23,7 +23,7 @@ var times = experiment.Experiment{
 	Name: "ribbon-time", Source: source, Varies: "number of keys; build, queries, batches", Run: runTimes, Seconds: 45,
 }
 
-// rivals are the compared filters, the one to compare with first.
+// rivals are the compared filters. The others are compared with the first one.
 var rivals = []filter.Spec{
 	family.NewSpec("fuse", "width", 8), family.NewSpec("ribbon", "r", 8), family.NewSpec("ribbon", "r", 8, "w", 128),
 }
@@ -102,7 +102,7 @@ func runTimes(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	return result, nil
 }
 
-// timesOf returns the times of all operations, rivals and rounds, in nanoseconds a key, and rows about builds on all
+// timesOf returns the times of all operations, rivals and rounds, in nanoseconds per key, and rows about builds on all
 // cores.
 func timesOf(
 	ctx context.Context, c experiment.Config, work *experiment.Work, n int,
@@ -166,7 +166,7 @@ func timeBuild(
 }
 
 // timeQueries returns the time of a query in nanoseconds: the median of the chunks, so that a short disturbance of the
-// machine does not count. An eighth of the queries goes before, to fill the caches.
+// machine has no effect. An eighth of the queries runs before the measurement, to fill the caches.
 func timeQueries(f family.Filter, hs []filter.Hash, batch bool) float64 {
 	dst := make([]bool, 256)
 	var chunks []float64
@@ -179,7 +179,7 @@ func timeQueries(f family.Filter, hs []filter.Hash, batch bool) float64 {
 	return median("", chunks).Measured
 }
 
-// ask queries keys, in batches of the length of dst or one by one, through the type of the filter and not through an
+// ask queries keys, in batches of the length of dst or one by one. It calls the methods of the concrete type, not of an
 // interface.
 func ask(f family.Filter, hs []filter.Hash, dst []bool, batch bool) (n int) {
 	if batch {

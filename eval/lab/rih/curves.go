@@ -24,7 +24,7 @@ var (
 )
 
 // fingerprintBits returns the lower bound for a table that stores the hashes of its keys exactly, log2(1/ε) + log2(e)
-// bits per key: it distinguishes which n of n/ε hashes it holds.
+// bits per key: the table must distinguish which n of n/ε hashes it stores.
 func fingerprintBits(rate float64) float64 { return math.Log2(1/rate) + math.Log2E }
 
 func runStorageCurves(ctx context.Context, c experiment.Config, counts bool) (figure.Result, error) {

@@ -19,8 +19,8 @@ var table5 = experiment.Experiment{
 	Varies: "rate; rank-indexed, d-left, compressed Bloom filter", Run: runPacked, Seconds: 1,
 }
 
-// dleftPacked returns the packed size of a d-left table in bits per key: the cells in use, and 3 bits for their number in
-// each bucket, which has 6 keys on average. The paper does not give a formula; this one gives its digits.
+// dleftPacked returns the packed size of a d-left table in bits per key: the cells in use, and 3 bits for their number
+// in each bucket, which has 6 keys on average. The paper does not give a formula; this one reproduces its digits.
 func dleftPacked(rate float64) float64 { return math.Log2(24/rate) + 3./6 }
 
 // compressAnyTo is paper.CompressTo with fractional numbers of probes, down to log2(1/rate)/16.
@@ -136,8 +136,8 @@ func trimmed(g rankindexed.Geometry, hs []filter.Hash) (float64, error) {
 	return encodedBits(f.Trimmed().(family.Encoder)) / float64(len(hs)), nil
 }
 
-// compressed compares the Bloom filter that has a rate and compresses to a packed size. The paper prints that size with
-// one decimal.
+// compressed returns the row of the Bloom filter that has the given rate and compresses to the given packed size, which
+// the paper prints with one decimal.
 func compressed(label string, rate, size, published float64) figure.Row {
 	bits, k := compressAnyTo(rate, size)
 	low, _ := compressAnyTo(rate, size+0.05)

@@ -1,5 +1,5 @@
-// Package rih has the experiments on rank-indexed hashing: N. Hua, H. Zhao, B. Lin and J. Xu, "Rank-indexed hashing: a
-// compact construction of Bloom filters and variants", ICNP 2008. Letters are as in the paper; see
+// Package rih contains the experiments on rank-indexed hashing: N. Hua, H. Zhao, B. Lin and J. Xu, "Rank-indexed
+// hashing: a compact construction of Bloom filters and variants", ICNP 2008. Letters are as in the paper; see
 // internal/family/rankindexed.
 package rih
 
@@ -47,8 +47,8 @@ type config struct {
 // bitsAKey holds the bits per key of one row of Table III or IV.
 type bitsAKey struct{ standard, dleft, rank float64 }
 
-// packedBits is a row of Table V: packed bits per key, and the bits per key of a Bloom filter before compression to as
-// many, or 0 if there is none.
+// packedBits is a row of Table V: packed bits per key, and the bits per key of a Bloom filter that compresses to the
+// same size, or 0 if there is none.
 type packedBits struct{ rank, beforeRank, dleft, beforeDleft float64 }
 
 var configs = []config{
@@ -112,7 +112,7 @@ func (c config) share(cells int) float64 {
 	return 100 * float64(j) / float64(b)
 }
 
-// overflow returns that bound for the printed J/B.
+// overflow returns the bound of equation 1 for the printed J/B.
 func (c config) overflow(cells int, percent float64) float64 {
 	b, p := c.buckets(cells)
 	return 2 * stat.UpperTail(uint64(percent/100*float64(b))+1, b, p)
@@ -124,7 +124,7 @@ func (c config) buckets(cells int) (b uint64, p float64) {
 	return uint64(math.Round(paperKeys / load)), stat.PoissonTail(load, cells)
 }
 
-// published compares share with the printed J/B. The note has the bound for the printed J/B.
+// published compares share with the printed J/B. The note gives the bound for the printed J/B.
 func (c config) published(label string, cells int, percent float64) figure.Row {
 	r := c.digits(label, percent, 0.1, func(c config) float64 { return c.share(cells) })
 	low, high := c.rounded(func(c config) float64 { return c.overflow(cells, percent) })
@@ -132,8 +132,8 @@ func (c config) published(label string, cells int, percent float64) figure.Row {
 	return r
 }
 
-// wordSized is a search in the form of the paper: the index of a bucket is one word. lineSized is ours: larger buckets
-// of whole words.
+// wordSized returns the requirements of a search in the form of the paper, in which the index of a bucket is one word.
+// lineSized is our form: larger buckets of whole words.
 func wordSized(keys int, fpr float64, counting bool) paper.RankIndexed {
 	return paper.RankIndexed{Keys: uint64(keys), FPR: fpr, Overflow: paperOverflow, Counting: counting}
 }
@@ -175,7 +175,7 @@ type filled struct {
 	absent experiment.Tally
 }
 
-// encoder is a filter that can be stored.
+// encoder is a filter that can be encoded.
 type encoder interface{ Encode() family.Encoded }
 
 // stored is an encoder that takes keys one by one.

@@ -29,8 +29,8 @@ var (
 	}
 )
 
-// standardBits returns the size of an optimal Bloom filter, log2(1/ε)/ln 2 bits per key. Its number of probes, log2(1/ε),
-// is rarely whole. A counting filter has 4 bits for each bit.
+// standardBits returns the size of an optimal Bloom filter, log2(1/ε)/ln 2 bits per key. Its number of probes,
+// log2(1/ε), is rarely whole. A counting filter has 4 bits for each bit.
 func standardBits(rate float64, counts bool) float64 {
 	bits := math.Log2(1/rate) / math.Ln2
 	if counts {
@@ -39,8 +39,8 @@ func standardBits(rate float64, counts bool) float64 {
 	return bits
 }
 
-// dleftBits returns the bits per key of a d-left table by section II.B: cells of log2(24/ε) bits, 8 cells for 6 keys, and
-// counters of 2 bits.
+// dleftBits returns the bits per key of a d-left table by section II.B: cells of log2(24/ε) bits, 8 cells for 6 keys,
+// and counters of 2 bits.
 func dleftBits(rate float64, counts bool) float64 {
 	bits := math.Log2(24 / rate)
 	if counts {
@@ -78,7 +78,7 @@ func makers(counts bool) []maker {
 	}}}
 }
 
-// emptyRankIndexed returns an empty filter of a geometry. It takes both results of a Plan.
+// emptyRankIndexed returns an empty filter of a geometry. Its parameters are the results of Plan.
 func emptyRankIndexed(g rankindexed.Geometry, err error) (*rankindexed.Filter, error) {
 	if err != nil {
 		return nil, err

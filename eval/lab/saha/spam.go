@@ -1,4 +1,4 @@
-// Package saha has the experiments on Saha's slides: the spam filter and universal hashing.
+// Package saha contains the experiments on Saha's slides: the spam filter and universal hashing.
 package saha
 
 import (
@@ -21,7 +21,8 @@ func Experiments() []experiment.Experiment {
 	return []experiment.Experiment{spam, universal}
 }
 
-// spam is the spam filter of the slides: it contains all valid addresses, and passes others only as false positives.
+// spam measures the spam filter of the slides. The filter contains all valid addresses, so that other addresses pass
+// only as false positives.
 var spam = experiment.Experiment{
 	Name: "saha-spam", Source: experiment.SahaSlides + ", spam filtering", Varies: "k", Run: runSpam, Seconds: 3,
 }

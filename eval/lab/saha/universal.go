@@ -33,7 +33,7 @@ type universalFamily struct {
 }
 
 var universalFamilies = []universalFamily{
-	// Every key is hashed once, so that new random numbers are a random function.
+	// Every key is hashed only once, so fresh random numbers act as a random function.
 	{"random", func(r *rand.Rand, _ []uint64) paper.Positions {
 		return func(int, int) uint64 { return r.Uint64N(universalBits) }
 	}},
@@ -79,7 +79,7 @@ var universalKeySets = []struct {
 	}},
 }
 
-// multiplesOf returns keys at equal distances, from a random one on.
+// multiplesOf returns keys at equal distances, starting at a random key.
 func multiplesOf(step uint64) func(r *rand.Rand) func(int) uint64 {
 	return func(r *rand.Rand) func(int) uint64 {
 		start := r.Uint64N(paper.Mersenne / 2)

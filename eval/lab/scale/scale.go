@@ -21,7 +21,7 @@ var scaleBuild = experiment.Experiment{
 	Name: "scale-build", Source: "docs/measured/scale.md", Varies: "number of keys and shards", Run: runBuild, Seconds: 1,
 }
 
-// Costs that were measured, or that follow from the formats; see docs/measured/scale.md.
+// Costs that were measured or that follow from the formats. See docs/measured/scale.md.
 const (
 	hashBytes  = 16      // of a key in a run file
 	groupKeys  = 1 << 22 // keys of a group of a run file: internal/hashes.GroupKeys
@@ -31,7 +31,7 @@ const (
 	planBytes  = 50      // of a range in the plan
 	rangeReads = 6       // of a range: internal/steps.TestRequests
 	shardReads = 13      // of a shard, without segments: internal/steps.TestRequests
-	rangeCPU   = 60e-9   // seconds a key: read, hash, write
+	rangeCPU   = 60e-9   // seconds per key: read, hash, write
 	shardOpen  = 31e-6   // seconds to open a shard of a set, its file in the page cache
 )
 
@@ -76,33 +76,34 @@ func newJob(keys, shards, rangeBytes float64) job {
 // segments returns the number of parts of run files that the tasks of all shards read.
 func (j job) segments() float64 { return j.groups * j.shards }
 
-// read and written return the bytes that all workers read and write: input, run files and indexes, and filters.
+// read returns the bytes that all workers read: the input, run files and indexes. written returns the bytes that they
+// write: run files, indexes and filters.
 func (j job) read() float64 { return j.keys*(lineBytes+hashBytes) + j.segments()*indexBytes }
 
 func (j job) written(bits float64) float64 {
 	return j.keys*(hashBytes+bits/8) + j.segments()*(doneBytes+indexBytes)
 }
 
-// shardsReads returns the number of reads of the step of the shards.
+// shardsReads returns the number of reads of the step that builds the shards.
 func (j job) shardsReads() float64 { return shardReads*j.shards + j.segments() }
 
 // gets returns the number of reads.
 func (j job) gets() float64 { return rangeReads*j.ranges + j.shardsReads() }
 
-// puts returns the number of writes. Uploads count by part, and 2 more for each object.
+// puts returns the number of writes. Each part of an upload counts, and 2 more writes for each object.
 func (j job) puts(bits float64) float64 {
 	return j.keys*(hashBytes+bits/8)/partBytes + 2*j.ranges + 3*j.shards
 }
 
 // seconds returns the time of the ranges and of the shards without stragglers: the time of the CPU, of the network or
-// of the latency of reads, whichever is longest. limited is the time of the shards if all objects are below one prefix.
+// of the latency of reads, whichever is longest. limited is the time of the shards if all objects have the same prefix.
 func (j job) seconds(cpu, bits float64) (ranges, shards, limited float64) {
 	ranges = max(j.keys*rangeCPU/cores, j.keys*(lineBytes+hashBytes)/bandwidth) / workers
 	shards = max(j.keys*cpu/cores, j.keys*(hashBytes+bits/8)/bandwidth, j.shardsReads()*latency/parallel) / workers
 	return ranges, shards, max(shards, j.shardsReads()/prefixReads)
 }
 
-// largest returns the number of keys of the largest shard, which one set in 1000 exceeds: the normal quantile.
+// largest returns the number of keys that the largest shard exceeds in one of 1000 sets, by the normal distribution.
 func (j job) largest() float64 {
 	mean := j.keys / j.shards
 	return mean + math.Sqrt2*math.Erfinv(1-2e-3/j.shards)*math.Sqrt(mean)

@@ -58,7 +58,7 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// TestSecondAttempts requires that second attempts help where slow workers are the last to end.
+// TestSecondAttempts requires that second attempts save time if slow workers are the last to end.
 func TestSecondAttempts(t *testing.T) {
 	s := stage{tasks: 200, workers: 200, slow: 0.05, by: 10, spread: 0.1}
 	alone := s.run(rand.New(rand.NewPCG(5, 6)))
@@ -69,7 +69,8 @@ func TestSecondAttempts(t *testing.T) {
 	}
 }
 
-// TestDocumented runs both experiments and compares the tables of docs/measured/scale.md, which shows a part of them.
+// TestDocumented runs both experiments and compares the results with the tables of docs/measured/scale.md, which show a
+// part of them.
 func TestDocumented(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -18,7 +18,7 @@ var scaleStragglers = experiment.Experiment{
 	Run: runStragglers, Seconds: 20,
 }
 
-// stage is a number of equal tasks and the workers that take them, one at a time. Times are in units of a task on a
+// stage is a number of equal tasks and the workers that run them, one at a time. Times are in units of a task on a
 // worker of normal speed.
 type stage struct {
 	tasks, workers int
@@ -121,7 +121,8 @@ func (x *simulation) assign() {
 	}
 }
 
-// next takes a waiting task, or with second attempts the task that has been running longest alone, or returns -1.
+// next returns a waiting task. If no task is waiting and second attempts are allowed, it returns the late task whose
+// only attempt began first, else -1.
 func (x *simulation) next() int {
 	if n := len(x.waiting); n > 0 {
 		t := x.waiting[n-1]
@@ -134,7 +135,7 @@ func (x *simulation) next() int {
 	}
 	for _, a := range x.running {
 		if a.task < 0 || a.void || len(x.tries[a.task]) != 1 || x.now-a.start < 1 {
-			continue // a task of normal length gets its time
+			continue // replaced, finished, attempted twice, or not late
 		}
 		if best < 0 || a.start < x.tries[best][0].start {
 			best = a.task
@@ -143,7 +144,7 @@ func (x *simulation) next() int {
 	return best
 }
 
-// step goes to the end of the next attempt.
+// step advances the time to the end of the next attempt.
 func (x *simulation) step() {
 	if x.second && len(x.idle) > 0 && len(x.waiting) == 0 && x.running[0].end > x.now+0.25 {
 		x.now += 0.25 // look again whether a task is late

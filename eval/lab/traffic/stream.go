@@ -1,5 +1,5 @@
-// Package traffic has the common code of experiments with caches: requests, synthetic or from a trace, sizes of
-// objects, and an LRU cache. The lab and the bench module use it.
+// Package traffic provides the common code of experiments with caches: streams of synthetic or recorded requests, sizes
+// of objects, and an LRU cache. The lab and the bench module use it.
 package traffic
 
 import (
@@ -51,8 +51,8 @@ func (n *numbering[K]) done() Stream {
 }
 
 // Zipf draws requests from an infinite catalogue, object i = 1, 2, ... with a probability proportional to (9+i)^(-4/3).
-// About 3/4 of the requested objects come once, for any number of requests: a power of -1/a gives a share of a (Karlin,
-// 1967). The offset only lowers the share of the most popular objects.
+// About 3/4 of the requested objects are requested once, for any number of requests: a power of -1/a gives a share of a
+// (Karlin, 1967). The offset only lowers the share of the most popular objects.
 func Zipf(r *rand.Rand, requests int) Stream {
 	z := rand.NewZipf(r, 4./3, 10, 1<<50)
 	n := newNumbering[uint64]()
@@ -62,8 +62,8 @@ func Zipf(r *rand.Rand, requests int) Stream {
 	return n.done()
 }
 
-// Plank returns the traffic of Plank's BF-tester: 3/4 of the requests are for an object that comes once, the others for
-// one of requests/20 equally popular objects. requests must be at least 20.
+// Plank returns the traffic of Plank's BF-tester: 3/4 of the requests are for objects that are requested once, the
+// others are for requests/20 equally popular objects. requests must be at least 20.
 func Plank(r *rand.Rand, requests int) Stream {
 	n := newNumbering[int]()
 	for i := range requests {
@@ -127,8 +127,8 @@ func (c *LRU) Put(object uint32) {
 	c.order.MoveToFront(e)
 }
 
-// The law of sizes: a truncated Pareto law. Powers near 1 are found for files of the web (Crovella and Bestavros,
-// IEEE/ACM ToN 5, 1997).
+// The law of sizes: a truncated Pareto law. Files on the web have powers near 1 (Crovella and Bestavros, IEEE/ACM ToN
+// 5, 1997).
 const (
 	SizePower = 1.2
 	SizeMin   = 2e3 // bytes

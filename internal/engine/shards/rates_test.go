@@ -56,9 +56,9 @@ func routed(seed, n, shards int) [][]filter.Hash {
 	return parts
 }
 
-// TestShardedExceeds builds sharded sets of every family, several rates and seeds, with 1,150 keys a shard on average:
-// none exceeds its rate. -many.shards has 1,000 shards of every family; without it, of those that are built fast, and a
-// third of the rates and sizes in a run.
+// TestShardedExceeds builds sharded sets of every family, several rates and seeds, with 1,150 keys per shard on
+// average: none exceeds its rate. -many.shards has 1,000 shards of every family; without it, of those that are built
+// fast, and a third of the rates and sizes in a run.
 func TestShardedExceeds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -72,7 +72,7 @@ func TestShardedExceeds(t *testing.T) {
 			runs := filtertest.Third(t, *manyShards)
 			for _, rate := range []float64{0.1, 0.01, 1e-3, 1e-4, 1e-6} {
 				s := family.NewSpec(f.Name, "fpr", rate)
-				slow := f.Foreign() || f.Name == "rankindexed" // milliseconds a shard, to find its size or its rate
+				slow := f.Foreign() || f.Name == "rankindexed" // milliseconds per shard, to find its size or its rate
 				if f.Can.Has(family.CanSearch) {
 					s, slow = s.With("effort", "fast"), true
 				}

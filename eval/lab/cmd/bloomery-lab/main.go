@@ -1,5 +1,5 @@
 // Command bloomery-lab runs the experiments of the lab: tables and figures of papers, and of our own pages.
-// Package lab and the rooms below it do the work.
+// Package lab and the packages below it implement the experiments.
 package main
 
 import (
@@ -51,7 +51,7 @@ func (a *app) rootCommand() *cobra.Command {
 	return root
 }
 
-// show draws a progress that began at start until it ends, unless with --quiet.
+// show draws the progress of work that began at start. With --quiet it draws nothing.
 func (a *app) show(what string, size int64, start time.Time) *cli.Progress {
 	if a.quiet {
 		what = ""
@@ -59,12 +59,12 @@ func (a *app) show(what string, size int64, start time.Time) *cli.Progress {
 	return cli.ShowProgress(a.stderr, what, size, start)
 }
 
-// writeResultFile writes a file of results atomically. An interrupt takes effect after it.
+// writeResultFile writes a file of results atomically. An interrupt takes effect after the file is written.
 func writeResultFile(path string, write func(io.Writer) error) error {
 	return container.WriteAtomic(context.Background(), path, write)
 }
 
-// runFlags are the flags of running experiments.
+// runFlags are the flags of the commands that run experiments.
 type runFlags struct {
 	config lab.Config
 }
@@ -135,8 +135,8 @@ func (a *app) listCommand() *cobra.Command {
 	}
 }
 
-// readable returns an error if a file cannot be read. It does not open pipes, since the writer may be gone at the next
-// opening.
+// readable returns an error if a file cannot be read. It does not open pipes, since the writer of a pipe may have ended
+// when the pipe is opened again.
 func readable(path string) error {
 	switch st, err := os.Stat(path); {
 	case err != nil:
@@ -159,8 +159,8 @@ func readable(path string) error {
 	return nil
 }
 
-// makeFolder makes a folder for results. It returns an error if no file can be created in it. It is called before the
-// work.
+// makeFolder creates a folder for results. It returns an error if no file can be created in the folder. It is called
+// before the first experiment runs.
 func makeFolder(path string) error {
 	if err := cli.NoStdout("--out", "results go to a folder", path); err != nil {
 		return err

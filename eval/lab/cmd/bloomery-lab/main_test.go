@@ -25,7 +25,8 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true})
 }
 
-// TestInterruptedReport stops a report before its first experiment ends: the pages stay and say what is missing.
+// TestInterruptedReport interrupts a report before its first experiment ends. The pages must remain and state what is
+// missing.
 func TestInterruptedReport(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -65,8 +66,8 @@ func TestFullOutput(t *testing.T) {
 	}
 }
 
-// TestExamples runs every example of every help text. Those that do not end within a second are interrupted: they must
-// still run then, without an error.
+// TestExamples runs every example of every help text. Examples that do not end within a second are interrupted. They
+// must still be running then, without an error.
 func TestExamples(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no interrupt that one process can send another")
@@ -105,7 +106,7 @@ func runExample(t *testing.T, line string) {
 		switch {
 		case err == nil, interrupted && c.ProcessState.ExitCode() == 130 && strings.Contains(stderr.String(), "interrupted"):
 			return
-		case interrupted && wait < 20*time.Second: // a slow machine has not started the program after a second
+		case interrupted && wait < 20*time.Second: // on a slow machine the program may not have started after a second
 			continue
 		}
 		t.Fatalf("%s: %v\n%s", line, err, stderr.String())

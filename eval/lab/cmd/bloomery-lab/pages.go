@@ -22,8 +22,8 @@ type pages struct {
 	out     string
 }
 
-// newPages returns the pages of a report of experiments that did not run yet: the overview and a page for each document
-// that has one of them.
+// newPages returns the pages of a report of experiments that have not run yet: the overview, and a page for each
+// document with an experiment in todo.
 func newPages(todo []lab.Experiment, config lab.Config, out string) *pages {
 	p := &pages{out: out, entries: map[string]*figure.Entry{}, report: figure.Report{
 		Started: time.Now(), Version: cli.Version(), Machine: machine(),

@@ -64,7 +64,7 @@ func (a *app) report(ctx context.Context, todo []lab.Experiment, config lab.Conf
 	for _, e := range todo {
 		all += weight(e)
 	}
-	if err := p.write(nil); err != nil { // fails before the work if they cannot be written
+	if err := p.write(nil); err != nil { // fails before the first experiment if the pages cannot be written
 		return err
 	}
 	var failed []error
@@ -124,7 +124,7 @@ func (a *app) tellEntry(n, of int, e figure.Entry) {
 	fmt.Fprintf(a.stderr, "%d of %d  %s: %s, in %v\n", n, of, e.Name, text, e.Took.Round(100*time.Millisecond))
 }
 
-// tellReport prints the summary of a report, and the page to begin with.
+// tellReport prints the summary of a report and the path of its first page.
 func (a *app) tellReport(p *pages) error {
 	r, c := p.report, p.report.Count()
 	n := len(r.Entries())
