@@ -18,9 +18,9 @@ import (
 
 const diskRounds = 3 // of TestClusterDiskFull, with and without restarts
 
-// TestClusterDiskFull fills the disk of the output at a random moment of a job. The job ends with an error that names
-// the full disk and a file, or succeeds after a restart, if there is room again in time. Then there is room, and
-// repeating the command gives the bytes of the single process.
+// TestClusterDiskFull fills the disk of the output at a random moment of a job. The job must fail with an error that
+// names the full disk and a file, or succeed after a restart if space is freed in time. Then space is freed, and the
+// repeated command must write the same bytes as the single process.
 func TestClusterDiskFull(t *testing.T) {
 	onClusters(t, func(t *testing.T, engine string) {
 		needRoot(t)
@@ -67,8 +67,8 @@ func TestClusterDiskFull(t *testing.T) {
 	})
 }
 
-// TestClusterDiskFullOne lets the disk be full for one worker only: its pool runs in a mount namespace, in which all
-// that it writes goes to a disk of its own that has no room. It reads what the others write.
+// TestClusterDiskFullOne fills the disk of one worker only. The pool of the worker runs in a mount namespace in which
+// it writes to a separate disk without free space. It reads the files of the other workers.
 func TestClusterDiskFullOne(t *testing.T) {
 	onClusters(t, func(t *testing.T, engine string) {
 		needRoot(t)
@@ -120,7 +120,8 @@ func needRoot(t *testing.T) {
 	}
 }
 
-// full returns an error of a job in one line. It fails unless that names the full disk and a file of the set.
+// full returns the error of a job in one line. It fails the test unless the error names the full disk and a file of the
+// set.
 func (k *trial) full(text, out string) string {
 	k.t.Helper()
 	says := k.sentence(text)
@@ -133,7 +134,7 @@ func (k *trial) full(text, out string) string {
 // disk is a file system in memory.
 type disk struct{ dir string }
 
-// newDisk mounts a disk of a size until the test ends.
+// newDisk mounts a disk of the given size until the test ends.
 func newDisk(t *testing.T, dir, size string) disk {
 	t.Helper()
 	if err := os.Mkdir(dir, 0o777); err != nil {
@@ -150,7 +151,7 @@ func newDisk(t *testing.T, dir, size string) disk {
 	return disk{dir}
 }
 
-// fill fills the disk by a file, also with the room that others make, until room is called.
+// fill fills the disk with a file, which also takes all space that others free, until room is called.
 func (d disk) fill(t *testing.T) (room func()) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(d.dir, "filler"))

@@ -49,7 +49,7 @@ func (k *trial) kinds() []kind {
 	if k.cluster.Engine == clusters.Spark {
 		all = append(all, kind{"executor", func(*exec.Cmd) {
 			w := workers[k.r.IntN(len(workers))]
-			for range 200 { // until there is one
+			for range 200 { // until such a process runs
 				if n, err := w.KillChildren(); n > 0 || err != nil {
 					k.t.Logf("%d executors of %s killed, %v", n, w.Name, err)
 					return
@@ -62,14 +62,14 @@ func (k *trial) kinds() []kind {
 	return all
 }
 
-// outcomes counts rounds: those in which the first command succeeded, or one repeated command did, or the last of
-// several, and those in which the first command had to be interrupted.
+// outcomes counts rounds: all rounds, rounds in which the first command survived, rounds that needed one repetition or
+// more, and rounds in which the first command hung and was interrupted.
 type outcomes struct{ rounds, survived, once, more, hung int }
 
-// TestClusterKills kills a process of a cluster, or all, at a random moment of a job. Half of the rounds are on a
-// cluster that starts failed tasks again. The job ends with the bytes of the single process, or with a clear error and
-// without a manifest over missing shards. Then, after what was killed was started again, repeating the command gives
-// the same bytes.
+// TestClusterKills kills one process or all processes of a cluster at a random moment of a job. Half of the rounds run
+// on a cluster that restarts failed tasks. The job must write the same bytes as the single process, or fail with a
+// clear error and without a manifest that lists missing shards. Then the killed processes are restarted, and the
+// repeated command must write the same bytes.
 func TestClusterKills(t *testing.T) {
 	onClusters(t, func(t *testing.T, engine string) {
 		s := newSite(t)
@@ -112,8 +112,8 @@ func (k *trial) begins(out string, over <-chan struct{}) {
 
 // rounds runs rounds and counts their outcomes.
 func (k *trial) rounds(n int, all map[string]outcomes, phases map[string]int) {
-	var took, works time.Duration // of a job, and of its steps
-	for range 2 {                 // the first one warms the cluster up
+	var took, works time.Duration // the time of a job, and the time of its steps
+	for range 2 {                 // the first job warms the cluster up
 		start := time.Now()
 		begun := make(chan time.Time, 1)
 		over := make(chan struct{})
@@ -144,7 +144,8 @@ func (k *trial) rounds(n int, all map[string]outcomes, phases map[string]int) {
 		start := time.Now()
 		c, text := k.command(out)
 		over := k.startJob(c)
-		// The steps take a small part of the time: half of the kills are at any moment, and half in the steps.
+		// The steps take a small part of the time of a job. Half of the kills are at any moment of the job, and half
+		// during the steps.
 		if round%2 == 0 {
 			time.Sleep(time.Duration(k.r.Float64() * float64(took)))
 		} else {
@@ -164,8 +165,8 @@ func (k *trial) rounds(n int, all map[string]outcomes, phases map[string]int) {
 		o := all[what.name]
 		o.rounds++
 		if hung {
-			// A new master of Spark that does not know the job ends its executors. The driver then waits for others, without
-			// an end.
+			// A new master of Spark that does not know the job ends its executors. The driver then waits for other
+			// executors forever.
 			if o.hung++; k.restarts || what.name != "master" {
 				k.t.Errorf("round %d: %s killed: the job hangs", round, what.name)
 			}

@@ -18,7 +18,7 @@ import (
 	"github.com/bloomery/bloomery/eval/beam/clusters"
 )
 
-// TestClusterEnvironments builds a set in every environment but docker, with 1, 2 and 4 workers of the engine.
+// TestClusterEnvironments builds a set in every environment except docker, with 1, 2 and 4 workers of the engine.
 func TestClusterEnvironments(t *testing.T) {
 	onClusters(t, func(t *testing.T, engine string) {
 		s := newSite(t)
@@ -57,7 +57,7 @@ type pair struct {
 	Value int64  `parquet:"value"`
 }
 
-// formats write pairs, as the flags of a job read them.
+// formats maps the flags of a format to a function that writes pairs in this format.
 var formats = []struct {
 	name, extension string
 	flags, values   []string
@@ -115,7 +115,7 @@ func first(errs ...error) error {
 	return nil
 }
 
-// TestClusterInputs builds sets of five families from every format of keys.
+// TestClusterInputs builds sets of five families from keys in every format.
 func TestClusterInputs(t *testing.T) {
 	onClusters(t, func(t *testing.T, engine string) {
 		s := newSite(t)
@@ -164,8 +164,8 @@ func TestClusterInputs(t *testing.T) {
 	})
 }
 
-// TestClusterCancel interrupts a job in its search, with workers in the submitter and in a pool: the submitter ends
-// within 5 seconds, when all workers rest.
+// TestClusterCancel interrupts a job during its search, with workers in the submitter and in a pool. The submitter must
+// end within 5 seconds, and the workers of the pool must then be idle.
 func TestClusterCancel(t *testing.T) {
 	onClusters(t, func(t *testing.T, engine string) {
 		s := newSite(t)
@@ -177,7 +177,7 @@ func TestClusterCancel(t *testing.T) {
 			"loopback": nil,
 			"pool":     {"--environment", "external", "--environment-config", fmt.Sprintf("localhost:%d", port)},
 		} {
-			c := s.job(name, inputs, "partitioned(bits_per_key=12,effort=max)", 16, args...) // a minute and more
+			c := s.job(name, inputs, "partitioned(bits_per_key=12,effort=max)", 16, args...) // takes more than a minute
 			start := interrupt(t, c, s.path(name))
 			if took := rested(t, pool).Sub(start); name == "pool" {
 				t.Logf("the pool rests after %v", took)
@@ -189,8 +189,8 @@ func TestClusterCancel(t *testing.T) {
 	})
 }
 
-// interrupt starts a build, interrupts it in its search, and expects that it ends within 5 seconds, without a set. It
-// returns the time of the interrupt.
+// interrupt starts a build, interrupts it during its search, and fails the test unless the build ends within 5 seconds
+// without writing a set. It returns the time of the interrupt.
 func interrupt(t *testing.T, c *exec.Cmd, out string) time.Time {
 	t.Helper()
 	var text bytes.Buffer
@@ -207,7 +207,7 @@ func interrupt(t *testing.T, c *exec.Cmd, out string) time.Time {
 			t.Fatalf("no index: %s", &text)
 		}
 	}
-	time.Sleep(2 * time.Second) // in the search
+	time.Sleep(2 * time.Second) // the search has begun
 	start := time.Now()
 	if err := c.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -224,7 +224,8 @@ func interrupt(t *testing.T, c *exec.Cmd, out string) time.Time {
 	return start
 }
 
-// rested waits for half a second in which a process took less than a tenth of a processor, and returns its begin.
+// rested waits for a period of half a second in which a process uses less than a tenth of a processor, and returns the
+// start of the period.
 func rested(t *testing.T, c *exec.Cmd) time.Time {
 	t.Helper()
 	const span = 500 * time.Millisecond
@@ -239,7 +240,7 @@ func rested(t *testing.T, c *exec.Cmd) time.Time {
 	return time.Time{}
 }
 
-// processorTime returns what a process has taken, in steps of 10 ms.
+// processorTime returns the processor time of a process, in steps of 10 ms.
 func processorTime(t *testing.T, c *exec.Cmd) time.Duration {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Process.Pid))

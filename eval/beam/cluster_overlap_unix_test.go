@@ -18,9 +18,9 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestClusterOverlap stops a worker of an engine and its pool in the middle of a search, until the job has finished on
-// the others. When they go on, the finished set stays as it is, byte for byte, also if another set was built into the
-// same folder meanwhile, and no working file is left.
+// TestClusterOverlap pauses a worker of an engine and its pool during a search, until the job has finished on the other
+// workers. When they continue, the bytes of the finished set must not change, even if another set was built in the same
+// folder in the meantime, and no work files may remain.
 func TestClusterOverlap(t *testing.T) {
 	onClusters(t, func(t *testing.T, engine string) {
 		s := newSite(t)
@@ -64,7 +64,7 @@ func TestClusterOverlap(t *testing.T) {
 				k.resume(daemon, k.pools[i])
 				start = time.Now()
 				took := rested(t, k.pools[i]).Sub(start)
-				time.Sleep(2 * time.Second) // the engine may let it work on something else
+				time.Sleep(2 * time.Second) // the engine may give it other work
 				rested(t, k.pools[i])
 				t.Logf("the pool rests after %.1f s", took.Seconds())
 				after := contents(t, k.path(out))
@@ -81,7 +81,7 @@ func TestClusterOverlap(t *testing.T) {
 	})
 }
 
-// busyPool waits until shards are built, and returns the pool that takes the most of the processors.
+// busyPool waits until shards are being built, and returns the pool that uses the most processor time.
 func (k *trial) busyPool(out string) int {
 	k.t.Helper()
 	for end := time.Now().Add(patience); phase(k.path(out)) != "building"; time.Sleep(20 * time.Millisecond) {
@@ -107,7 +107,7 @@ func (k *trial) busyPool(out string) int {
 	return slices.Index(work, slices.Max(work))
 }
 
-// pause stops a worker of the engine and its pool, which go on when the test ends, at the latest.
+// pause pauses a worker of the engine and its pool. They continue at the latest when the test ends.
 func (k *trial) pause(d *clusters.Daemon, pool *exec.Cmd) {
 	k.t.Helper()
 	k.t.Cleanup(func() { k.resume(d, pool) })
@@ -138,7 +138,7 @@ func (k *trial) verify(out, inputs string) {
 	}
 }
 
-// contents returns the files in a folder, also hidden ones.
+// contents returns the files in a folder, including hidden files.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -161,8 +161,8 @@ func ofSet(name string) bool { return shardset.IsName(name) || name == shard.Man
 
 func names(files map[string]string) []string { return slices.Sorted(maps.Keys(files)) }
 
-// sameShards fails unless two sets have shards with the same bytes, perhaps under other names: the files of a set that
-// has replaced another one have suffixes.
+// sameShards fails the test unless the shards of two sets have the same bytes. Their names may differ, because the
+// files of a set that replaced another one have suffixes.
 func sameShards(t *testing.T, got, want string) {
 	t.Helper()
 	var sums [2][]shard.Sum

@@ -12,9 +12,9 @@ import (
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// TestClusterReports runs a job with workers in a pool of their own, without a parallelism: the progress comes from the
-// output, the job has its name on the engine's page, and takes all slots. The jobs that follow fail: their errors are
-// one sentence, and the trace comes with --verbose only.
+// TestClusterReports runs a job with workers in a separate pool and no configured parallelism. The progress must reach
+// the total, the engine's page must show the name of the job, and the job must use all slots. Then it runs jobs that
+// fail. Their errors must be one sentence, followed by a stack trace only with --verbose.
 func TestClusterReports(t *testing.T) {
 	onClusters(t, func(t *testing.T, engine string) {
 		s := newSite(t)
@@ -83,7 +83,7 @@ func asExit(err error, exit **exec.ExitError) (ok bool) {
 	return ok
 }
 
-// checkProgress requires that the counts of a job grow from nothing to all, with a look in between.
+// checkProgress requires that the counts of a job grow from zero to the total, with at least one report in between.
 func checkProgress(t *testing.T, seen []job.Progress, keys int64) {
 	t.Helper()
 	between := 0
@@ -108,7 +108,8 @@ func checkProgress(t *testing.T, seen []job.Progress, keys int64) {
 	t.Logf("%d looks, %d of them while ranges or shards were done", len(seen), between)
 }
 
-// lastJob returns the name of the last job on the page of the engine, and on Flink the number of its tasks at once.
+// lastJob returns the name of the last job on the page of the engine, and on Flink the number of tasks that it ran at
+// once.
 func (s *site) lastJob(t *testing.T) (name string, tasks int) {
 	t.Helper()
 	if s.cluster.Engine == clusters.Spark {

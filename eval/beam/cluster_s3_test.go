@@ -17,7 +17,7 @@ import (
 )
 
 // s3Bucket starts S3Proxy, which checks signatures, until the test ends. It sets the credentials for this process and
-// those that it starts, and returns a function that makes the URL of a prefix or pattern.
+// its children, and returns a function that makes the URL of a prefix or pattern.
 func s3Bucket(t *testing.T) func(name string) string {
 	t.Helper()
 	if lacks := s3servers.Lacking(s3servers.S3Proxy, ""); lacks != "" {
@@ -65,9 +65,10 @@ func openURL(t *testing.T, url string) buckets.Store {
 	return s
 }
 
-// TestClusterS3 builds sets from objects of a bucket into the bucket, with two task managers or executors, and workers
-// in the submitter and in a pool each: the objects are the files of bloomery build. Large shards are uploaded in parts.
-// Of two submitters of the same set at the same time one may fail, until its command is repeated.
+// TestClusterS3 builds sets from objects of a bucket into the bucket, with two task managers or executors, once with
+// workers in the submitter and once in pools. The objects must equal the files of bloomery build. Large shards are
+// uploaded in parts. If two submitters build the same set at the same time, one may fail, but its repeated command must
+// succeed.
 func TestClusterS3(t *testing.T) {
 	onClusters(t, func(t *testing.T, engine string) {
 		url := s3Bucket(t)
@@ -158,7 +159,7 @@ func uploadAll(t *testing.T, pattern string, to buckets.Store) {
 	}
 }
 
-// sameObjects fails unless a store has the files of a folder, and nothing else.
+// sameObjects fails the test unless a store contains exactly the files of a folder.
 func sameObjects(t *testing.T, got buckets.Store, want string) {
 	t.Helper()
 	files, err := os.ReadDir(want)

@@ -1,4 +1,4 @@
-// Package beam tests bloomery-beam with processes that are killed, and on clusters of Flink and Spark.
+// Package beam tests bloomery-beam on clusters of Flink and Spark, and while processes are killed.
 package beam
 
 import (
@@ -34,7 +34,7 @@ func onClusters(t *testing.T, test func(t *testing.T, engine string)) {
 	}
 }
 
-// site is a folder with the programs, in which jobs run on a cluster.
+// site is a folder that contains the programs and the files of jobs on a cluster.
 type site struct {
 	dir, program, single string
 	cluster              *clusters.Cluster
@@ -94,7 +94,7 @@ func (s *site) pool(t *testing.T, address string, port int) *exec.Cmd {
 	return c
 }
 
-// texts writes files of text with each keys each, and returns their pattern.
+// texts writes text files, each with the given number of keys, and returns their pattern.
 func (s *site) texts(t *testing.T, name string, files, each int) string {
 	t.Helper()
 	for f := range files {

@@ -16,11 +16,11 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Times of trials on clusters. They are generous: the machine may have other work.
+// Time limits of trials on clusters. They are generous, because the machine may be busy with other work.
 const (
 	patience  = 4 * time.Minute  // until a command ends by itself
-	farewell  = 90 * time.Second // until a command ends that was interrupted
-	awakening = 2 * time.Second  // until a supervisor starts again what was killed
+	farewell  = 90 * time.Second // until an interrupted command ends
+	awakening = 2 * time.Second  // until a supervisor restarts a killed process
 	retrying  = 5 * time.Second  // between two tries of a command
 	tries     = 20               // of a command, while a job of a killed submitter may still run
 )
@@ -32,18 +32,18 @@ type trial struct {
 	r            *rand.Rand
 	port         int // of the pools
 	pools        []*exec.Cmd
-	paused       bool // a worker of the engine stands still
-	restarts     bool // the engine starts again what has failed, and Spark's master remembers its jobs
+	paused       bool // a worker of the engine is paused
+	restarts     bool // the engine restarts failed tasks, and Spark's master remembers its jobs
 	inputs, want string
 	same         func(t *testing.T, got, want string) // fails unless two folders have the same set
 }
 
 const (
-	trialSpec   = "partitioned(bits_per_key=10)" // its search is a good part of a job
+	trialSpec   = "partitioned(bits_per_key=10)" // its search takes a large part of the job
 	trialShards = 16
 )
 
-// quick are settings with which an engine notices soon that a process is gone.
+// quick returns settings with which an engine soon detects that a process has ended.
 func quick(engine string) map[string]string {
 	if engine == clusters.Spark {
 		return map[string]string{"spark.network.timeout": "60s", "spark.executor.heartbeatInterval": "2s"}
@@ -54,7 +54,7 @@ func quick(engine string) map[string]string {
 	}
 }
 
-// restarting are settings with which an engine starts failed tasks again, or not.
+// restarting returns settings with which an engine restarts failed tasks if restarts is true, and else does not.
 func restarting(engine string, restarts bool) map[string]string {
 	if engine == clusters.Spark {
 		failures := "1"
@@ -72,8 +72,8 @@ func restarting(engine string, restarts bool) map[string]string {
 	}
 }
 
-// newTrial starts a cluster with pools. inputs are the keys, want is the set of the single process. Settings of o
-// replace others.
+// newTrial starts a cluster with pools. inputs is the pattern of the keys, want the set of the single process. Settings
+// of o override others.
 func newTrial(
 	t *testing.T, s *site, r *rand.Rand, o clusters.Config, restarts bool, inputs, want string,
 ) *trial {
@@ -106,7 +106,7 @@ func (k *trial) command(out string, more ...string) (c *exec.Cmd, text *bytes.Bu
 	return c, text
 }
 
-// start starts a command and returns a channel that gets its outcome.
+// startJob starts a command and returns a channel that receives its error.
 func (k *trial) startJob(c *exec.Cmd) <-chan error {
 	k.t.Helper()
 	if err := c.Start(); err != nil {
@@ -117,7 +117,8 @@ func (k *trial) startJob(c *exec.Cmd) <-chan error {
 	return over
 }
 
-// await waits until a command ends. One that does not is interrupted, as a user would; hung reports that.
+// await waits until a command ends. If the command does not end in time, await interrupts it, as a user would, and hung
+// is true.
 func (k *trial) await(c *exec.Cmd, over <-chan error) (hung bool, err error) {
 	k.t.Helper()
 	select {
@@ -136,7 +137,7 @@ func (k *trial) await(c *exec.Cmd, over <-chan error) (hung bool, err error) {
 	}
 }
 
-// revive starts what has ended, as a supervisor would. It does not wait until it is ready.
+// revive restarts processes that have ended, as a supervisor would. It does not wait until they are ready.
 func (k *trial) revive() {
 	k.t.Helper()
 	time.Sleep(awakening)
@@ -170,7 +171,7 @@ func (k *trial) ready() {
 	k.t.Fatal(err)
 }
 
-// sentence returns the first line of an error of the program. It fails unless it is one that a user can read.
+// sentence returns the first line of an error of the program. It fails the test unless a user can understand the line.
 func (k *trial) sentence(text string) string {
 	k.t.Helper()
 	line, _, _ := strings.Cut(text, "\n")

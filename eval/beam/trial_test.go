@@ -30,7 +30,7 @@ var (
 	seed   = flag.Uint64("seed", 0, "seed of TestKills and the tests that kill on clusters, 0 for a random one")
 )
 
-// seeded returns random numbers that the flag -seed repeats. Each stream has others.
+// seeded returns a generator of random numbers. The flag -seed repeats the numbers; each stream has different ones.
 func seeded(t *testing.T, stream uint64) *rand.Rand {
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())
@@ -51,7 +51,7 @@ func programs(t *testing.T) (program, prism string) {
 	return program, prism
 }
 
-// process starts a process that listens on a port of localhost, and waits until it does.
+// process starts a process that listens on a port of localhost, and waits until it is listening.
 func process(t *testing.T, port int, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	c := exec.Command(program, args...)
@@ -59,7 +59,7 @@ func process(t *testing.T, port int, program string, args ...string) *exec.Cmd {
 	return c
 }
 
-// startListening starts a command and waits until it listens. It is killed when the test ends.
+// startListening starts a command and waits until it listens. The command is killed when the test ends.
 func startListening(t *testing.T, c *exec.Cmd, host string, port int) {
 	t.Helper()
 	if err := c.Start(); err != nil {
@@ -90,9 +90,9 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// TestKills runs jobs on a Prism job server with a worker pool, all in processes of their own, and kills the submitter,
-// the worker or the job server at a random moment. There must never be a manifest over missing shards, and the next run
-// must complete with the same bytes.
+// TestKills runs jobs on a Prism job server with a worker pool, each in a separate process, and kills the submitter,
+// the worker or the job server at a random moment. A manifest that lists missing shards must never exist, and the next
+// run must complete with the same bytes.
 func TestKills(t *testing.T) {
 	if !*long {
 		t.Skip("takes a minute; run it with -long")
@@ -156,7 +156,7 @@ func TestKills(t *testing.T) {
 		}
 		_ = c.Wait()
 		checkManifest(t, filepath.Join(dir, out))
-		for attempt := 0; ; attempt++ { // a job of a killed submitter may still run, and remove what this run reads
+		for attempt := 0; ; attempt++ { // a job of a killed submitter may still run and remove input of this run
 			text, err := exec.Command(program, args(out, remote...)...).CombinedOutput()
 			if err == nil {
 				if attempt > 0 {
@@ -182,7 +182,7 @@ func TestKills(t *testing.T) {
 	t.Logf("killed: %v", killed)
 }
 
-// TestEntryPoint lets the job server start the program as the entry point of the Dockerfile, with a secret from the
+// TestEntryPoint makes the job server start the program like the entry point of the Dockerfile, with a secret from the
 // environment. Prism starts a process with the flags of a container.
 func TestEntryPoint(t *testing.T) {
 	if !*long {
@@ -220,7 +220,7 @@ func TestEntryPoint(t *testing.T) {
 	sameSets(t, filepath.Join(dir, "got"), filepath.Join(dir, "want"))
 }
 
-// checkManifest fails if there is a manifest and a shard is not the one in it.
+// checkManifest fails the test if there is a manifest and the file of a shard does not match its entry.
 func checkManifest(t *testing.T, dir string) {
 	t.Helper()
 	f, err := os.Open(filepath.Join(dir, shard.ManifestName))
@@ -243,8 +243,8 @@ func checkManifest(t *testing.T, dir string) {
 	}
 }
 
-// sameSets fails unless the shards and manifests in two folders have the same bytes. Working files of jobs whose
-// submitter was killed may be left.
+// sameSets fails the test unless the shards and manifests in two folders have the same bytes. Work files of jobs whose
+// submitter was killed may remain.
 func sameSets(t *testing.T, got, want string) {
 	t.Helper()
 	files, err := os.ReadDir(want)

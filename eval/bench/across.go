@@ -26,7 +26,7 @@ type Across struct {
 // Program is the program of the peers of one language.
 type Program struct {
 	Language  string            `json:"language"`
-	NotRun    string            `json:"not_run,omitempty"` // what the machine lacks to run it
+	NotRun    string            `json:"not_run,omitempty"` // what the machine lacks to run the program
 	Toolchain string            `json:"toolchain,omitempty"`
 	Flags     string            `json:"flags,omitempty"`
 	Versions  map[string]string `json:"versions,omitempty"` // of the libraries
@@ -71,8 +71,8 @@ func (o options) across(ctx context.Context, w, wErr io.Writer) error {
 	return o.acrossAll(ctx, all, w, wErr)
 }
 
-// acrossAll compares filters of each number of keys. all are the programs, with those that are not run. A failed
-// comparison is an error, after the last one.
+// acrossAll compares filters of each number of keys. all lists the programs, including programs that are not run. If a
+// comparison fails, acrossAll returns an error after the last comparison.
 func (o options) acrossAll(ctx context.Context, all []Program, w, wErr io.Writer) error {
 	var failed error
 	for _, n := range o.keys {
@@ -97,7 +97,8 @@ func (o options) acrossKeys(ctx context.Context, n int, wErr io.Writer) (Across,
 	if o.quick {
 		c.Warm = 0
 	}
-	// Two processes with strings of 16 bytes and headers of up to 20, and one build with up to 40 bytes per key.
+	// Two processes store strings of 16 bytes with headers of up to 20 bytes, and one build uses up to 40 bytes per
+	// key.
 	if need := uint64(2*36*(n+c.Asked+c.Absent) + 40*n); s.memory > 0 && need > s.memory {
 		return Across{}, fmt.Errorf("%s keys need about %s of memory, and %s are available; see --memory",
 			countText(n), bytesText(float64(need)), bytesText(float64(s.memory)))

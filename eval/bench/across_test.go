@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/eval/bench/versus"
 )
 
-// TestMain starts the program as our side of a comparison, else the tests.
+// TestMain runs the program as our side of a comparison if its arguments say so, else the tests.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == serveCommand {
 		if err := versus.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// acrossFake returns the options of a comparison with a peer that is our side again.
+// acrossFake returns the options of a comparison with a peer that is a second process of our side.
 func acrossFake(t *testing.T, args ...string) (options, []Program) {
 	o, err := parse(append([]string{"--keys", "2k", "--quick", "--peers", "rust,java"}, args...), io.Discard)
 	if err != nil {
@@ -49,7 +49,8 @@ func acrossFake(t *testing.T, args ...string) (options, []Program) {
 	}
 }
 
-// TestAcross checks that the JSON, the tables and the page have all comparisons, and say what was not run.
+// TestAcross checks that the JSON, the tables and the page contain all comparisons, and name the programs that were not
+// run.
 func TestAcross(t *testing.T) {
 	dir := t.TempDir()
 	o, programs := acrossFake(t, "--out", dir, "--json")
@@ -98,7 +99,8 @@ func TestAcross(t *testing.T) {
 	}
 }
 
-// TestAcrossFails checks that a failed comparison is in the table, and an error after all have run.
+// TestAcrossFails checks that the table shows a failed comparison, and that the run returns an error after the last
+// comparison.
 func TestAcrossFails(t *testing.T) {
 	o, programs := acrossFake(t, "--out", "")
 	o.compare.Pairs[0].Peer = "nosuch"
@@ -122,7 +124,7 @@ func TestAcrossFails(t *testing.T) {
 	}
 }
 
-// TestNotRun checks that a machine without compilers is told so, for each language.
+// TestNotRun checks that each language whose compiler is missing is reported.
 func TestNotRun(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("JAVA_HOME", "")
@@ -135,7 +137,7 @@ func TestNotRun(t *testing.T) {
 	}
 }
 
-// TestIndex checks that the committed index is the one that the next page writes.
+// TestIndex checks that writeIndex would not change the committed index.
 func TestIndex(t *testing.T) {
 	const committed = "../../docs/measured"
 	dir := t.TempDir()

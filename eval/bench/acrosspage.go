@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// group is the comparisons with one kind of keys and one rate.
+// group holds the comparisons with one kind of keys and one rate.
 type group struct {
 	title string
 	rows  []Against
@@ -104,7 +104,7 @@ func (r Across) remarks() (lines []string) {
 	return lines
 }
 
-// with returns a line for each comparison that has operations with that verdict, and names them.
+// with returns a line for each comparison that has operations with verdict v. The line names the operations.
 func (r Across) with(v verdict) (lines []string) {
 	for _, a := range r.Rows {
 		name := a.name() + ", " + a.Kind

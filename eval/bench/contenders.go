@@ -24,8 +24,8 @@ type contender struct {
 type built struct {
 	ask     asker
 	many    asker  // the same in batches; nil if the library has no batch queries
-	bits    uint64 // size of its arrays; 0 if unknown, then the heap is measured
-	refused int    // number of keys that it did not take
+	bits    uint64 // size of its arrays; 0 if unknown: the heap is measured instead
+	refused int    // number of keys that the filter refused
 }
 
 const (
@@ -51,8 +51,8 @@ func only(all []contender, pattern *regexp.Regexp) (kept []contender) {
 // pair is one of our filters and the peer to compare it with.
 type pair struct{ ours, peer string }
 
-// pairs are the reported ratios: each of our filters with the most similar peer, and some with filters that a user may
-// otherwise choose.
+// pairs lists the reported ratios: each of our filters with the most similar peer, and some with filters that a user
+// might choose instead.
 var pairs = []pair{
 	{"standard", "bits-and-blooms"}, {"standard", "holiman"}, {"standard", "z.Bloom"},
 	{"blocked", "pebble"}, {"blocked-split", "parquet-go"},

@@ -14,7 +14,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family/rankindexed"
 )
 
-// mutable is a filter with removal. Each of its functions returns the number of keys for which it returned true.
+// mutable is a filter that supports removal. Each of its functions returns the number of keys for which the operation
+// succeeded.
 type mutable struct {
 	name             string
 	bits             uint64
@@ -56,7 +57,8 @@ func rankIndexed(t testing.TB, name string, c rankindexed.Config) mutable {
 	}
 }
 
-// seiflotfyCuckoo returns a cuckoo filter with fingerprints of 8 bits, four a bucket and a power of two buckets.
+// seiflotfyCuckoo returns a cuckoo filter with fingerprints of 8 bits, four per bucket, and a power of two as number of
+// buckets.
 func seiflotfyCuckoo(n int) mutable {
 	f := cuckoo.NewFilter(uint(n))
 	var b [8]byte
@@ -95,7 +97,7 @@ func boomCuckoo(n int, rate float64) mutable {
 	}
 }
 
-// dynamicPairs are the pairs of which TestDynamic reports ratios.
+// dynamicPairs are the pairs for which TestDynamic reports ratios.
 var dynamicPairs = [][2]string{{"fast", "seiflotfy"}, {"one-line", "seiflotfy"}, {"smallest", "seiflotfy"}, {"one-line", "BoomFilters"}}
 
 // TestDynamic prints the times of Add, Has and Remove, measured in turns, at the observed rate of the cuckoo filter.

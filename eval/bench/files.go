@@ -45,12 +45,13 @@ func writeFiles(ctx context.Context, dir string, r output) error {
 	return writeIndex(ctx, dir)
 }
 
-// heading finds what the index says of a page: keys, the target rate or the languages of peers, date and machine.
+// heading matches the parts of a page that the index shows: keys, the target rate or the languages of peers, date and
+// machine.
 var heading = regexp.MustCompile(
 	`^# (\S+) keys, (?:target rate|peers in) ([^\n]+)\n\nMeasured on ([^:]+): (.+?), (?:commit \S+, )?in `)
 
-// pages returns the table of the pages of a folder with names of this form, fewest keys first, highest rate first.
-// second is the name of the second column.
+// pages returns the table of the pages of a folder whose names have the given form, sorted by increasing keys and
+// decreasing rate. second is the name of the second column.
 func pages(dir, form, second string) (cells, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, form))
 	if err != nil {
@@ -75,7 +76,7 @@ func pages(dir, form, second string) (cells, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		fpr, _ := parseRate(found[2]) // 0 of languages
+		fpr, _ := parseRate(found[2]) // 0 if the column contains languages
 		name := filepath.Base(path)
 		all = append(all, entry{keys, fpr, append(found[1:], fmt.Sprintf("[%s](%s)", name, name))})
 	}

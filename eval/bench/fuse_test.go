@@ -7,8 +7,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family/fuse"
 )
 
-// TestBelowFuse checks that partitioned, with its longest search and in as many bytes as a binary fuse filter with
-// fingerprints of 8 bits, has a lower false-positive rate than that.
+// TestBelowFuse checks that partitioned, with its longest search, has a lower false-positive rate than a binary fuse
+// filter of the same size with fingerprints of 8 bits.
 func TestBelowFuse(t *testing.T) {
 	for _, n := range []int{1000, 10_000, 100_000, 1_000_000} {
 		if n > 10_000 && !*full {

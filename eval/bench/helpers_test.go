@@ -38,7 +38,7 @@ func randomKeys(n int, seed uint64) []uint64 {
 	return keys
 }
 
-// builtOf builds a filter of ours.
+// builtOf builds one of our filters.
 func builtOf(t testing.TB, spec string, keys []uint64) family.Filter {
 	s, err := filter.ParseSpec(spec)
 	if err != nil {

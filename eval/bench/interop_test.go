@@ -146,7 +146,7 @@ func TestBitsAndBlooms(t *testing.T) {
 	}
 }
 
-// TestBitsAndBloomsGolden compares the golden files of interop with those that the library writes.
+// TestBitsAndBloomsGolden compares the golden files of interop with the files that the library writes.
 func TestBitsAndBloomsGolden(t *testing.T) {
 	for name, f := range map[string]*bitsbloom.BloomFilter{
 		"bitsandblooms": bitsbloom.NewWithEstimates(100,
@@ -173,7 +173,7 @@ func TestBitsAndBloomsGolden(t *testing.T) {
 
 func TestParquet(t *testing.T) {
 	present, _ := interopSets()
-	// They write a file with a column of strings and its filter; the metadata give the offset of the filter.
+	// The library writes a file with a column of strings and its filter. The metadata contain the offset of the filter.
 	type row struct {
 		Key string `parquet:"key"`
 	}
@@ -211,7 +211,7 @@ func TestParquet(t *testing.T) {
 		return is
 	})
 
-	// They read our header and our bitset, of a number of blocks that is no power of two.
+	// The library reads our header and our bitset, whose number of blocks is not a power of two.
 	set = ourSet(t, "blocked(bits_per_key=11.3,layout=split)", filter.XXH64)
 	ours := foreign(t, interop.Parquet, set)
 	in := bytes.NewReader(ours)

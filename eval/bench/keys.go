@@ -2,11 +2,11 @@ package main
 
 import "math/rand/v2"
 
-// firstAbsent is the index of the first key that no filter holds.
+// firstAbsent is the index of the first absent key.
 const firstAbsent = 1 << 40
 
-// keyAt returns the i-th key. The mapping is a bijection, because each step of splitmix64's output is. So present keys
-// are distinct and differ from absent keys.
+// keyAt returns the i-th key. The mapping is a bijection, because each step of splitmix64 is a bijection. Therefore
+// present keys are distinct and differ from absent keys.
 func keyAt(i uint64) uint64 {
 	x := (i + 1) * 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

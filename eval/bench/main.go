@@ -1,14 +1,15 @@
-// Command bench compares our filters with filters of other libraries. All filters hold the same keys and are measured
-// alternately in one process. It prints the size, times, memory and false-positive rate of each filter and the ratios
-// of ours to the other libraries', and writes them as JSON, as a Markdown page and as SVG plots. With --peers it
-// compares with filters of other languages instead, in processes of their own; see package versus.
+// Command bench compares our filters with filters of other libraries. All filters contain the same keys and are
+// measured alternately in one process. It prints the size, times, memory and false-positive rate of each filter and the
+// ratios of our filters to the filters of other libraries, and writes them as JSON, as a Markdown page and as SVG
+// plots. With --peers it compares our filters with filters in other languages, each side in its own process; see
+// package versus.
 //
 //   - contenders.go defines a contender and the pairs that are compared; ours.go and peers.go list the contenders.
 //   - measure.go and memory.go measure, result.go summarizes.
 //   - table.go, page.go, plots.go and files.go write the output.
 //   - across.go and acrosspage.go are the comparison with other languages.
 //
-// The tests compare what the program does not measure: removing keys, files of other systems, and caches.
+// The tests cover comparisons that the program does not make: removing keys, files of other systems, and caches.
 package main
 
 import (
@@ -59,7 +60,7 @@ type options struct {
 	json   bool
 	// command is the command line, for the pages.
 	command string
-	// peers are the languages of --peers, rates its targets, and compare the rest of it.
+	// peers are the languages of --peers, rates their target rates, and compare the other settings of --peers.
 	peers   []string
 	rates   []float64
 	compare versus.Config
@@ -67,7 +68,7 @@ type options struct {
 	settings
 }
 
-// serveCommand is the argument with which the program starts itself as our side of a comparison with other languages.
+// serveCommand is the argument with which the program runs as our side of a comparison with other languages.
 const serveCommand = "serve"
 
 // defaultRates are the targets of --peers.
@@ -94,8 +95,8 @@ func main() {
 	}
 }
 
-// run measures as the arguments say. Tables or JSON go to w, everything else to wErr. It returns an error if one of
-// our filters loses a key.
+// run measures as args request. Tables or JSON go to w, everything else to wErr. It returns an error if one of our
+// filters loses a key.
 func run(ctx context.Context, args []string, w, wErr io.Writer) error {
 	o, err := parse(args, wErr)
 	if err != nil {
@@ -122,7 +123,8 @@ func run(ctx context.Context, args []string, w, wErr io.Writer) error {
 // output is a result that is printed and written.
 type output interface {
 	writeText(w io.Writer)
-	// fileName is the name of the files without extension, and files what to write by the rest of their names.
+	// fileName is the name of the files without extension. files maps the rest of each name to a function that writes
+	// the file.
 	fileName() string
 	files() map[string]func(io.Writer) error
 }
@@ -252,7 +254,7 @@ func (o *options) parseRates(text string, several bool) error {
 	return nil
 }
 
-// defaults returns the settings for n keys: flags that are not set get their defaults.
+// defaults returns the settings for n keys, with defaults for flags that are not set.
 func (o options) defaults(n int) settings {
 	s := o.settings
 	turns, builds := 15, 7

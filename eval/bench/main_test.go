@@ -48,7 +48,7 @@ func TestRun(t *testing.T) {
 				t.Errorf("%s, %s: %+v", row.Name, op, s)
 			}
 		}
-		// The rate of one filter differs from the expected one: at 2000 keys, by some hundredths.
+		// The rate of a single filter deviates from the expected rate: by a few percent at 2000 keys.
 		if want := 1.1 * r.FPR; row.Ours && !row.Fixed && stat.UpperTail(row.Hits, row.Trials, want) < 1e-9 {
 			t.Errorf("%s: %d false positives among %d, asked for %g", row.Name, row.Hits, row.Trials, r.FPR)
 		}
@@ -108,7 +108,7 @@ func TestBits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The runtime rounds arrays of this size up to pages of 8 KiB, and partitioned has tables of some more.
+		// The runtime rounds arrays of this size up to pages of 8 KiB, and partitioned also has tables of some KiB.
 		if told := float64(b.bits) / 8; b.bits != 0 && math.Abs(float64(u.heap)-told) > told/20+20_000 {
 			t.Errorf("%s tells %.0f bytes and keeps %d", c.name, told, u.heap)
 		}
@@ -118,8 +118,8 @@ func TestBits(t *testing.T) {
 	}
 }
 
-// TestFailed checks that a peer that cannot be built is left out with a reason, that one of ours ends the run, and that
-// false negatives are reported.
+// TestFailed checks that a peer that cannot be built is omitted with a reason, that the run ends if one of our filters
+// cannot be built, and that false negatives are reported.
 func TestFailed(t *testing.T) {
 	s := settings{rate: 0.01, turns: 1, builds: 1, longest: time.Minute, absent: 1000}
 	fails := contender{name: "fails", module: noModule, build: func(context.Context, []uint64) (built, error) { return built{}, errors.New("no luck") }}
@@ -155,7 +155,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestFew checks that a page without points and with one filter left out can be written.
+// TestFew checks that a page without points and with an omitted filter can be written.
 func TestFew(t *testing.T) {
 	for _, args := range [][]string{{"--only", "^map$"}, {"--only", "^(partitioned|standard)$", "--effort", "max", "--longest", "8ms"}} {
 		var out bytes.Buffer

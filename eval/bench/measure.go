@@ -42,8 +42,8 @@ type measured struct {
 	leftOut string // why the contender was not measured; empty if it was
 }
 
-// measure builds all contenders with n distinct keys and queries them in turns. Contenders that fail or do not fit are
-// left out, with the reason in leftOut. small are the same contenders, sized for the keys of the pilot.
+// measure builds all contenders with n distinct keys and queries them in turns. Contenders that fail or do not fit into
+// memory are omitted, with the reason in leftOut. small are the same contenders, sized for the keys of the pilot.
 func measure(ctx context.Context, all, small []contender, n int, s settings, p *progress) ([]*measured, error) {
 	rows := make([]*measured, len(all))
 	for i, c := range all {
@@ -70,7 +70,8 @@ func measure(ctx context.Context, all, small []contender, n int, s settings, p *
 	return rows, questions(ctx, rows, keys, s, p)
 }
 
-// failed leaves out a contender that cannot be built. It returns an error if it is one of ours, or after the end of ctx.
+// failed marks a contender that cannot be built as omitted. It returns an error if the contender is one of ours or if
+// ctx has ended.
 func (m *measured) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -82,7 +83,7 @@ func (m *measured) failed(ctx context.Context, err error) error {
 	return nil
 }
 
-// remaining returns the rows that have not been left out.
+// remaining returns the rows that were not omitted.
 func remaining(rows []*measured) (kept []*measured) {
 	for _, r := range rows {
 		if r.leftOut == "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/clock"
 )
 
-// need is the expected cost of a contender, extrapolated from a pilot with fewer keys.
+// need is the expected cost of a contender, extrapolated from a build with fewer keys.
 type need struct {
 	peak, heap float64 // bytes: peak of a build, and of the finished filter
 	build      time.Duration
@@ -63,7 +63,7 @@ func pilot(ctx context.Context, rows []*measured, small []contender, n int, s se
 // tooLong is the limit for one build as a multiple of settings.longest, the limit for all builds of a filter.
 const tooLong = 5
 
-// misses is an estimate of how much longer a key takes in filters larger than the CPU caches.
+// misses estimates the factor by which the time per key grows in filters that exceed the CPU caches.
 func misses(n int) float64 {
 	if n >= 5_000_000 {
 		return 2
@@ -71,8 +71,8 @@ func misses(n int) float64 {
 	return 1
 }
 
-// leaveOut leaves out contenders that do not fit into memory, the one with the largest build first, until all remaining
-// filters fit together with the largest build: queries need all filters at once.
+// leaveOut omits contenders, starting with the largest build, until all remaining filters and the largest build fit
+// into memory together. Queries need all filters at once.
 func leaveOut(rows []*measured, needs map[*measured]need, memory, keys uint64) {
 	if memory == 0 {
 		return
@@ -117,7 +117,7 @@ func memories(ctx context.Context, rows []*measured, keys []uint64, p *progress)
 	return nil
 }
 
-// usage is the heap use of a build in bytes, without the heap from before the build.
+// usage is the growth of the heap by a build, in bytes.
 type usage struct{ peak, heap, total uint64 }
 
 // buildMeasured builds a filter and measures the heap: objects in use or not yet collected. The garbage collector runs

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestPilot checks that a pilot sizes filters for its own number of keys. If it sized them for all keys, the
+// TestPilot checks that pilot sizes filters for its own number of keys. If it sized them for all keys, the
 // extrapolation would scale their size and time twice.
 func TestPilot(t *testing.T) {
 	const n = 40 * pilotKeys

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Numbers in the form that people read and that the flags take.
+// Numbers in the form that people read and that the flags accept.
 
 // parseCount parses a number of keys from 1000 to 1G, such as 100k or 20M.
 func parseCount(text string) (int, error) {

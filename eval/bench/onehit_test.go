@@ -25,17 +25,18 @@ type diskCache interface {
 	close()
 }
 
-// lruCache evicts the least recently used object. It stores every object, or only those that its doorkeeper admits.
+// lruCache evicts the least recently used object. It stores every object, or only the objects that its doorkeeper
+// admits.
 type lruCache struct {
 	*traffic.LRU
 	door *doorkeeper
 }
 
-// doorkeeper admits an object that was requested before and is remembered, as the one of examples/cdn: it has two
-// generations.
+// doorkeeper admits an object that was requested before and is still remembered. Like the doorkeeper of examples/cdn,
+// it has two generations.
 type doorkeeper struct {
 	current, previous *bloomery.Set
-	held, keys        int // keys in the current generation, and most
+	held, keys        int // keys in the current generation, and their maximum
 }
 
 func newDoorkeeper(t testing.TB, size int) *doorkeeper {
@@ -78,8 +79,8 @@ func (c lruCache) miss(object uint32) bool {
 }
 func (c lruCache) close() {}
 
-// otterCache is W-TinyLFU. A new object enters a window, and moves to the main part if it is requested more often than
-// the object that it would evict. The window is part of the cache, so that every miss is a write.
+// otterCache is W-TinyLFU. A new object enters a window, and later moves to the main part if it is requested more often
+// than the object to be evicted. The window is part of the cache, so every miss is a write.
 type otterCache struct {
 	*otter.Cache[uint32, struct{}]
 	door *doorkeeper
@@ -103,16 +104,17 @@ func (c otterCache) miss(object uint32) bool {
 }
 func (c otterCache) close() { c.StopAllGoroutines() }
 
-// ristrettoCache is TinyLFU without a window. It stores a new object if it is requested at least as often as the object
-// that it would evict, and else rejects it. A cache on disk that waits for the decision writes no rejected objects.
+// ristrettoCache is TinyLFU without a window. It stores a new object if the object is requested at least as often as
+// the object to be evicted, and else rejects it. A cache on disk that waits for the decision does not write rejected
+// objects.
 type ristrettoCache struct {
 	*ristretto.Cache[uint64, struct{}]
 	rejected *bool
 	asked    *int
 }
 
-// ristrettoPause is the number of requests between pauses for ristretto. It counts requests in the background and drops
-// those that are too fast: two thirds of them in a tight loop, about 5% with this pause.
+// ristrettoPause is the number of requests between pauses for ristretto. Ristretto counts requests in the background
+// and drops requests that arrive too fast: two thirds of them in a tight loop, about 5% with this pause.
 const ristrettoPause = 8
 
 func newRistretto(t testing.TB, size int) diskCache {
@@ -161,7 +163,7 @@ var oneHitContenders = []struct {
 }
 
 // TestOneHit replays requests against caches on disk and prints the writes, the bytes written and the hits. The
-// Doorkeeper sees misses only, as in a server. The streams and object sizes are the same as in the lab's experiment
+// doorkeeper sees only misses, as in a server. The streams and object sizes are the same as in the lab's experiment
 // onehit.
 func TestOneHit(t *testing.T) {
 	requests, trials := 100_000, uint64(1)

@@ -57,8 +57,8 @@ func config(spec filter.Spec, keys int) bloomery.Config {
 	return bloomery.Config{Spec: spec.String(), Keys: uint64(keys), Hashing: bloomery.Hashing{Seed: hasher.Seed()}}
 }
 
-// oneByOne queries one of our sets key by key. Like the loops of peers it is not inlined: the compiler (Go 1.26) inlines
-// nothing into a closure copied with an inlined function.
+// oneByOne returns an asker that queries one of our sets key by key. Like the loops of the peers, it must not be
+// inlined: Go 1.26 does not inline calls inside a closure of an inlined function.
 //
 //go:noinline
 func oneByOne(s *bloomery.Set) asker {
@@ -73,7 +73,7 @@ func oneByOne(s *bloomery.Set) asker {
 	}
 }
 
-// many queries in batches of 256 keys.
+// many returns an asker that queries in batches of 256 keys.
 func many(s *bloomery.Set) asker {
 	set, out := bloomery.Keyed[uint64](s), make([]bool, 256)
 	return func(keys []uint64) (n int) {

@@ -41,7 +41,7 @@ memory. Below 1, ours is better. If the peer has no batch queries, our batch que
 	return err
 }
 
-// writeSummary lists the pairs by verdict, slower ones first.
+// writeSummary lists the pairs by verdict, slower pairs first.
 func (r Result) writeSummary(w io.Writer) {
 	fmt.Fprintf(w, `## Summary
 
@@ -56,7 +56,7 @@ differs from 1 by more than %s. Times that are not listed are even.
 	writeList(w, "Fewer bits than the peer", smaller)
 }
 
-// with returns a line for each pair that has operations with that verdict, and names them.
+// with returns a line for each pair that has operations with verdict v. The line names the operations.
 func (r Result) with(v verdict) (lines []string) {
 	for _, p := range r.Pairs {
 		if text := operationsWith(v, p.Ratios); text != "" {
@@ -66,7 +66,7 @@ func (r Result) with(v verdict) (lines []string) {
 	return lines
 }
 
-// operationsWith returns the operations with that verdict and their ratios, or "".
+// operationsWith returns the operations with verdict v and their ratios, or "".
 func operationsWith(v verdict, ratios map[string]spread) string {
 	var parts []string
 	for _, op := range operations {

@@ -19,8 +19,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family/blocked"
 )
 
-// peers returns the filters of other libraries. Each gets the target rate if it takes one, uses its own hash function,
-// and gets keys in the form that it takes: an integer, or 8 bytes in a reused buffer.
+// peers returns the filters of other libraries. Each is built for the target rate if it has a parameter for the rate,
+// uses its own hash function, and receives keys in its own form: an integer, or 8 bytes in a reused buffer.
 func peers(keys int, rate float64) []contender {
 	blocks := splitBlocks(keys, rate)
 	lineBits := pebbleBits(keys, rate)
@@ -155,8 +155,8 @@ func parquetSplitBlock(keys []uint64, blocks int) built {
 	}}
 }
 
-// pebbleBits returns the fewest bits per key that meet a rate with a perfect hash and pebble's number of probes: 0.69
-// times the bits per key, rounded down, at most 30.
+// pebbleBits returns the smallest number of bits per key that meets a rate with a perfect hash and pebble's number of
+// probes: 0.69 times the bits per key, rounded down, at most 30.
 func pebbleBits(keys int, rate float64) int {
 	for bits := 2; ; bits++ {
 		blocks := (uint64(keys)*uint64(bits) + 511) / 512

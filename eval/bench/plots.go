@@ -25,8 +25,8 @@ func (r Result) plots() (all []plot.Plot) {
 	return all
 }
 
-// curves returns our and other filters, with a point for each measured one. It omits the map, which has many times the
-// bits of filters; the page says so.
+// curves returns a curve of our filters and a curve of other filters, with a point for each measured filter. It omits
+// the map, which needs many times the bits of filters; the page says so.
 func (r Result) curves(operation string) []plot.Curve {
 	ours, theirs := plot.Curve{Name: "ours", Dots: true}, plot.Curve{Name: "other libraries", Dots: true}
 	for _, row := range r.Rows {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// progress prints the current job and an estimate of the remaining time: on a terminal in one line that is overwritten,
-// else a line every 30 seconds.
+// progress prints the current job and an estimate of the remaining time. On a terminal it overwrites one line,
+// elsewhere it prints a line every 30 seconds.
 type progress struct {
 	w        io.Writer
 	terminal bool
@@ -19,7 +19,7 @@ type progress struct {
 	shown    time.Time
 }
 
-// job is done left more times and takes about each.
+// job will run left more times. Each run takes about the time each.
 type job struct {
 	each time.Duration
 	left int
@@ -39,7 +39,7 @@ func (p *progress) plan(name, kind string, each time.Duration, times int) {
 	p.jobs[name+" "+kind] = &job{each, times}
 }
 
-// job returns a job, which may be none that was announced.
+// job returns a job, which need not have been announced.
 func (p *progress) job(name, kind string) *job {
 	if j := p.jobs[name+" "+kind]; j != nil {
 		return j
@@ -50,7 +50,7 @@ func (p *progress) job(name, kind string) *job {
 // skip removes one repetition of the job.
 func (j *job) skip() { j.left = max(0, j.left-1) }
 
-// begin starts a repetition of a job, and end ends it. The next repetitions are expected to take as long.
+// begin starts a repetition of a job, and end ends it. The time of a repetition is the estimate for the next ones.
 func (p *progress) begin(name, kind, what string) {
 	p.now, p.start = p.job(name, kind), time.Now()
 	p.say(what + ": " + name)

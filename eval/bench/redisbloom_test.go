@@ -41,8 +41,8 @@ func (m *redisModel) link(entries uint64, rate float64) {
 }
 
 // nearestLog returns the float64 that is nearest to the natural logarithm of x, which lies between 0 and 1. The C
-// library returns the same except for 6 rates in 100,000; math.Log differs more often.
-// With t = (x-1)/(x+1), ln x = 2·(t + t³/3 + t⁵/5 + ...).
+// library returns the same value except for 6 rates in 100,000; math.Log differs more often. With t = (x-1)/(x+1), ln x
+// = 2·(t + t³/3 + t⁵/5 + ...).
 func nearestLog(x float64) float64 {
 	number := func(v float64) *big.Float { return new(big.Float).SetPrec(300).SetFloat64(v) }
 	part, exponent := math.Frexp(x)

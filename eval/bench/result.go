@@ -84,8 +84,8 @@ type Row struct {
 	Lost       int               `json:"lost"`    // false negatives
 }
 
-// Pair holds the ratios of one of our filters to a peer, by operation, computed within turns. Batch queries are
-// compared with single queries if the peer has no batches.
+// Pair holds the ratios of one of our filters to a peer, by operation, computed within turns. Our batch queries are
+// compared with single queries if the peer has no batch queries.
 type Pair struct {
 	Ours   string            `json:"ours"`
 	Peer   string            `json:"peer"`

@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/interop"
 )
 
-// sparkDoor compiles the Java program and returns a function that runs it with keys on standard input.
+// sparkDoor compiles the Java program and returns a function that runs the program with keys on standard input.
 func sparkDoor(t *testing.T) func(keys [][]byte, args ...string) []byte {
 	jars, dir := os.Getenv("SPARK_SKETCH"), t.TempDir()
 	if jars == "" {

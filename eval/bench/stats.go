@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // spread holds the median and the quartiles of N measurements, with linear interpolation. With one measurement all
-// three are equal, with none N is 0.
+// three are equal. Without measurements N is 0.
 type spread struct {
 	Median float64 `json:"median"`
 	Low    float64 `json:"low"`  // first quartile
@@ -47,7 +47,7 @@ const (
 	none verdict = ""
 )
 
-// closeTo is the distance from 1 up to which a ratio counts as even. Two builds of one program differ by as much,
+// closeTo is the distance from 1 up to which a ratio counts as even. Two builds of one program may differ by this much,
 // because the alignment of loops differs.
 const closeTo = 0.03
 

@@ -68,7 +68,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestTable checks that columns are aligned, and that the row of a filter that was left out gives the reason.
+// TestTable checks that columns are aligned, and that the row of an omitted filter gives the reason.
 func TestTable(t *testing.T) {
 	r := Result{Run: Run{Keys: 1000}, FPR: 0.01, Rows: []Row{
 		{Name: "a", BitsPerKey: 9.6, FPR: 0.01, FPRLow: 0.009, FPRHigh: 0.011, Hits: 100, Trials: 10_000, Times: map[string]spread{"build": {5, 4, 6, 3}}},
@@ -96,7 +96,7 @@ longer  left out: no room
 	}
 }
 
-// TestLeaveOut checks that filters that do not fit are left out with a reason, the largest first.
+// TestLeaveOut checks that filters that do not fit into memory are omitted with a reason, the largest first.
 func TestLeaveOut(t *testing.T) {
 	small, large := &measured{contender: contender{name: "small"}}, &measured{contender: contender{name: "large"}}
 	rows, needs := []*measured{small, large}, map[*measured]need{}
@@ -118,7 +118,7 @@ func TestProgress(t *testing.T) {
 	p.begin("a", "build", "building")
 	p.end()
 	p.job("a", "build").skip()
-	if left := p.left(); left > time.Second { // one is left, as fast as the first
+	if left := p.left(); left > time.Second { // one repetition is left, as fast as the first
 		t.Errorf("%v left", left)
 	}
 	p.shown = time.Time{}

@@ -31,10 +31,10 @@ func (r Result) filters() cells {
 	return t
 }
 
-// ofBound returns the bits per key divided by log2(1/rate), the lower bound for every filter that takes arbitrary keys.
+// ofBound returns the bits per key divided by log2(1/rate), the lower bound for every filter of arbitrary keys.
 func (r Row) ofBound() string {
 	if r.Hits < 10 {
-		return "–" // the rate is not known well enough
+		return "–" // the rate is not known precisely enough
 	}
 	return fmt.Sprintf("%.2f", r.BitsPerKey/math.Log2(1/r.FPR))
 }

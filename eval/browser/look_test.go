@@ -20,17 +20,17 @@ import (
 //go:embed survey.js
 var survey string
 
-// surveyed is what survey.js and the browser say of a page.
+// surveyed is what survey.js and the browser report about a page.
 type surveyed struct {
 	Wrong    []string `json:"wrong"` // problems
 	IDs      []string `json:"ids"`
-	Links    []string `json:"links"` // as they are written
+	Links    []string `json:"links"` // as written in the page
 	Sections []string `json:"sections"`
 	Plots    int      `json:"plots"`
 }
 
-// look opens a page on a screen and surveys it, given the names that sections may have. If shot is not empty it writes
-// a screenshot to that file.
+// look opens a page on a screen and surveys it. names are the names that sections may have. If shot is not empty it
+// writes a screenshot to that file.
 func look(ctx context.Context, page string, s screen, names []string, shot string) (got surveyed, err error) {
 	ctx, done := chromedp.NewContext(ctx) // a tab
 	defer done()
@@ -65,7 +65,7 @@ func look(ctx context.Context, page string, s screen, names []string, shot strin
 		chromedp.Navigate(at)); err != nil {
 		return got, err
 	}
-	if shot != "" { // before the survey, which opens what is folded
+	if shot != "" { // before the survey, which unfolds all parts
 		picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 		if err != nil {
 			return got, err

@@ -1,5 +1,5 @@
-// Package browser tests the pages of bloomery-lab report in Chromium, at a wide and a narrow size, light, dark and on
-// paper.
+// Package browser tests the pages of bloomery-lab report in Chromium, on wide and narrow screens, in light and dark
+// mode, and in print.
 package browser
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// screen is how pages are shown.
+// screen describes how pages are shown.
 type screen struct {
 	name          string
 	width, height int64 // of the window, in CSS pixels
@@ -42,8 +42,9 @@ func (s screen) emulated() emulation.SetEmulatedMediaParams {
 	}
 }
 
-// TestReport checks the report whose overview is named by BLOOMERY_PAGE: that page and all to which it links. It writes
-// screenshots to the folder BLOOMERY_SHOTS if that is set. Every result file beside the pages must have a section.
+// TestReport checks the report whose overview is the file $BLOOMERY_PAGE: the overview and all pages to which it links.
+// If $BLOOMERY_SHOTS is set, it writes screenshots to that folder. Every result file beside the pages must have a
+// section.
 func TestReport(t *testing.T) {
 	index := os.Getenv("BLOOMERY_PAGE")
 	if index == "" {
@@ -72,8 +73,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// check looks at the overview of a report and all pages to which it links. It returns their number and their problems:
-// problems of each page, links that lead nowhere, and names of results that have no section or several.
+// check surveys the overview of a report and all pages to which it links. It returns their number and their problems:
+// problems of each page, broken links, and names of results without a section or with several.
 func check(ctx context.Context, index string, s screen, names []string, shots string) (int, []string, error) {
 	dir := filepath.Dir(index)
 	todo := []string{filepath.Base(index)}

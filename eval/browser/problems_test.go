@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// drawing returns the data URL of a picture of a color.
+// drawing returns the data URL of a picture in the given color.
 func drawing(color string) string {
 	svg := `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 7 4" width="700" height="400"><path fill="` + color +
 		`" d="M0 0h7v4H0z"/></svg>`
 	return "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(svg))
 }
 
-// TestProblems requires that check finds the problem of reports with one problem each, on two of the screens, and none
-// in a report without problems on all of them.
+// TestProblems requires that check finds the problem of each report that has one, on two of the screens, and no problem
+// of a report without problems, on all screens.
 func TestProblems(t *testing.T) {
 	plot := `<picture><source media="screen and (prefers-color-scheme: dark)" srcset="` + drawing("#111") + `">` +
 		`<img class="plot" alt="a plot" style="width:100%" src="` + drawing("#fff") + `"></picture>`

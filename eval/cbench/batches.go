@@ -16,7 +16,7 @@ var batchSpecs = []string{
 // maxQueries is the largest number of keys that one turn queries.
 const maxQueries = 1_000_000
 
-// kind is a kind of keys: how to query one by one, how to query a batch, and the keys themselves.
+// kind is a kind of keys: the commands that query them one by one and in a batch, and the keys themselves.
 type kind struct {
 	name, single, batch string
 	width               int
@@ -32,7 +32,7 @@ var kinds = []kind{
 	}},
 }
 
-// runBatches times single queries and batches of the C reader for filters of sizes keys.
+// runBatches times single queries and batches of the C reader for filters with the given numbers of keys.
 func (o options) runBatches(w io.Writer, sizes []int) error {
 	var rows []Row
 	for _, n := range sizes {
@@ -50,8 +50,8 @@ func (o options) runBatches(w io.Writer, sizes []int) error {
 		"| mixed: single | batch | ratio | open, ms/MiB |")
 }
 
-// queryKeys returns the keys that are queried: as many present ones, absent ones, and mixed ones. The filter has keys 0
-// to n-1.
+// queryKeys returns the keys to query: equal numbers of present, absent and mixed keys. The filter contains keys 0 to
+// n-1.
 func queryKeys(n int, k kind) []byte {
 	queries := uint64(min(n, maxQueries))
 	keys := make([]byte, 0, 3*int(queries)*k.width)

@@ -1,7 +1,6 @@
-// Bench times queries of the C reader beside queries of the Go reader: 1M keys of 23 bytes, the same files, in one
-// process each, in alternating turns, in processor time. It prints a table of medians and ratios, or JSON with --json.
-// With --batches it times single queries of the C reader beside batches instead, for strings of 16 bytes and for
-// integers.
+// Command cbench compares the processor time of queries of the C reader and of the Go reader: 1M keys of 23 bytes, the
+// same files, one process each, in alternating turns. It prints a table of medians and ratios, or JSON with --json.
+// With --batches it compares single queries and batches of the C reader, for strings of 16 bytes and for integers.
 //
 //	go run . --queries ../../c/build/queries
 //	go run . --queries ../../c/build/queries --batches 1000000,10000000
@@ -38,8 +37,8 @@ var specs = []string{
 	"redisbloom(capacity=1000000,fpr=0.01)",
 }
 
-// Times are medians in nanoseconds of processor time for a query, hash of the key included. Ratio is the median of second
-// over first, turn by turn.
+// Times are medians in nanoseconds of processor time for a query, hash of the key included. Ratio is the median of the
+// ratios of second to first in each turn.
 type Times struct {
 	First  float64 `json:"first"`  // in Go, or single queries in C
 	Second float64 `json:"second"` // in C, or batches in C
@@ -106,7 +105,7 @@ func run(args []string, w io.Writer) error {
 	return o.print(w, rows, "| filter | present: Go | C | C/Go | absent: Go | C | C/Go | open, ms/MiB |")
 }
 
-// each starts the C reader with keys of a width, and returns the rows of the chosen specs.
+// each starts the C reader for keys of the given width, and returns the rows of the chosen specs.
 func (o options) each(
 	specs []string, keys []byte, width int, measure func(c *reader, path, spec string) (Row, error),
 ) (rows []Row, err error) {
@@ -138,7 +137,7 @@ func (o options) each(
 	return rows, nil
 }
 
-// print prints the rows as JSON, or as a table with this head.
+// print prints the rows as JSON, or as a table with the given header.
 func (o options) print(w io.Writer, rows []Row, head string) error {
 	if o.json {
 		return json.NewEncoder(w).Encode(rows)
@@ -170,7 +169,7 @@ func newKeys(n int) []byte {
 	return keys
 }
 
-// save builds a filter of keys and saves it. The search of a family is short.
+// save builds a filter of keys with a short search and saves it.
 func save(path, spec string, keys iter.Seq[[]byte], n int) error {
 	s, err := bloomery.Build(context.Background(), keys, bloomery.Config{Spec: spec, Keys: uint64(n)})
 	if err != nil {

@@ -19,8 +19,8 @@ type LackError string
 
 func (e LackError) Error() string { return string(e) }
 
-// Run runs a tool in a folder, such as a compiler, and says so to note. What the tool prints goes to w, its end into the
-// error.
+// Run runs a tool, such as a compiler, in a folder and reports this to note. It copies the output of the tool to w. An
+// error contains the end of the output.
 func Run(c *exec.Cmd, folder string, note, w io.Writer) error {
 	command := strings.Join(c.Args, " ")
 	fmt.Fprintf(note, "%s: %s; the first time it fetches packages\n", folder, command)
@@ -32,8 +32,8 @@ func Run(c *exec.Cmd, folder string, note, w io.Writer) error {
 	return nil
 }
 
-// Cargo builds the project in Rust in a folder and returns the path of its program of this name. env is added to the
-// environment. The error is a LackError without cargo.
+// Cargo builds the Rust project in a folder and returns the path of its program with the given name. env is added to
+// the environment. The error is a LackError if cargo is missing.
 func Cargo(ctx context.Context, folder, name string, note, w io.Writer, env ...string) (string, error) {
 	for _, tool := range []string{"cargo", "rustc"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -48,8 +48,8 @@ func Cargo(ctx context.Context, folder, name string, note, w io.Writer, env ...s
 	return filepath.Abs(filepath.Join(folder, "target", "release", name+Exe()))
 }
 
-// Maven compiles the project in Java in a folder and returns the command line that runs a class with flags of the virtual
-// machine. The error is a LackError without Java 17 or Maven.
+// Maven compiles the Java project in a folder and returns the command line that runs a class with flags of the virtual
+// machine. The error is a LackError if Java 17 or Maven is missing.
 func Maven(ctx context.Context, folder, class string, note io.Writer, flags ...string) ([]string, error) {
 	if lacks := mavenjars.Lacking("it", 17, 0); lacks != "" {
 		return nil, LackError(lacks)
@@ -59,14 +59,14 @@ func Maven(ctx context.Context, folder, class string, note io.Writer, flags ...s
 		return nil, err
 	}
 	c := Command(ctx, "mvn", "-q", "-B", "-Dstyle.color=never", "process-classes")
-	if err := Run(c, folder, note, io.Discard); err != nil { // it prints control characters without a terminal
+	if err := Run(c, folder, note, io.Discard); err != nil { // Maven prints control characters even without a terminal
 		return nil, err
 	}
 	path := filepath.Join(target, "classes") + string(os.PathListSeparator) + filepath.Join(target, "lib", "*")
 	return slices.Concat([]string{mavenjars.Java()}, flags, []string{"-cp", path, class}), nil
 }
 
-// Exe is the end of the name of a program.
+// Exe returns the extension of the file name of a program.
 func Exe() string {
 	if runtime.GOOS == "windows" {
 		return ".exe"

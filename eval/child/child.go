@@ -1,5 +1,5 @@
-// Package child starts the programs that the comparisons of eval measure or ask: it builds programs in Rust and Java, and
-// talks with a program that answers each line with a line.
+// Package child runs the programs that the comparisons of eval measure or query. It builds programs in Rust and Java,
+// and communicates with a program that answers each line with a line.
 package child
 
 import (
@@ -80,8 +80,8 @@ func (p *Process) Ask(line string) (string, error) {
 	return "", p.Wrong(line, reply)
 }
 
-// Call sends a line and returns the reply. After another error than the end of the context, the process has ended or is
-// killed.
+// Call sends a line and returns the reply. After an error other than the end of the context, the process has ended or
+// is killed.
 func (p *Process) Call(line string) (string, error) {
 	if err := p.ctx.Err(); err != nil {
 		return "", context.Cause(p.ctx)
@@ -99,7 +99,7 @@ func (p *Process) Call(line string) (string, error) {
 	return string(bytes.TrimSpace(reply)), nil
 }
 
-// Wrong kills the process and says that a reply is none.
+// Wrong kills the process and returns an error that says that a reply is invalid.
 func (p *Process) Wrong(line, reply string) error {
 	p.Kill()
 	return fmt.Errorf("%s: wrong protocol: answered %.80q to %q", p.name, reply, line)
@@ -118,10 +118,10 @@ func (p *Process) died(line string) error {
 	return fmt.Errorf("%s: the program ended before it answered %q: %s%s", p.name, line, how, p.says.Quote())
 }
 
-// Kill kills the process and all that it started.
+// Kill kills the process; on Unix, also all processes that it started.
 func (p *Process) Kill() { _ = p.cmd.Cancel() }
 
-// Close ends the program. It returns nil if the program has ended before, or is killed because its context has ended.
+// Close ends the program. It returns nil if the program has already ended, or was killed because its context ended.
 func (p *Process) Close() error {
 	if p.ended {
 		return nil

@@ -4,5 +4,6 @@ package child
 
 import "os/exec"
 
-// group does nothing: cancelling c's context kills the process, and what it has started ends when it is done.
+// group does nothing: cancelling the context of c kills only the process, and its child processes continue until they
+// end by themselves.
 func group(*exec.Cmd) {}

@@ -1,4 +1,4 @@
-// Package mavenjars loads the jars of a Maven project once, for programs in Java that tests start.
+// Package mavenjars downloads the jars of a Maven project once, for Java programs that tests start.
 package mavenjars
 
 import (
@@ -15,7 +15,7 @@ import (
 // Variable names the folder in which jars are kept. Default: bloomery-clusters in os.UserCacheDir.
 const Variable = "BLOOMERY_CLUSTER_JARS"
 
-// Java returns the program java: of JAVA_HOME, which Maven takes, too, or else of PATH.
+// Java returns the path of java: in JAVA_HOME, which Maven also uses, or else in PATH.
 func Java() string {
 	if home := os.Getenv("JAVA_HOME"); home != "" {
 		return filepath.Join(home, "bin", "java")
@@ -23,8 +23,8 @@ func Java() string {
 	return "java"
 }
 
-// Lacking returns a sentence if this machine lacks Maven or a Java from release oldest to newest, or "". who is the
-// subject of the sentence, such as "a cluster". A newest of 0 is no limit.
+// Lacking returns a sentence if this machine lacks Maven or Java of a release from oldest to newest, else "". who is
+// the subject of the sentence, such as "a cluster". If newest is 0, it is not a limit.
 func Lacking(who string, oldest, newest int) string {
 	needs := who + " needs Java 17 and Maven; "
 	for _, program := range []string{Java(), "mvn"} {
@@ -68,8 +68,8 @@ func Top() (string, error) {
 
 // Load returns the folder with the jars that the project file names, and all their dependencies. If the folder does not
 // exist, Load first runs Maven, and reports this to note, which may be nil. name is the name of the folder, inside the
-// folder of Variable. It must be another one for another project file, so it should have the versions in it. Several
-// processes may load the same name at once. After an error, nothing is left behind.
+// folder of Variable. Different project files need different names, so name should contain the versions. Several
+// processes may load the same name at once. After an error, no files remain.
 func Load(ctx context.Context, name string, project []byte, note func(string)) (folder string, err error) {
 	top, err := Top()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// imitate puts a program mvn first in PATH.
+// imitate puts a script named mvn first in PATH.
 func imitate(t *testing.T, script string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -21,7 +21,7 @@ func imitate(t *testing.T, script string) {
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// TestLoad checks that jars are loaded once, and a Maven that fails leaves nothing.
+// TestLoad checks that jars are downloaded once, and that no files remain if Maven fails.
 func TestLoad(t *testing.T) {
 	top := filepath.Join(t.TempDir(), "jars")
 	t.Setenv(Variable, top)

@@ -20,7 +20,7 @@ type canvas interface {
 	fill(polygon []point, c color.RGBA)
 	stroke(path []point, s stroke) // lines from each point to the next
 	circle(at point, radius float64, c color.RGBA)
-	text(at point, t text) // a line whose baseline begins, has its middle, or ends at a point
+	text(at point, t text) // a line whose baseline begins, is centered, or ends at a point
 }
 
 type point struct{ x, y float64 }
@@ -60,12 +60,12 @@ const ascent, descent = 0.74, 0.22
 var goFont = sync.OnceValue(func() *opentype.Font {
 	f, err := opentype.Parse(goregular.TTF)
 	if err != nil {
-		panic(err) // it is compiled in
+		panic(err) // the font is compiled in
 	}
 	return f
 })
 
-// face returns the Go font in a size in pixels.
+// face returns the Go font in the given size in pixels.
 func face(size float64) font.Face {
 	f, err := opentype.NewFace(goFont(), &opentype.FaceOptions{Size: size, DPI: 72})
 	if err != nil {

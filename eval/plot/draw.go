@@ -37,7 +37,7 @@ var dashes = [][]float64{{5, 3}, {1.5, 2}}
 // show, such as 0 on a logarithmic axis, and returns an error if no point is left.
 func (p Plot) Draw(w io.Writer, format string) error { return p.paint(w, format, light) }
 
-// DrawDark writes the same picture for dark pages: light on dark gray.
+// DrawDark writes the same picture for dark pages, in light colors on dark gray.
 func (p Plot) DrawDark(w io.Writer, format string) error { return p.paint(w, format, dark) }
 
 func (p Plot) paint(w io.Writer, format string, colors theme) error {
@@ -130,7 +130,7 @@ func (d *drawing) draw(lines []line, rows [][]line, bottom float64) {
 	if most := (width - 2*legendMargin) * 7 / 8; title.width() > most {
 		title.size *= most / title.width()
 	}
-	most := width - legendMargin - title.width()*8/7/2 // where fonts are wider than ours, too
+	most := width - legendMargin - title.width()*8/7/2 // also if fonts are wider than ours
 	center := point{(low.x + high.x) / 2, (low.y + high.y) / 2}
 	d.text(point{min(center.x, most), 6 + titleSize*ascent}, title)
 	nameX, nameY := text{text: d.X, size: axisSize, color: d.ink, at: middle}, text{text: d.Y, size: axisSize,
@@ -160,7 +160,7 @@ func (d *drawing) drawAxes() {
 		}
 	}
 	d.stroke([]point{low, {low.x, high.y}, high}, axis)
-	length := map[bool]float64{true: tickLength / 2, false: tickLength} // with an empty label, and with a text
+	length := map[bool]float64{true: tickLength / 2, false: tickLength} // by whether the label is empty
 	for _, t := range d.x.Ticks {
 		at := d.x.At(t.Value)
 		d.stroke([]point{{at, high.y}, {at, high.y + length[t.Label == ""]}}, axis)

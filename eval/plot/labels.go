@@ -9,7 +9,7 @@ import (
 
 type rect struct{ min, max point }
 
-// around returns the rectangle of a size with a center.
+// around returns the rectangle with the given center and size.
 func around(center, size point) rect {
 	return rect{center.minus(size.times(0.5)), center.plus(size.times(0.5))}
 }
@@ -20,11 +20,11 @@ const halfMark = 5.0
 // labelSize is the size of the font of labels.
 const labelSize = 9
 
-// orders is the number of orders in which placing the labels is tried: labels that are placed first have the most room.
+// orders is the number of orders in which the labels are placed. Labels that are placed first have the most room.
 const orders = 60
 
-// drawLabels writes texts beside points: as near as possible, without covering marks, intervals and other labels where
-// that is possible. Labels also avoid the marks of points that have none.
+// drawLabels writes texts beside points: as near as possible, and if possible without covering marks, intervals and
+// other labels. Labels also avoid the marks of points that have none.
 func (d *drawing) drawLabels() {
 	s := scene{within: d.area}
 	var texts []text
@@ -107,7 +107,7 @@ func (s scene) cost(i int, box rect, placed map[int]rect) float64 {
 	for _, bar := range s.bars {
 		cost += shared(box, bar) / 4
 	}
-	for j := range s.at { // not over the map: the order of a sum changes its last digit, and that would move labels
+	for j := range s.at { // not over the map: the order of a sum affects its last digit, and thereby the labels
 		other, ok := placed[j]
 		if !ok {
 			continue
@@ -124,8 +124,8 @@ func (s scene) cost(i int, box rect, placed map[int]rect) float64 {
 	return cost
 }
 
-// leader returns the ends of the line that joins a mark with its label, or the same point twice if the label is close
-// enough to need no line.
+// leader returns the ends of the line that joins a mark with its label, or the same point twice if the label is so
+// close that it needs no line.
 func leader(at point, box rect) (from, to point) {
 	to = point{min(max(at.x, box.min.x), box.max.x), min(max(at.y, box.min.y), box.max.y)}
 	d := to.minus(at)
@@ -154,7 +154,7 @@ func cross(a, b, c, d point) bool {
 }
 
 // centers returns the positions to try for the center of a label, the best first: right, left, above, below, the
-// diagonals, and then the same farther away.
+// diagonals, then the same positions farther away.
 func centers(at, size point, half float64) (centers []point) {
 	for _, gap := range []float64{1, 6, 12, 20, 30, 42} {
 		wide, high := size.x/2+half+gap/2, size.y/2+half/2+gap
@@ -179,8 +179,8 @@ func outside(a, within rect) float64 {
 		max(0, within.min.y-a.min.y) + max(0, a.max.y-within.max.y)
 }
 
-// axes returns the axes, without their positions. ok is false if there is no point on the horizontal one: levels do not
-// count.
+// axes returns the axes, without their positions. ok is false if no curve has a point on the horizontal axis; levels do
+// not count.
 func (p Plot) axes() (x, y base.Axis, ok bool) {
 	low, high := point{math.Inf(1), math.Inf(1)}, point{math.Inf(-1), math.Inf(-1)}
 	for _, c := range p.Curves {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestLabels requires that every drawn point has its label once, that other points have none, and that drawing is
-// deterministic.
+// TestLabels requires that the label of every drawn point appears once, that other labels do not appear, and that
+// drawing is deterministic.
 func TestLabels(t *testing.T) {
 	c := Curve{Name: "points", Dots: true}
 	for i := range 20 {

@@ -1,6 +1,6 @@
 // Package plot draws curves over two axes as SVG and PNG, with error bars, labels and a legend below. It does not
-// depend on filters; lab and bench use it. Package internal/plot of the main module has the axes, and draws the plots
-// of bloomery plan, without fonts and pixels.
+// depend on filters; lab and bench use it. Package internal/plot of the main module implements the axes, and draws the
+// plots of bloomery plan, without fonts and pixels.
 //
 //	plot.go    what is drawn
 //	axis.go    the axes of a plot
@@ -26,7 +26,7 @@ type Plot struct {
 	LogX   bool    `json:"log_x,omitempty"`
 	LogY   bool    `json:"log_y,omitempty"`
 	Curves []Curve `json:"curves"`
-	// Names, if there are any, label x = 1, 2, 3, ... instead of numbers. They may have several lines.
+	// Names, if not empty, label x = 1, 2, 3, ... instead of numbers. A name may have several lines.
 	Names []string `json:"names,omitempty"`
 }
 
@@ -38,9 +38,9 @@ type Curve struct {
 	Dots   bool         `json:"dots,omitempty"`
 	Level  bool         `json:"level,omitempty"`
 	Bound  bool         `json:"bound,omitempty"` // drawn as a line without marks, such as a lower bound
-	// the interval of the y of each point, low and high, if it is to be shown
+	// Bars holds the interval of the y of each point, low and high, or is nil if no intervals are shown.
 	Bars   [][2]float64 `json:"bars,omitempty"`
-	Labels []string     `json:"labels,omitempty"` // a text beside each point, if there is any
+	Labels []string     `json:"labels,omitempty"` // texts beside the points, or nil
 }
 
 // Interval is a measured value with its confidence interval.
@@ -85,7 +85,7 @@ func (c Curve) Only(keep func(x, y float64) bool) Curve {
 	return c
 }
 
-// drawable returns the plot without points that its axes cannot show and without curves that have no points then.
+// drawable returns the plot without the points that its axes cannot show, and without curves that have no other points.
 func (p Plot) drawable() Plot {
 	shown := func(v float64, log bool) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) && (v > 0 || !log) }
 	curves := p.Curves
@@ -99,8 +99,8 @@ func (p Plot) drawable() Plot {
 	return p
 }
 
-// bar returns the interval of point i: its y twice without one. On a logarithmic axis an interval that reaches 0 is
-// drawn down to a third of its point.
+// bar returns the interval of point i, or its y twice if it has no interval. On a logarithmic axis an interval that
+// reaches 0 is drawn down to a third of its point.
 func (p Plot) bar(c Curve, i int) (low, high float64) {
 	y := c.Points[i][1]
 	if c.Bars == nil {
@@ -130,9 +130,9 @@ type theme struct {
 	curves []color.RGBA
 }
 
-// light is for white pages. Its curves have a contrast of at least 3:1, as WCAG 2.2 asks of graphics, and can be told
-// apart with red-green color blindness, too. The first four are colors of Okabe and Ito (2008), whose others are too
-// bright.
+// light is for white pages. Its curves have a contrast of at least 3:1, as WCAG 2.2 requires of graphics, and are
+// distinguishable with red-green color blindness. The first four are colors of Okabe and Ito (2008), whose other colors
+// are too bright.
 var light = theme{
 	back: color.RGBA{255, 255, 255, 255},
 	ink:  color.RGBA{A: 255},
@@ -144,7 +144,7 @@ var light = theme{
 	},
 }
 
-// dark is for dark pages. Its curves have a contrast of at least 4.5:1, as WCAG 2.2 asks of small texts.
+// dark is for dark pages. Its curves have a contrast of at least 4.5:1, as WCAG 2.2 requires of small texts.
 var dark = theme{
 	back: color.RGBA{29, 36, 40, 255},
 	ink:  color.RGBA{228, 233, 236, 255},

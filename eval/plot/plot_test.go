@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// hostile does harm if it is not escaped.
+// hostile is a text that does harm unless it is escaped.
 const hostile = "<script>alert(\"1\")</script> & 'a',\n"
 
 // madeUp returns a plot with a curve of every kind and points that cannot be drawn.
@@ -36,7 +36,7 @@ func madeUp() Plot {
 	}
 }
 
-// TestSVG requires XML whose texts are the texts of the plot, and nothing for points that cannot be drawn.
+// TestSVG requires valid XML whose texts are the texts of the plot, and no marks for points that cannot be drawn.
 func TestSVG(t *testing.T) {
 	var b bytes.Buffer
 	if err := madeUp().Draw(&b, "svg"); err != nil {
@@ -70,7 +70,7 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// TestPNG looks for the line of a curve, its color and its ends.
+// TestPNG checks the color and the ends of the line of a curve.
 func TestPNG(t *testing.T) {
 	var b bytes.Buffer
 	p := Plot{Name: "line", Title: "a line", X: "x", Y: "y"}
@@ -99,10 +99,10 @@ func TestPNG(t *testing.T) {
 	}
 }
 
-// near reports whether a color of 16 bits is about one of 8 bits.
+// near reports whether a color value of 16 bits is close to a value of 8 bits.
 func near(a uint32, b uint8) bool { return max(a>>8, uint32(b))-min(a>>8, uint32(b)) <= 2 }
 
-// TestDashed requires dashes whose lengths sum up to their share of the line, also around corners.
+// TestDashed requires that the lengths of the dashes sum up to their share of the line, even if the line has corners.
 func TestDashed(t *testing.T) {
 	sum := 0.0
 	parts := dashed([]point{{0, 0}, {3, 0}, {3, 20}, {40, 20}}, []float64{5, 3})
@@ -116,7 +116,7 @@ func TestDashed(t *testing.T) {
 	}
 }
 
-// TestGlyphs requires that the font of PNG files has the signs that titles and labels use.
+// TestGlyphs requires that the font of PNG files contains the characters that titles and labels use.
 func TestGlyphs(t *testing.T) {
 	for _, sign := range "ε²·≤≥±×–λσ→" {
 		if i, err := goFont().GlyphIndex(nil, sign); err != nil || i == 0 {

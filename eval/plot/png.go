@@ -12,7 +12,7 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// scale is the pixels of a point in PNG: 192 dots per inch, for high-density screens.
+// scale is the number of pixels per point in PNG: 192 dots per inch, for high-density screens.
 const scale = 192.0 / 72
 
 // raster is a canvas of pixels.
@@ -49,7 +49,7 @@ func (r raster) stroke(path []point, s stroke) {
 			}
 			d = d.times(s.width / 2 / d.length())
 			side := point{d.y, -d.x}
-			// The orientation of circle: areas that polygons of one orientation share are filled once.
+			// The rectangle has the orientation of circle, so that areas shared by polygons are filled once.
 			all = append(all, []point{from.minus(side), to.minus(side), to.plus(side), from.plus(side)})
 			if i > 0 {
 				all = append(all, circle(from, s.width/2))

@@ -40,7 +40,7 @@ func TestThemes(t *testing.T) {
 	}
 }
 
-// TestContrast compares contrast with values that are known.
+// TestContrast compares contrast with known values.
 func TestContrast(t *testing.T) {
 	if c := contrast(light.ink, light.back); math.Abs(c-21) > 1e-9 {
 		t.Errorf("black on white: %g", c)
@@ -50,7 +50,8 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// TestDark requires that the dark picture is the light one in other colors, and none of the light colors.
+// TestDark requires that the dark picture differs from the light one only in its colors, and uses none of the light
+// colors.
 func TestDark(t *testing.T) {
 	p, colors := madeUp(), regexp.MustCompile(`#[0-9a-f]{6}`)
 	var day, night bytes.Buffer

@@ -2,10 +2,10 @@
 // PyPI, S3Proxy and Adobe S3Mock from Maven. No Docker is needed. Each server is one process with one empty bucket, on
 // a free port of the loopback interface.
 //
-// S3Mock also opens a second port with the same contents on all interfaces, which cannot be disabled, and checks no
-// signatures. So every machine that can connect to the port can read and change the data of the test.
+// S3Mock also opens a second port with the same contents on all interfaces, which cannot be disabled, and does not
+// check signatures. Every machine that can connect to the port can therefore read and change the data of the test.
 //
-// The package uses the standard library only. The program in the folder run starts servers for tests of other modules.
+// The package uses only the standard library. The program in the folder run starts servers for tests of other modules.
 package s3servers
 
 import (
@@ -58,7 +58,7 @@ var (
 // kind describes how to start a server.
 type kind struct {
 	command func(ctx context.Context, o Options) (*exec.Cmd, error)
-	address *regexp.Regexp // HOST:PORT or the port in a line of its log; no server takes requests before it
+	address *regexp.Regexp // HOST:PORT or the port in a line of its log; no server accepts requests before this line
 	create  bool           // the bucket is made by a request
 }
 
@@ -68,7 +68,8 @@ var kinds = map[string]kind{
 	S3Mock:  {s3mockCommand, regexp.MustCompile(`Tomcat started on ports (\d+) \(http\)`), false},
 }
 
-// Lacking returns a sentence about requirements of Start that this machine lacks, or "". moto is as in Options.
+// Lacking returns a sentence that names the requirements of Start that this machine lacks, or "". moto is as in
+// Options.
 func Lacking(name, moto string) string {
 	if name != Moto {
 		return mavenjars.Lacking("the server of S3 "+name, 17, 0)
@@ -80,7 +81,7 @@ func Lacking(name, moto string) string {
 	return ""
 }
 
-// Server is a server that runs.
+// Server is a running server.
 type Server struct {
 	URL    string // of the endpoint
 	Bucket string
@@ -93,12 +94,12 @@ type Server struct {
 type Options struct {
 	Dir    string       // an empty folder, for the objects and the log
 	Bucket string       // name of the bucket
-	Moto   string       // path of a moto_server, or of a Python that has moto; only for Moto
+	Moto   string       // path of moto_server, or of a Python that has moto; only for Moto
 	Note   func(string) // if not nil, called with a description of each long step
 }
 
-// Start starts the server of this name with an empty bucket, and returns when it takes requests. Jars are loaded once:
-// see package mavenjars.
+// Start starts the server with the given name and an empty bucket, and returns when the server accepts requests. Jars
+// are downloaded once: see package mavenjars.
 func Start(ctx context.Context, name string, o Options) (s *Server, err error) {
 	k, ok := kinds[name]
 	if !ok {
@@ -122,7 +123,7 @@ func Start(ctx context.Context, name string, o Options) (s *Server, err error) {
 		return nil, fmt.Errorf("the server of S3 %s: %w", name, err)
 	}
 	go func() {
-		_ = cmd.Wait() // the log has the cause
+		_ = cmd.Wait() // the log shows the cause
 		close(s.over)
 	}()
 	if err = s.wait(ctx, k.address); err == nil && k.create {
@@ -135,7 +136,7 @@ func Start(ctx context.Context, name string, o Options) (s *Server, err error) {
 	return s, nil
 }
 
-// wait sets the URL when the log has the address.
+// wait waits until the log contains the address, and sets the URL.
 func (s *Server) wait(ctx context.Context, address *regexp.Regexp) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -157,7 +158,7 @@ func (s *Server) wait(ctx context.Context, address *regexp.Regexp) error {
 	}
 }
 
-// create makes the bucket of a server that checks no signatures.
+// create creates the bucket of a server that does not check signatures.
 func (s *Server) create(ctx context.Context) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPut, s.URL+"/"+s.Bucket, nil)
 	if err != nil {
@@ -224,7 +225,7 @@ func java(ctx context.Context, o Options, folder string, project []byte, args ..
 	return exec.Command(mavenjars.Java(), append([]string{"-Xmx384m", "-cp", filepath.Join(jars, "*")}, args...)...), nil
 }
 
-// s3proxyCommand keeps the objects in files of a folder, which has a folder for each bucket.
+// s3proxyCommand returns the command of an S3Proxy that stores the objects as files, in one folder per bucket.
 func s3proxyCommand(ctx context.Context, o Options) (*exec.Cmd, error) {
 	objects := filepath.Join(o.Dir, "objects")
 	if err := os.MkdirAll(filepath.Join(objects, o.Bucket), 0o777); err != nil {

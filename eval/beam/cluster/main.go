@@ -80,7 +80,7 @@ func (a *app) upCommand(dir *string) *cobra.Command {
 				if slices.ContainsFunc(c.Daemons, (*clusters.Daemon).Runs) {
 					return fmt.Errorf("a cluster of %s runs; stop it with: go run ./cluster down %[1]s", o.Engine)
 				}
-				if err := c.Remove(); err != nil { // left from before a restart of the machine
+				if err := c.Remove(); err != nil { // left over from before a restart of the machine
 					return err
 				}
 			}
@@ -98,7 +98,7 @@ func (a *app) upCommand(dir *string) *cobra.Command {
 	return c
 }
 
-// clusterCommand returns a command on a cluster that was started. use has its arguments, of which the first is the engine.
+// clusterCommand returns a command on a cluster that was started. use lists its arguments; the first one is the engine.
 func clusterCommand(
 	dir *string, use, short string, run func(c *clusters.Cluster, args []string) error,
 ) *cobra.Command {
@@ -165,7 +165,7 @@ func loadCluster(dir, engine string) (*clusters.Cluster, error) {
 	return c, err
 }
 
-// printCluster prints where a cluster listens, and its processes.
+// printCluster prints the addresses of a cluster and its processes.
 func (a *app) printCluster(c *clusters.Cluster) error {
 	if a.json {
 		return cli.WriteJSON(a.stdout, c)

@@ -1,5 +1,5 @@
 // Package clusters starts the real daemons of Flink or Spark on this machine, each a JVM that listens on localhost, and
-// Beam's job server. The jars come from Maven; no Docker is needed. It is for tests, and for trying a cluster.
+// Beam's job server. The jars come from Maven; no Docker is needed. It is for tests and experiments.
 package clusters
 
 import (
@@ -40,7 +40,7 @@ type Config struct {
 	// Settings are added to the configuration of the engine, such as restart-strategy.type or spark.task.maxFailures.
 	Settings map[string]string
 	// OwnPools: worker i, from 1, resolves the name PoolHost to PoolAddress(i), where its own worker pool may listen.
-	// Linux only: elsewhere these addresses must be made before.
+	// On systems other than Linux, these addresses must be created first.
 	OwnPools bool
 	// Note, if not nil, is called with a description of each long step.
 	Note func(string)
@@ -80,10 +80,10 @@ type engine interface {
 
 var engines = map[string]engine{Flink: flink{}, Spark: spark{}}
 
-// Releases of Java that the engines run on: Beam's job server for Spark fails on later ones.
+// The releases of Java on which the engines run. Beam's job server for Spark fails on later releases.
 const oldestJava, newestJava = 11, 21
 
-// Lacking returns a sentence about requirements of a cluster that this machine lacks, or "".
+// Lacking returns a sentence that names the requirements of a cluster that this machine lacks, or "".
 func Lacking() string {
 	if runtime.GOOS == "windows" {
 		return "a cluster needs a Unix system; use WSL"
@@ -97,8 +97,8 @@ const (
 )
 
 // Start starts a cluster and returns when all workers are registered and the job server listens. The daemons outlive
-// this process: call Stop. After an error, nothing runs and the folder is gone. The error has the end of a daemon's
-// log.
+// this process: call Stop. After an error, no daemon runs and the folder is removed. The error contains the end of a
+// daemon's log.
 func Start(ctx context.Context, o Config) (c *Cluster, err error) {
 	if o.Slots == 0 {
 		o.Slots = 2
@@ -151,8 +151,8 @@ func Start(ctx context.Context, o Config) (c *Cluster, err error) {
 	return c, nil
 }
 
-// ports chooses the ports of the daemons that must be known: the job server's, 0 for one that is free, the web page's,
-// and the manager's.
+// ports chooses the ports that must be known before the daemons start: of the job server (0: a free port), of the web
+// page, and of the manager.
 func (c *Cluster) ports(jobServer int) error {
 	listeners := make([]int, 0, 3)
 	for _, port := range []int{jobServer, 0, 0} {
@@ -197,7 +197,7 @@ func (c *Cluster) Wait(ctx context.Context) error {
 	}
 }
 
-// Daemon returns the daemon of a name, or an error that lists the names.
+// Daemon returns the daemon with the given name, or an error that lists the names.
 func (c *Cluster) Daemon(name string) (*Daemon, error) {
 	var names []string
 	for _, d := range c.Daemons {

@@ -34,7 +34,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestLoad stops the daemons of a state file, but no process that has the number of a daemon by chance.
+// TestLoad stops the daemons of a state file. A process that has the number of a daemon by chance must not be stopped.
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Load(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -86,7 +86,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestKillChildren kills the child of a daemon, and not the daemon.
+// TestKillChildren kills the child of a daemon. The daemon must continue to run.
 func TestKillChildren(t *testing.T) {
 	dir := t.TempDir()
 	d := &Daemon{Name: "parent", Dir: dir, LogFile: filepath.Join(dir, "log")}

@@ -27,7 +27,7 @@ var opened = []string{
 	"sun.util.calendar", "java.text", "java.time",
 }
 
-// openings are options of Java.
+// openings returns the options of Java that open these packages.
 func openings() []string {
 	var all []string
 	for _, p := range opened {
@@ -44,7 +44,7 @@ type jvm struct {
 	env               []string
 }
 
-// daemon returns a daemon with a folder of its own below the cluster's.
+// daemon returns a daemon with its own folder inside the folder of the cluster.
 func (c *Cluster) daemon(j jvm) (*Daemon, error) {
 	d := &Daemon{Name: j.name, Dir: filepath.Join(c.Dir, j.name), LogFile: filepath.Join(c.Dir, j.name+".log"), Env: j.env}
 	d.Command = append([]string{mavenjars.Java(), "-Dbloomery.daemon=" + d.Dir, "-Xmx" + j.heap}, openings()...)
@@ -53,7 +53,7 @@ func (c *Cluster) daemon(j jvm) (*Daemon, error) {
 	return d, os.MkdirAll(d.Dir, 0o777)
 }
 
-// hosts writes the names that worker i resolves with the option jdk.net.hosts.file, instead of all others.
+// hosts writes the file for the option jdk.net.hosts.file, with which worker i resolves only the names in the file.
 func (d *Daemon) hosts(i int) error {
 	name, err := os.Hostname()
 	if err != nil {
@@ -77,7 +77,7 @@ func (d *Daemon) start() error {
 		return err
 	}
 	d.PID = c.Process.Pid
-	go func() { _ = c.Wait() }() // the log has the cause
+	go func() { _ = c.Wait() }() // the log shows the cause
 	return nil
 }
 
@@ -112,7 +112,7 @@ func (d *Daemon) Continue() error { return signal(-d.PID, goOn) }
 // Runs reports whether the daemon is still running.
 func (d *Daemon) Runs() bool { return signal(d.PID, 0) == nil }
 
-// same reports whether the process is the daemon, and not a later one with the same number.
+// same reports whether the process is the daemon, not a later process with the same number.
 func (d *Daemon) same() bool {
 	out, err := exec.Command("ps", "-ww", "-o", "command=", "-p", fmt.Sprint(d.PID)).Output()
 	return err == nil && strings.Contains(string(out), "-Dbloomery.daemon="+d.Dir+" ")

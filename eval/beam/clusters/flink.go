@@ -78,7 +78,7 @@ func flinkSettings(c *Cluster) map[string]string {
 		"taskmanager.memory.jvm-metaspace.size":      "256mb",
 		"taskmanager.memory.jvm-overhead.min":        "64mb",
 		"taskmanager.memory.jvm-overhead.max":        "64mb",
-		"blob.service.cleanup.interval":              "60", // a job's jars, 150 MB, stay so many seconds
+		"blob.service.cleanup.interval":              "60", // seconds; the jars of a job are 150 MB
 		"io.tmp.dirs":                                c.Dir,
 		"parallelism.default":                        fmt.Sprint(c.Slots * c.Workers),
 	}

@@ -23,8 +23,8 @@ func (c *Cluster) save() error {
 	return os.WriteFile(filepath.Join(c.Dir, stateName), append(b, '\n'), 0o666)
 }
 
-// Load returns the cluster that was started with a folder, by this or another process. The error is fs.ErrNotExist if
-// there is none. The process number of a daemon that has ended is 0.
+// Load returns the cluster that this or another process started with the folder. The error is fs.ErrNotExist if no
+// cluster was started. The process number of a daemon that has ended is 0.
 func Load(dir string) (*Cluster, error) {
 	b, err := os.ReadFile(filepath.Join(dir, stateName))
 	if err != nil {
@@ -45,7 +45,7 @@ func Load(dir string) (*Cluster, error) {
 	return c, nil
 }
 
-// Folder returns the folder of the cluster of an engine that users start without naming a folder.
+// Folder returns the default folder for a cluster of an engine.
 func Folder(engine string) (string, error) {
 	top, err := mavenjars.Top()
 	return filepath.Join(top, "running", engine), err

@@ -32,7 +32,7 @@ type request struct {
 	Parallelism         int
 }
 
-// child runs a command of the program itself. It returns false if the arguments are not such a command.
+// child runs one of these commands. It returns false if the arguments are not such a command.
 func child(ctx context.Context, args []string) (is bool, err error) {
 	switch {
 	case len(args) == 3 && args[0] == "keys":

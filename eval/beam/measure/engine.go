@@ -22,7 +22,8 @@ import (
 // machines is the number of task managers or executors of a cluster. Each has its own worker pool.
 const machines = 2
 
-// processorsOf returns the number of processors, and of tasks at the same time, of each machine: its share of this one.
+// processorsOf returns the number of processors of each machine, its share of this machine. It is also the number of
+// tasks that each machine runs at once.
 func processorsOf() int { return max(runtime.GOMAXPROCS(0)/machines, 1) }
 
 // startCluster starts a cluster.

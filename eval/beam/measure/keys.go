@@ -11,13 +11,13 @@ import (
 	"path/filepath"
 )
 
-// text returns a file with n keys, a line of 20 bytes each. It makes the file unless it exists.
+// text returns a file with n keys, each a line of 20 bytes. It creates the file if it does not exist.
 func (b *bench) text(n int) (string, error) {
 	path := b.path(fmt.Sprintf("keys-%d.txt", n))
 	return path, make1(path, func(w io.Writer) error { return lines(w, 0, n) })
 }
 
-// zipped returns the pattern of parts files compressed with gzip, which have n keys together.
+// zipped returns the pattern of parts files compressed with gzip, which contain n keys together.
 func (b *bench) zipped(n, parts int) (string, error) {
 	for p := range parts {
 		path := b.path(fmt.Sprintf("keys-%d-%03d.txt.gz", n, p))
@@ -32,7 +32,7 @@ func (b *bench) zipped(n, parts int) (string, error) {
 	return b.path(fmt.Sprintf("keys-%d-*.txt.gz", n)), nil
 }
 
-// small returns the pattern of files with each keys each.
+// small returns the pattern of a number of files, each with the given number of keys.
 func (b *bench) small(files, each int) (string, error) {
 	dir := b.path("small")
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -47,7 +47,7 @@ func (b *bench) small(files, each int) (string, error) {
 	return filepath.Join(dir, "*.txt"), nil
 }
 
-// make1 makes a file unless it exists.
+// make1 creates a file if it does not exist.
 func make1(path string, write func(io.Writer) error) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -73,10 +73,10 @@ func lines(w io.Writer, from, to int) error {
 // lineSize is the length of a key with its line end.
 const lineSize = 20
 
-// keys is an io.Reader of lines that are made as they are read.
+// keys is an io.Reader of lines that are generated as they are read.
 type keys struct {
 	next, end uint64
-	rest      []byte // lines that are made and not read
+	rest      []byte // lines that are generated but not yet read
 }
 
 func (k *keys) Read(p []byte) (n int, err error) {
@@ -95,7 +95,7 @@ func (k *keys) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// line writes the line of a key, which has lineSize bytes: SplitMix64 of i in hexadecimal.
+// line writes the line of key i, which has lineSize bytes: SplitMix64 of i in hexadecimal.
 func line(p []byte, i uint64) {
 	x := i * 0x9E3779B97F4A7C15
 	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9

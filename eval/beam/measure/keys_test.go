@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// TestKeys compares the lines with SplitMix64, read in parts of any size.
+// TestKeys reads the lines in parts of any size and compares them with SplitMix64.
 func TestKeys(t *testing.T) {
 	var want bytes.Buffer
 	for i := 5; i < 500; i++ {
@@ -31,7 +31,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestSplit expects the spans of a recipe to follow each other, and at least two.
+// TestSplit requires at least two spans of a recipe, each beginning where the one before ends.
 func TestSplit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "recipe")
 	if err := os.WriteFile(path, []byte("10 1010\n"), 0o666); err != nil {

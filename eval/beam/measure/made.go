@@ -12,9 +12,9 @@ import (
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// made is a steps.Format of keys that are made as they are read, so that 500 million keys need no file of 10 GB. An
-// object is a recipe: a line with the numbers of the first key, and of the key after the last, as for lines. Spans
-// count keys. The keys are lines, which are read like the lines of a file.
+// made is a steps.Format of keys that are generated as they are read, so that 500 million keys do not need a file of 10
+// GB. An object is a recipe: a line with the number of the first key and the number after the last key, as for lines.
+// Spans are ranges of keys. The keys are lines, which are read like the lines of a file.
 type made struct{}
 
 const madeName = "made"

@@ -9,9 +9,10 @@
 //	go run ./measure --part server        growth against a separate Prism job server, and 5,000 small files
 //	go run ./measure --part scale         keys made as they are read: one process, Prism in process and, with
 //	                                      --cluster flink or spark, two machines of a cluster on this one
-//	go run ./measure --part all           all but scale
+//	go run ./measure --part all           all except scale
 //
-// Nothing else should run meanwhile. It needs 3 GB of disk space for 50M keys; part scale needs 18 bytes per key.
+// Nothing else should run at the same time. It needs 3 GB of disk space for 50M keys; part scale needs 18 bytes per
+// key.
 package main
 
 import (

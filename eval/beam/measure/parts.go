@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// The specs of growth, and the size from which their time must grow linearly.
+// The specs of growth, and the number of keys from which their time must grow linearly.
 var grown = []struct {
 	spec   string
 	linear int
@@ -17,7 +17,7 @@ var grown = []struct {
 	{"partitioned(bits_per_key=8,effort=fast)", 5_000_000},
 }
 
-// table prints the head of a table of trials.
+// table prints the header of a table of trials.
 func table(title string) {
 	fmt.Printf("## %s\n\n", title)
 	fmt.Println("| spec | keys | shards | single s | beam s | bound s | beam CPU s | ns per key | peak single, beam MiB |")
@@ -110,7 +110,7 @@ func (b *bench) families() error {
 	return nil
 }
 
-// server compares the programs with a Prism job server in a process of its own.
+// server compares the programs, with a Prism job server in a separate process.
 func (b *bench) server() error {
 	port, err := freePort()
 	if err != nil {

@@ -20,7 +20,7 @@ type process struct {
 	name string
 	cpu  float64 // seconds, user and system
 	peak float64 // MiB of resident memory
-	seen int     // how often
+	seen int     // number of samples
 }
 
 // names maps parts of command lines to the names of processes in the tables.
@@ -50,7 +50,7 @@ func children() map[int]process {
 		if err != nil {
 			continue
 		}
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // from the state on
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // from the field state on
 		if len(fields) < 13 {
 			continue
 		}
@@ -112,7 +112,7 @@ type sample struct {
 
 const watchInterval = 100 * time.Millisecond
 
-// watch looks at all processes that this one has started, and at the files in a folder, until stop is called.
+// watch samples all processes that this process has started, and the files in a folder, until stop is called.
 func watch(ctx context.Context, folder string) (stop func() watched) {
 	ctx, cancel := context.WithCancel(ctx)
 	before := children()
@@ -155,8 +155,8 @@ func watch(ctx context.Context, folder string) (stop func() watched) {
 	return func() watched { cancel(); done.Wait(); look(); return seen }
 }
 
-// cpu returns the processor time of the processes with these names, in seconds: in total, and between two times, from
-// the nearest samples.
+// cpu returns the processor time of the processes with these names in seconds: in total, and between the samples
+// nearest to two times.
 func (w watched) cpu(names []string, from, to time.Time) (all, between float64) {
 	sum := func(s sample) (seconds float64) {
 		for _, name := range names {
@@ -178,7 +178,7 @@ func (w watched) peaks(names []string) string {
 	var all []string
 	for _, name := range names {
 		for _, pid := range slices.Sorted(maps.Keys(w.processes)) {
-			if p := w.processes[pid]; p.name == name && p.seen > 2 { // not a fork of it
+			if p := w.processes[pid]; p.name == name && p.seen > 2 { // not a short-lived fork
 				all = append(all, fmt.Sprintf("%s %.0f", name, p.peak))
 			}
 		}

@@ -47,7 +47,7 @@ type trial struct {
 	beam   []string // further arguments
 }
 
-// both runs both programs in turn and compares the sets. It returns their median costs, and the largest peaks.
+// both runs the two programs in turn and compares the sets. It returns their median times and largest peaks.
 func (b *bench) both(t trial) (single, beam cost, err error) {
 	inputs, err := filepath.Glob(t.input)
 	if err != nil {

@@ -25,14 +25,15 @@ type large struct {
 	spec string
 }
 
-// Of the builds of part scale: memory is the limit of a process, and rangeBytes the size of a range, in bytes.
+// Settings of the builds of part scale: memory is the limit of a process, and rangeBytes the size of a range, both in
+// bytes.
 const (
 	shards     = 64
 	memory     = 512 << 20
 	rangeBytes = 32 << 20
 )
 
-// outcome is what a run of part scale took.
+// outcome holds the times and costs of a run of part scale.
 type outcome struct {
 	name     string
 	wall     float64   // seconds, of the whole command
@@ -43,7 +44,7 @@ type outcome struct {
 	watched
 }
 
-// scale builds sets of keys that are made as they are read, with one process, Prism, and a cluster.
+// scale builds sets of keys that are generated as they are read, with one process, with Prism, and on a cluster.
 func (b *bench) scale() (err error) {
 	var e *clusters.Cluster
 	if b.cluster != "" {
@@ -137,7 +138,7 @@ func middle(all []outcome) outcome {
 // steps returns the time from the begin of the first range to the end of the last shard, in seconds.
 func (o outcome) steps() float64 { return o.built.Sub(o.begin).Seconds() }
 
-// ours and jvms are names of processes.
+// ours and jvms list names of processes.
 var (
 	ours = []string{"keys", "build", "pool"}
 	jvms = []string{"job server", "job manager", "task manager", "master", "worker daemon", "executor"}
@@ -160,7 +161,7 @@ func (o outcome) line(l large) string {
 		times, o.peaks(ours), o.peaks(jvms), o.files, float64(o.bytes)/1e9, shuffled)
 }
 
-// singleRun runs bloomery build on a pipe.
+// singleRun runs bloomery build with keys from a pipe.
 func (b *bench) singleRun(l large) (outcome, error) {
 	source := exec.CommandContext(b.ctx, b.self, "keys", "0", fmt.Sprint(l.keys))
 	source.Stderr = os.Stderr
@@ -190,7 +191,7 @@ func (b *bench) singleRun(l large) (outcome, error) {
 	return outcome{name: "one process", wall: time.Since(start).Seconds(), shuffled: -1, watched: stop()}, nil
 }
 
-// jobRun runs a job on Prism, in one process, or on a cluster, with a worker pool for each of its machines.
+// jobRun runs a job on Prism, in one process, or on a cluster, with a worker pool for each machine of the cluster.
 func (b *bench) jobRun(l large, e *clusters.Cluster) (o outcome, err error) {
 	input, err := b.recipe(l.keys)
 	if err != nil {
@@ -233,8 +234,8 @@ func (b *bench) jobRun(l large, e *clusters.Cluster) (o outcome, err error) {
 	return o, b.stepTimes(&o)
 }
 
-// stepTimes sets the times of the steps: the workers have noted when each range began and ended, and the files of the
-// shards say when they were written.
+// stepTimes sets the times of the steps: the workers have recorded when each range began and ended, and the
+// modification times of the shards tell when they were written.
 func (b *bench) stepTimes(o *outcome) error {
 	text, err := os.ReadFile(b.path(timesName))
 	if err != nil {

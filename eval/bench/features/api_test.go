@@ -37,14 +37,14 @@ var looks = map[string]*regexp.Regexp{
 	"Follows a file that is replaced":     regexp.MustCompile(`(?i)live|reload|watch`),
 }
 
-// innocent are names that look like a feature and are none.
+// innocent lists exported names that look like a feature but are not.
 var innocent = map[string]string{
 	"bits-and-blooms BloomFilter.ClearAll":    "Batch queries",
-	"cuckoofilter Filter.Count":               "Count how often a key was added", // of all keys: it takes none
+	"cuckoofilter Filter.Count":               "Count how often a key was added", // of all keys, without a parameter
 	"cuckoofilter ScalableCuckooFilter.Count": "Count how often a key was added",
 }
 
-// api is what a package exports for its filter.
+// api holds the names that a package exports for its filter.
 type api struct {
 	names    []string // functions as Name, methods and fields as Type.Name
 	generic  bool     // a function or type has type parameters
@@ -87,8 +87,8 @@ func apiOf(t *testing.T, l library) api {
 	return a
 }
 
-// add adds a declaration, if it is exported and of the filter: a method of one of the types, a function that mentions
-// one, or an exported field of one.
+// add adds a declaration if it is exported and belongs to the filter: a method of one of the types, a function that
+// mentions one of them, or an exported field of one of them.
 func (a *api) add(d ast.Decl, types []string) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -139,7 +139,7 @@ func typeName(e ast.Expr) string {
 	return ""
 }
 
-// mentions reports whether a signature has one of the types.
+// mentions reports whether a signature contains one of the types.
 func mentions(f *ast.FuncType, types []string) (found bool) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)

@@ -24,17 +24,18 @@ type library struct {
 	make  func() subject
 }
 
-// subject is a filter of 1000 keys, numbers 0 to 999 as integers or eight bytes, and what a caller does with it.
+// subject is a filter of 1000 keys, the numbers 0 to 999 as integers or eight bytes, and the operations of a caller on
+// it.
 type subject struct {
 	value any        // the filter, as encodings take it
 	fresh func() any // an empty one to decode into
-	// has reports whether a filter, which value or fresh returned, contains a number.
+	// has reports whether v, which is value or a result of fresh, contains a number.
 	has func(v any, n uint64) bool
-	// Queries for a string, an integer and bytes on the stack. callerHashes says that they hash the key with a function
-	// that the library does not bring.
+	// Queries for a string, an integer and bytes on the stack. callerHashes is true if they hash the key with a
+	// function that is not part of the library.
 	text, integer, stack func()
 	callerHashes         [3]bool
-	// save and load are the library's own stored form; nil if it has none.
+	// save and load use the library's own stored form. They are nil if it has none.
 	save func() []byte
 	load func(b []byte) error
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// measured are the rows that are measured in every library. own is the proof of the library, if it has one: what it has
-// in place of a feature that the measurement does not find.
+// measured lists the rows that are measured in every library. If the measurement does not find a feature, the library's
+// own proof, if any, shows what the library offers instead.
 var measured = map[string]func(t *testing.T, l library, s subject) verdict{
 	"Zero allocations: string keys":      textQuery,
 	"Zero allocations: integer keys":     integerQuery,
@@ -51,7 +51,8 @@ func allocates(query func(), callerHashes bool) verdict {
 	return yes
 }
 
-// whole reports whether a decoded filter has all keys and not all others. Filters that came back empty may panic.
+// whole reports whether a decoded filter contains all keys and not all other keys. Filters that were decoded empty may
+// panic.
 func whole(s subject, v any) (ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -70,7 +71,7 @@ func whole(s subject, v any) (ok bool) {
 	return absent > subjectKeys*9/10
 }
 
-// trip returns yes for a filter that comes back whole, or else what the library's proof shows.
+// trip returns yes for a filter that is whole after encoding and decoding, or else the result of the library's proof.
 func trip(t *testing.T, l library, row string, s subject, code func(out any) error) verdict {
 	out := s.fresh()
 	if err := code(out); err == nil && whole(s, out) {
@@ -79,7 +80,7 @@ func trip(t *testing.T, l library, row string, s subject, code func(out any) err
 	return proved(t, l, row)
 }
 
-// proved returns what the library's own proof for a row shows, or no.
+// proved returns the result of the library's own proof for a row, or no if it has none.
 func proved(t *testing.T, l library, row string) verdict {
 	if proof := l.proof[row]; proof != nil {
 		return proof(t)
@@ -117,8 +118,8 @@ func textTrip(t *testing.T, l library, s subject) verdict {
 	})
 }
 
-// streamTrip is partial if the numbers of bytes are not those that went through the stream, as the two interfaces
-// demand.
+// streamTrip returns partial if the methods do not return the number of bytes in the stream, as the two interfaces
+// require.
 func streamTrip(t *testing.T, l library, s subject) verdict {
 	counted := true
 	v := trip(t, l, "io.WriterTo and io.ReaderFrom", s, func(out any) error {
@@ -163,7 +164,8 @@ func gobTrip(t *testing.T, l library, s subject) verdict {
 	})
 }
 
-// checksums flips one bit at 64 places in the second half of the stored form: each must be an error.
+// checksums flips one bit at 64 places in the second half of the stored form, one at a time. Each change must be an
+// error.
 func checksums(_ *testing.T, _ library, s subject) verdict {
 	if s.save == nil {
 		return no
@@ -179,8 +181,8 @@ func checksums(_ *testing.T, _ library, s subject) verdict {
 	return yes
 }
 
-// synchronized asks for a proof of a type that holds a lock or an atomic value; others cannot be written to by many
-// goroutines.
+// synchronized requires a proof for a type that contains a lock or an atomic value. Other types do not support
+// concurrent writes.
 func synchronized(t *testing.T, l library, s subject) verdict {
 	v := proved(t, l, "Writes from many goroutines")
 	if v == no && holdsSync(reflect.TypeOf(s.value), 0) {
@@ -189,7 +191,7 @@ func synchronized(t *testing.T, l library, s subject) verdict {
 	return v
 }
 
-// holdsSync reports whether a type has a part of package sync or sync/atomic.
+// holdsSync reports whether a type contains a type of package sync or sync/atomic.
 func holdsSync(of reflect.Type, depth int) bool {
 	if strings.HasPrefix(of.PkgPath(), "sync") {
 		return true

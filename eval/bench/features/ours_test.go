@@ -52,7 +52,7 @@ func newSet(spec string, keys uint64) *bloomery.Set {
 // must panics if err is not nil.
 func must(err error) { check(0, err) }
 
-// TestAllocations measures queries in every family of ours, with both hash functions, also in a mapped file.
+// TestAllocations measures queries in all of our families, with both hash functions, and in a mapped file.
 func TestAllocations(t *testing.T) {
 	var keys []uint64
 	for n := range uint64(subjectKeys) {
@@ -219,7 +219,7 @@ var ourProofs = map[string]func(t *testing.T) verdict{
 		file := check(s.MarshalBinary())
 		shared := check(bloomery.FromBytes(file))
 		found := shared.ContainsString("a")
-		clear(file[binary.Size(uint64(0))*64:]) // the keys go: the set reads these bytes
+		clear(file[binary.Size(uint64(0))*64:]) // clears the keys; a Set that reads these bytes loses them
 		return shows(t, yes, found, !shared.ContainsString("a"))
 	},
 	"Keyed hash (secret)": func(t *testing.T) verdict {

@@ -18,7 +18,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// shows returns a verdict if everything is as it says.
+// shows returns v if all facts are true.
 func shows(t *testing.T, v verdict, facts ...bool) verdict {
 	t.Helper()
 	for i, fact := range facts {
@@ -44,7 +44,7 @@ func loaded[T any](load func(io.Reader) (T, error), b []byte) error {
 	return err
 }
 
-// keyed hashes keys with a secret. That is the caller's part where a library takes hashes.
+// keyed hashes keys with a secret. Callers must do this for a library that takes hashes.
 var keyed = filter.NewKeyedHasher(filter.Secret([]byte("0123456789abcdef")))
 
 var bitsAndBloomsProofs = map[string]func(t *testing.T) verdict{
@@ -53,7 +53,7 @@ var bitsAndBloomsProofs = map[string]func(t *testing.T) verdict{
 		b.AddString("b")
 		return shows(t, yes, !a.TestString("b"), a.Merge(b) == nil, a.TestString("b"), a.Merge(bloom.New(999, 3)) != nil)
 	},
-	"Intersect": func(t *testing.T) verdict { // of the bits, which BitSet gives
+	"Intersect": func(t *testing.T) verdict { // intersects the bits, which BitSet returns
 		a, b := bloom.New(1000, 3), bloom.New(1000, 3)
 		a.AddString("a").AddString("both")
 		b.AddString("b").AddString("both")
@@ -91,7 +91,7 @@ var bitsAndBloomsProofs = map[string]func(t *testing.T) verdict{
 		f := bloom.New(1000, 3)
 		return shows(t, yes, !f.TestAndAddString("a"), f.TestAndAdd([]byte("a")))
 	},
-	"Queries on bytes without a copy": func(t *testing.T) verdict { // on words, without the header of a file
+	"Queries on bytes without a copy": func(t *testing.T) verdict { // reads words, not a file with its header
 		words := make([]uint64, 16)
 		f := bloom.From(words, 3).AddString("a")
 		changed := !slices.Equal(words, make([]uint64, 16))
@@ -178,7 +178,7 @@ func fourTimes(f func(g uint64)) {
 	wg.Wait()
 }
 
-// The filter of a table is a []byte, which package bytes clones and compares.
+// The filter of a table is a []byte, which package bytes can clone and compare.
 var pebbleProofs = map[string]func(t *testing.T) verdict{
 	"MarshalBinary and UnmarshalBinary": func(t *testing.T) verdict {
 		return shows(t, partial, pebbleHas(pebbleFilter("a"), "a"))
@@ -273,7 +273,7 @@ var cuckooProofs = map[string]func(t *testing.T) verdict{
 		}
 		return shows(t, partial, first, !again, full == nil)
 	},
-	"Options": func(t *testing.T) verdict { // functions of this package's own unexported fields: callers can write none
+	"Options": func(t *testing.T) verdict { // functions on unexported fields: callers cannot write their own
 		return shows(t, no, cuckoo.NewScalableCuckooFilter().Insert([]byte("a")))
 	},
 	"Remove a key": func(t *testing.T) verdict {
@@ -287,7 +287,7 @@ var cuckooProofs = map[string]func(t *testing.T) verdict{
 	},
 }
 
-// sipHash is a cuckoo.Hasher with a secret. Filters of other tests are made, and queried, with one function as well.
+// sipHash is a cuckoo.Hasher with a secret. As in the other tests, filters are built and queried with one function.
 type sipHash struct{}
 
 func (sipHash) Hash64(data []byte) uint64 { return keyed.Sum(data).Lo }

@@ -44,7 +44,7 @@ var (
 	link = regexp.MustCompile(`\(https://pkg\.go\.dev/github\.com/bloomery/bloomery#([A-Za-z0-9.]+)\)`)
 )
 
-// TestTable compares every cell of the page with what the library does.
+// TestTable compares every cell of the page with the behavior of the library.
 func TestTable(t *testing.T) {
 	columns, rows := readTable(t)
 	all := libraries()
@@ -75,7 +75,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// verdictOf measures or proves a cell, or shows that the library has no name for it.
+// verdictOf measures or proves a cell, or shows that the library exports no name for the feature.
 func verdictOf(t *testing.T, row string, l library) verdict {
 	if measure := measured[row]; measure != nil {
 		return measure(t, l, l.make())
@@ -111,7 +111,7 @@ func checkNames(t *testing.T, l library, cell string) {
 	}
 }
 
-// check returns v, or panics.
+// check returns v. It panics if err is not nil.
 func check[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

@@ -29,7 +29,7 @@ var libraries = [][3]string{
 	{"FastFilter/xorfilter", "fastfilter.go", "fuse"}, {"RoaringBitmap/roaring", "roaring.go", "roaring"},
 }
 
-// jobs are the rows: the end of the functions' names, and what they do.
+// jobs are the rows: the last part of the names of the functions, and what the functions do.
 var jobs = [][2]string{
 	{"Lines", "build from a file of lines"},
 	{"Strings", "build from an iterator of strings"},

@@ -15,7 +15,8 @@ import (
 	"strings"
 )
 
-// figures are the numbers of some files by name: file, heading, row and column of a table, or the path in a JSON file.
+// figures maps names to the numbers in some files. A name is the file, heading, row and column of a table, or the path
+// in a JSON file.
 type figures map[string]float64
 
 // figuresOf reads the files that match patterns below root.
@@ -46,7 +47,7 @@ func figuresOf(root string, patterns []string) (figures, error) {
 	return all, nil
 }
 
-// addJSON adds the numbers of a JSON value. An object with keys and a rate is named by these.
+// addJSON adds the numbers of a JSON value. An object with a number of keys and a rate is named after them.
 func (f figures) addJSON(name string, v any) {
 	switch v := v.(type) {
 	case float64:

@@ -26,7 +26,7 @@ const page = `# 1M keys
 | fuse | 1 |
 `
 
-// TestFigures reads a page and a table of costs, and compares them with others.
+// TestFigures reads a page and a table of costs, and compares them with changed ones.
 func TestFigures(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -60,7 +60,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestSteps checks that the files of the steps are there, and that an unknown step is an error.
+// TestSteps checks that the files of the steps exist, and that an unknown step is an error.
 func TestSteps(t *testing.T) {
 	for _, s := range steps {
 		f, err := figuresOf("../../..", s.files)

@@ -34,7 +34,7 @@ type step struct {
 	files   []string // patterns
 }
 
-// results is where the pages are, for the commands and for the files.
+// results is the folder of the pages, below the repository.
 const results = "docs/measured"
 
 var steps = []step{
@@ -101,7 +101,7 @@ func run(ctx context.Context, args []string, w, wErr io.Writer) error {
 	return nil
 }
 
-// run runs the command. At ctrl-C it is interrupted; files that it has not written stay unchanged.
+// run runs the command. Ctrl-C interrupts the command; files that it has not written yet remain unchanged.
 func (s step) run(ctx context.Context, root string, wErr io.Writer) error {
 	c := exec.CommandContext(ctx, s.args[0], s.args[1:]...)
 	c.Dir = filepath.Join(root, s.dir)

@@ -33,7 +33,7 @@ type Config struct {
 	Key         func(i uint64) uint64
 	FirstAbsent uint64
 	TempDir     string // for the file of keys; default: os.TempDir()
-	// Progress, if not nil, is called before each step, with the finished and all steps.
+	// Progress, if not nil, is called before each step with the number of finished steps and the number of all steps.
 	Progress func(what string, done, all int)
 }
 
@@ -41,7 +41,7 @@ type Config struct {
 type Side struct {
 	Told    string               // its parameters
 	Bits    uint64               // of its arrays
-	Refused int                  // keys that it did not take
+	Refused int                  // keys that the filter refused
 	Lost    int                  // keys of the filter that it does not find
 	Hits    uint64               // absent keys that it finds
 	Trials  uint64               // absent keys queried
@@ -55,7 +55,7 @@ type Comparison struct {
 	Rate   float64 // 0 if the rates are fixed
 	Ours   Side
 	Theirs Side
-	// Failed is the reason why there are no more measurements, such as a false negative, or empty.
+	// Failed is the reason why the comparison stopped early, such as a false negative, or "".
 	Failed string
 }
 
@@ -66,8 +66,9 @@ type run struct {
 	done, all int // steps
 }
 
-// Run makes all comparisons: kinds of keys, then programs, then pairs, then rates. If a side fails, the comparison says
-// so in Failed, and the next one starts with new processes. The error comes from ctx or from the file of keys.
+// Run makes all comparisons: kinds of keys, then programs, then pairs, then rates. If a side fails, Failed of the
+// comparison holds the reason, and the next comparison starts new processes. Run returns only errors of ctx and of the
+// file of keys.
 func Run(ctx context.Context, c Config) ([]Comparison, error) {
 	dir, err := os.MkdirTemp(c.TempDir, "bloomery-bench-")
 	if err != nil {
@@ -104,7 +105,8 @@ func Run(ctx context.Context, c Config) ([]Comparison, error) {
 // warm returns the number of builds of a filter before the timed ones.
 func (r *run) warm() int { return 1 + r.Warm/(r.Keys+1) }
 
-// WarmKeys is a Config.Warm for compilers at run time. They start after about 10,000 calls and work on other threads.
+// WarmKeys is a value of Config.Warm for languages with a just-in-time compiler, which starts after about 10,000 calls
+// and works on other threads.
 const WarmKeys = 500_000
 
 // steps returns the number of steps of a comparison.
@@ -133,8 +135,8 @@ func (r *run) comparisons(kind Kind, program Program) (all []Comparison) {
 	return all
 }
 
-// program makes the comparisons with one program. Both processes are new for each kind of keys, so that a compiler at
-// run time sees one type of keys.
+// program makes the comparisons with one program. Both processes are restarted for each kind of keys, so that a
+// just-in-time compiler sees one type of keys.
 func (r *run) program(ctx context.Context, kind Kind, program Program, file string) ([]Comparison, error) {
 	var both *sides
 	defer func() { both.close() }()
@@ -165,7 +167,7 @@ func (r *run) program(ctx context.Context, kind Kind, program Program, file stri
 // sides are the two processes of a comparison.
 type sides struct{ ours, theirs process }
 
-// start starts both processes and lets them load the keys.
+// start starts both processes and makes them load the keys.
 func (r *run) start(ctx context.Context, kind Kind, program Program, file string) (*sides, error) {
 	both := &sides{}
 	var err error
@@ -186,7 +188,7 @@ func (r *run) start(ctx context.Context, kind Kind, program Program, file string
 	return both, nil
 }
 
-// close ends the processes. A nil receiver has none.
+// close ends the processes. It does nothing if the receiver is nil.
 func (s *sides) close() {
 	if s == nil {
 		return

@@ -15,7 +15,7 @@ import (
 // bijection is an odd multiplier.
 func bijection(i uint64) uint64 { return (i + 1) * 0x9e3779b97f4a7c15 }
 
-// small returns the config of a comparison with a fake peer that takes a second.
+// small returns the Config of a comparison with a fake peer. The comparison takes a second.
 func small(t *testing.T, fault string) Config {
 	return Config{
 		Keys: 2000, Rates: []float64{0.01, 0.001}, Builds: 2, Turns: 3, Asked: 3000, Absent: 20_000,
@@ -62,7 +62,8 @@ func TestCompare(t *testing.T) {
 					t.Errorf("%d: %s: times %v and %v", i, op, x.Ours.Times[op], x.Theirs.Times[op])
 				}
 			}
-			// The peer's filter has a rate of 1%, or is fuse: the same filter as ours, in two of three comparisons.
+			// The peer's filter has a rate of 1%, or is fuse, so in two of three comparisons it is the same filter as
+			// ours.
 			if same := x.Ours.Hits == x.Theirs.Hits && x.Ours.Bits == x.Theirs.Bits; same == (x.Rate == 0.001) {
 				t.Errorf("%d: ours %+v, theirs %+v", i, x.Ours, x.Theirs)
 			}
@@ -76,7 +77,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestTime checks that a side asks for the other keys before the time is taken; the time is for the side's own keys.
+// TestTime checks that a side queries the other keys before the measurement, and that the time is divided by the number
+// of its own keys.
 func TestTime(t *testing.T) {
 	a := &asker{Side: &Side{Times: map[string][]float64{}}, positives: map[[2]int]uint64{}}
 	in := &commands{replies: [][]uint64{{70, 0}, {50, 9}}} // ns and positives
@@ -92,7 +94,7 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// commands is a process that keeps its commands and has the replies to them.
+// commands is a process that records its commands and returns fixed replies.
 type commands struct {
 	strings.Builder
 	replies [][]uint64
@@ -136,7 +138,7 @@ func TestFaults(t *testing.T) {
 			}
 		})
 	}
-	// A peer may lose as many keys as it says that it refused. One that fails does not keep ours from going on.
+	// A peer may lose as many keys as it reports as refused. A peer that fails does not stop the other comparisons.
 	c := small(t, "refuses")
 	c.Pairs = c.Pairs[:1]
 	got, err := Run(t.Context(), c)
@@ -151,7 +153,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestOursFails checks that false negatives and a missing program of our side are said, too.
+// TestOursFails checks that false negatives and a missing program of our side are also reported.
 func TestOursFails(t *testing.T) {
 	c := small(t, "none")
 	c.Pairs, c.Ours = c.Pairs[:1], self(t, "fake", "forgets")
@@ -165,7 +167,7 @@ func TestOursFails(t *testing.T) {
 	}
 }
 
-// TestCancel checks that nothing is left, process or file, if the context is cancelled while the peer works.
+// TestCancel checks that no process or file remains if the context is cancelled while the peer works.
 func TestCancel(t *testing.T) {
 	c := small(t, "hangs")
 	pidFile := filepath.Join(t.TempDir(), "pid")
@@ -173,7 +175,7 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c.Progress = func(what string, _, _ int) {
 		if strings.Contains(what, "building") {
-			time.AfterFunc(300*time.Millisecond, cancel) // the peer sleeps by then, or builds
+			time.AfterFunc(300*time.Millisecond, cancel) // by then the peer sleeps or builds
 		}
 	}
 	if _, err := Run(ctx, c); !errors.Is(err, context.Canceled) {
@@ -223,7 +225,7 @@ func TestKeys(t *testing.T) {
 			sampled[k] = true
 		}
 	}
-	// Of 5000 keys, 3000 draws leave out (1-1/5000)^3000 = 55%.
+	// 3000 draws from 5000 keys miss (1-1/5000)^3000 = 55% of the keys.
 	if len(present) != 5000 || len(sampled) < 2000 || len(sampled) > 2500 {
 		t.Errorf("%d distinct keys, %d in the sample", len(present), len(sampled))
 	}
@@ -267,7 +269,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestServeErrors checks that wrong commands get an error and no end.
+// TestServeErrors checks that the reply to a wrong command is an error, and that Serve continues.
 func TestServeErrors(t *testing.T) {
 	lines := []string{
 		"", "helo", "ask single 0 1", "keys strings 1 nosuch", "keys letters 1 nosuch", "keys strings x nosuch",

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestMain starts the program as our side (serve) or as a peer with a fault (fake FAULT), else the tests.
+// TestMain runs the program as our side (serve), as a peer with a fault (fake FAULT), or else the tests.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "serve":
@@ -39,7 +39,7 @@ func self(t *testing.T, args ...string) Command {
 
 var positives = regexp.MustCompile(`positives=\d+`)
 
-// fake answers as our side does, except for its fault. It writes its process id to the file $FAKE_PID, if that is set.
+// fake answers as our side does, except for its fault. If $FAKE_PID is set, fake writes its process id to that file.
 func fake(fault string) {
 	if path := os.Getenv("FAKE_PID"); path != "" {
 		if err := os.WriteFile(path, fmt.Appendf(nil, "%d", os.Getpid()), 0o666); err != nil {

@@ -15,15 +15,15 @@ import (
 // Kind is a type of keys.
 type Kind string
 
-// Strings are 16 hexadecimal digits each. Arrays have the same bytes, and in languages with generic hash functions a
-// length that the compiler knows; for ours they are byte slices. Integers have 64 bits.
+// Strings consist of 16 hexadecimal digits each. Arrays contain the same bytes; in languages with generic hash
+// functions the compiler knows their length, on our side they are byte slices. Integers have 64 bits.
 const (
 	Strings  Kind = "strings"
 	Arrays   Kind = "arrays"
 	Integers Kind = "integers"
 )
 
-// Kinds are all kinds, in the order of the comparison.
+// Kinds lists all kinds in the order of the comparison.
 var Kinds = []Kind{Strings, Arrays, Integers}
 
 // String describes the keys.

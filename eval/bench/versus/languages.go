@@ -22,14 +22,14 @@ type Program struct {
 	Command   Command
 	Without   []Kind            // kinds of keys that the language does not have
 	Toolchain string            // its compiler or runtime, with the version
-	Flags     string            // of its build or start, beside those in its project file
+	Flags     string            // of its build or start, in addition to the flags in its project file
 	Versions  map[string]string // of the libraries
 }
 
 // Languages are the languages of the peers, in the order of Pairs.
 var Languages = []string{"rust", "java"}
 
-// Prepare builds the program of a language in its folder below dir, the folder bench. It writes what it does to w. The
+// Prepare builds the program of a language in its folder below dir, the folder bench. It writes its progress to w. The
 // error is a child.LackError if the machine has no compiler of the language.
 func Prepare(ctx context.Context, language, dir string, w io.Writer) (Program, error) {
 	folder := filepath.Join(dir, language)
@@ -51,7 +51,8 @@ func Prepare(ctx context.Context, language, dir string, w io.Writer) (Program, e
 	return p, err
 }
 
-// nativeFlags makes Rust use all instructions of this processor, such as AES in ahash. Our side finds them at run time.
+// nativeFlags makes Rust use all instructions of this processor, such as AES in ahash. Our side detects them at run
+// time.
 const nativeFlags = "-C target-cpu=native"
 
 func prepareRust(ctx context.Context, folder string, w io.Writer) (p Program, err error) {

@@ -15,7 +15,7 @@ import (
 var long = flag.Bool("long", false, "also build and run the peers in Rust and Java")
 
 // TestReal builds the peers and compares with few keys. The filter of Parquet must have the same size and the same
-// false positives as ours, Guava's about the same size, and peers with a target rate must be near it.
+// false positives as ours, the filter of Guava about the same size. Peers with a target rate must have about this rate.
 func TestReal(t *testing.T) {
 	if !*long {
 		t.Skip("needs cargo and Maven, and downloads; run it with -long")
@@ -57,7 +57,8 @@ func checkReal(t *testing.T, program Program, x Comparison) {
 	if ratio := float64(ours.Bits) / float64(theirs.Bits); x.Peer == "guava" && (ratio < 0.99 || ratio > 1.01) {
 		t.Errorf("%s: %d and %d bits", name, ours.Bits, theirs.Bits)
 	}
-	// One correct filter in 10^9 is further away. cuckoofilter has 8 bits in up to 8 places: 3% if it is full.
+	// One correct filter in 10^9 deviates more. cuckoofilter compares 8 bits in up to 8 places, which gives 3% if the
+	// filter is full.
 	rate := max(x.Rate, map[string]float64{"xorf-8": 1.0 / 256, "xorf-16": 1.0 / 65536, "cuckoofilter": 0.04}[x.Peer])
 	if stat.UpperTail(theirs.Hits, theirs.Trials, 1.1*rate) < 1e-9 {
 		t.Errorf("%s: %d false positives among %d, want a rate of %g", name, theirs.Hits, theirs.Trials, rate)

@@ -15,7 +15,7 @@ type Command []string
 // process is a running program that answers commands. It is not safe for concurrent use.
 type process struct{ *child.Process }
 
-// start starts a program and greets it. Cancelling ctx kills the program.
+// start starts a program and sends it the command hello. Cancelling ctx kills the program.
 func start(ctx context.Context, name string, c Command) (p process, runtime string, err error) {
 	if p.Process, err = child.Start(ctx, name, c...); err != nil {
 		return p, "", err

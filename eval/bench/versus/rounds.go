@@ -77,8 +77,8 @@ func (r *run) compare(c *Comparison, both *sides) error {
 	return nil
 }
 
-// time keeps the time of queries for keys. It first queries other keys, so that on both sides the caches hold as much
-// of the filter as possible before each measurement.
+// time records the time of queries for keys. It first queries other keys, so that on both sides the caches contain as
+// much of the filter as possible before each measurement.
 func (a *asker) time(operation, how string, keys, other [2]int) error {
 	if _, err := a.ask(how, other); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (a *asker) time(operation, how string, keys, other [2]int) error {
 	return a.keep(operation, ns, keys[1]-keys[0])
 }
 
-// make builds the filter, and keeps the time if timed.
+// make builds the filter. If timed is true, it records the time.
 func (a *asker) make(at layout, timed bool) error {
 	a.positives = map[[2]int]uint64{}
 	command := fmt.Sprintf("build %s %d %d%s", a.filter, at.present, at.sample, a.options)
@@ -105,7 +105,7 @@ func (a *asker) make(at layout, timed bool) error {
 	return a.keep(Build, got[0], at.sample-at.present)
 }
 
-// keep keeps a time as nanoseconds per key.
+// keep records a time in nanoseconds per key.
 func (a *asker) keep(operation string, ns uint64, keys int) error {
 	if ns == 0 {
 		return fmt.Errorf("%s: %s of %d keys took 0 ns of CPU time: the clock is too coarse, take more keys",
@@ -115,7 +115,8 @@ func (a *asker) keep(operation string, ns uint64, keys int) error {
 	return nil
 }
 
-// ask queries a range of keys. It returns an error if the answers differ from the last ones.
+// ask queries a range of keys. It returns an error if the number of positives differs from the last query of this
+// range.
 func (a *asker) ask(how string, keys [2]int) (ns uint64, err error) {
 	got, err := a.process.numbers(fmt.Sprintf("ask %s %d %d", how, keys[0], keys[1]), "ns", "positives")
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 )
 
 // Serve answers the commands of r about our sets to w until quit or the end of r. It uses one core (GOMAXPROCS is 1
-// until it returns) and one thread, so that the CPU time of the process is the one of a build with its garbage
-// collections, and the CPU time of the thread the one of queries.
+// until it returns) and one thread, so that the CPU time of the process is the time of a build with its garbage
+// collections, and the CPU time of the thread is the time of queries.
 func Serve(ctx context.Context, r io.Reader, w io.Writer) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	runtime.LockOSThread()
@@ -36,7 +36,7 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer) error {
 	return nil
 }
 
-// server holds the loaded keys and the last set of them.
+// server holds the loaded keys and the last set that was built from them.
 type server struct {
 	keys loaded
 	set  *bloomery.Set

@@ -8,13 +8,13 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Our side, as users call it: Build, Contains and ContainsMany of a Set. Functions with a loop are not inlined, as in
-// bench: see oneByOne in ours.go there.
+// Our side, with the calls of a user: Build, and Contains and ContainsMany of a Set. Functions with a loop are not
+// inlined; see oneByOne in bench/ours.go.
 
 // batchKeys is the number of keys of one call of ContainsMany.
 const batchKeys = 256
 
-// keysOf are loaded keys of a type, with the loop that asks for them one by one.
+// keysOf holds loaded keys of a type, and the loop that queries them one by one.
 type keysOf[K filter.Key] struct {
 	keys []K
 	ask  func(s *bloomery.Set, keys []K) (positives int)

@@ -1,5 +1,5 @@
-// Command run runs a command once for each of some servers of S3, which it starts: see package s3servers. The command gets
-// the endpoint, the name of the server and its credentials in the variables BLOOMERY_S3, BLOOMERY_S3_NAME and AWS_*.
+// Command run starts servers of S3 (see package s3servers) and runs a command once for each of them. The variables
+// BLOOMERY_S3, BLOOMERY_S3_NAME and AWS_* tell the command the endpoint, the name of the server and its credentials.
 //
 //	go run ./s3servers/run -server s3proxy,s3mock go -C ../buckets test ./s3 -run TestReal -count=1
 //	go run ./s3servers/run -moto DIR/bin/moto_server go -C ../buckets test ./s3 -run TestReal -count=1
@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// run runs the command for every server, also after one for which it failed.
+// run runs the command for every server, even if it failed for an earlier one.
 func run(ctx context.Context, names, moto string, command []string) (err error) {
 	if len(command) == 0 {
 		return errors.New("name a command")
@@ -79,7 +79,7 @@ func runAgainst(ctx context.Context, name, moto string, command []string) error 
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	c.Env = append(os.Environ(), "BLOOMERY_S3="+s.URL, "BLOOMERY_S3_NAME="+name, "AWS_REGION="+s3servers.Region,
 		"AWS_ACCESS_KEY_ID="+s3servers.Key, "AWS_SECRET_ACCESS_KEY="+s3servers.Secret)
-	// A group of processes gets ctrl-C from the terminal: the command ends by itself.
+	// The terminal sends ctrl-C to the whole process group, so the command also receives it.
 	c.Cancel, c.WaitDelay = func() error { return c.Process.Signal(os.Interrupt) }, 10*time.Second
 	if err = c.Run(); err != nil {
 		text := s.Log()
