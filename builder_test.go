@@ -86,7 +86,7 @@ func TestAddAfterBuild(t *testing.T) {
 				if _, err := b.Build(t.Context()); c.Keys == 0 {
 					return err
 				}
-				return nil // it fails: the number of keys is wrong
+				return nil // Build fails because the number of keys is wrong
 			},
 			"Close": func(b *bloomery.Builder) error { return b.Close() },
 			"Build with an ended context": func(b *bloomery.Builder) error {
@@ -210,7 +210,7 @@ func TestGatherersAfterEnd(t *testing.T) {
 	}
 }
 
-// The tests below use WithOpening to make files that cannot be opened for a while.
+// The tests below use WithOpening to simulate files that cannot be opened for some time.
 
 // outage makes every opening of a file fail with an error of the system while it is on, and counts the attempts.
 type outage struct {
@@ -229,11 +229,11 @@ func (o *outage) option() bloomery.Option {
 	})
 }
 
-// attempts returns the largest number of attempts with doubling pauses that fit within d.
+// attempts returns the largest number of attempts, with doubling pauses between them, that can begin within d.
 func attempts(d time.Duration) int64 { return 2 + int64(bits.Len64(uint64(d/live.FirstPause))) }
 
-// TestLivePassing checks that a Live that could not open a new file, because too many files were open for a while,
-// swaps it in later.
+// TestLivePassing checks that a Live that could not open a new file, because too many files were open, swaps it in
+// later.
 func TestLivePassing(t *testing.T) {
 	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENOMEM, syscall.EIO} {
 		path := filepath.Join(t.TempDir(), "f.bloom")
@@ -290,7 +290,7 @@ func TestLiveDamage(t *testing.T) {
 }
 
 // TestShardsPassing checks that all answers for the keys of a shard that cannot be loaded are true and that Err names
-// the shard; after the outage, its answers are right again. One run maps the shards and the other reads them.
+// the shard; after the outage, the answers must be right again. One run maps the shards and the other reads them.
 func TestShardsPassing(t *testing.T) {
 	keys, absent := settest.Names("member", 2000), settest.Names("absent", 2000)
 	for _, spec := range []string{"counting(bytes=131072)", "counting(bytes=8388608)"} {

@@ -24,7 +24,7 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// TestContradictions checks that every function that takes a Config refuses one whose fields contradict each other.
+// TestContradictions checks that every function with a Config refuses a Config whose fields contradict each other.
 func TestContradictions(t *testing.T) {
 	one, needs := []string{"a"}, plan.Needs{FPR: 0.01}
 	dir := func() string { return filepath.Join(t.TempDir(), "set") }
@@ -290,8 +290,8 @@ func TestMarshal(t *testing.T) {
 	}
 }
 
-// TestTwoChanges checks that a change during another change panics and names the options, unless the Set is for many
-// writers.
+// TestTwoChanges checks that a change during another change panics with a message that names the options, unless the
+// Set is for many writers.
 func TestTwoChanges(t *testing.T) {
 	made := func(c bloomery.Config) *bloomery.Set {
 		t.Helper()
@@ -340,7 +340,7 @@ func TestTwoChanges(t *testing.T) {
 	}
 }
 
-// uncounted is a filter that fails the test if it is read only to get its name.
+// uncounted is a filter that fails the test if its cells are read when only its name is needed.
 type uncounted struct{ family.Filter }
 
 func (uncounted) Info() filter.Info { panic("Info counts all bits") }
@@ -363,7 +363,7 @@ func TestErrorsDoNotCount(t *testing.T) {
 	}
 }
 
-// unread is a filter for many writers that fails the test if it is read as a whole.
+// unread is a filter for many writers that fails the test if the whole filter is read.
 type unread struct {
 	family.Concurrent
 	t *testing.T

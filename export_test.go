@@ -9,8 +9,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// WithOpening makes f called with the path of each file, or each shard, before it is opened, mapped or read. An error
-// of f is treated like an error of the system.
+// WithOpening returns an Option that calls f with the path of each file or shard before it is opened, mapped or read.
+// An error of f is treated like an error of the system.
 func WithOpening(f func(path string) error) Option {
 	return func(o *options) { o.Opening = f }
 }
@@ -30,7 +30,7 @@ func (c Config) Resolve(ctx context.Context) (Config, error) { return c.resolve(
 // EngineOf returns the Engine of a Set.
 func EngineOf(s *Set) engine.Engine { return s.inner() }
 
-// FilterOf returns the filter of a Set, or nil if there is none or several.
+// FilterOf returns the filter of a Set, or nil if the Set has no filter or several.
 func FilterOf(s *Set) family.Filter { return s.inner().Facts().Filter }
 
 // SetOf returns a Set of a filter and the hasher of its keys.

@@ -149,7 +149,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestFail checks that an error of a runner is one line, and its trace comes with --verbose.
+// TestFail checks that an error of a runner is printed in one line, and its stack trace only with --verbose.
 func TestFail(t *testing.T) {
 	err := fmt.Errorf("job: %w", &job.RunnerError{Text: "no pool", Trace: "x\n\tat y\n"})
 	for _, tt := range []struct {

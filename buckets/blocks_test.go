@@ -36,7 +36,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestBlockFaults damages no bytes, since no checksum covers blocks: reads fail or end early.
+// TestBlockFaults makes reads fail or end early. It does not damage bytes, since no checksum covers blocks.
 func TestBlockFaults(t *testing.T) {
 	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)",
 		Sharding: bloomery.Sharding{Shards: 16}})
@@ -53,7 +53,8 @@ func TestBlockFaults(t *testing.T) {
 	}
 }
 
-// TestBlockRequests counts requests: the header of a shard once, a block once, and near blocks of a batch at once.
+// TestBlockRequests counts requests. The header of a shard and each block must be read once, and close blocks of a
+// batch in one request.
 func TestBlockRequests(t *testing.T) {
 	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)",
 		Sharding: bloomery.Sharding{Shards: 1}})
@@ -89,7 +90,8 @@ func TestBlockRequests(t *testing.T) {
 	}
 }
 
-// TestBlocksRefused opens sets whose queries read more than a block, and replaces a shard after Open.
+// TestBlocksRefused checks that sets whose queries read more than one block are refused, and a shard that is replaced
+// after Open.
 func TestBlocksRefused(t *testing.T) {
 	dir, _ := storetest.Build(t, 1000, bloomery.Config{Spec: "standard(fpr=0.01)", Sharding: bloomery.Sharding{Shards: 2}})
 	_, err := buckets.OpenSet(t.Context(), buckets.Folder(dir), buckets.Options{Blocks: true})
@@ -120,15 +122,16 @@ func TestBlocksRefused(t *testing.T) {
 	}
 }
 
-// TestBlocksVerified damages blocks on their way: before Verify no error reports this. After Verify, an answer is right
-// or an error, even for blocks that were in the cache. Verify returns an error for damage that it finds.
+// TestBlocksVerified damages blocks during the transfer. Before Verify, no error reports this. After Verify, an answer
+// must be right or an error, even for blocks that were in the cache. Verify must return an error for damage that it
+// finds.
 func TestBlocksVerified(t *testing.T) {
 	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)",
 		Sharding: bloomery.Sharding{Shards: 4}})
 	f := &storetest.Faulty{Store: buckets.Folder(dir), Flip: 1}
 	f.Off.Store(true)
 	s := openSet(t, f, buckets.Options{Blocks: true})
-	for i := range uint64(4) { // the headers of the shards
+	for i := range uint64(4) { // read the headers of the shards
 		storetest.Compare(t, s, local, i*100, 100, 1)
 	}
 	f.Off.Store(false)

@@ -18,8 +18,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestRestart opens a cache folder again: nothing is fetched, except what was damaged meanwhile. Files that do not
-// belong there are removed, others stay.
+// TestRestart reopens a cache folder. Only files that were damaged in the meantime may be fetched. Stale cache files
+// must be removed, other files must remain.
 func TestRestart(t *testing.T) {
 	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)",
 		Sharding: bloomery.Sharding{Shards: 16}})
@@ -79,7 +79,8 @@ func damage(t *testing.T, path string, change func([]byte) []byte) {
 	}
 }
 
-// TestDamagedSet damages the set in the bucket in every way: Open or the first use finds it, and names the file.
+// TestDamagedSet damages the set in the bucket in every way. Open or the first use must return an error that names the
+// file.
 func TestDamagedSet(t *testing.T) {
 	good, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)",
 		Sharding: bloomery.Sharding{Shards: 4}})
@@ -88,7 +89,7 @@ func TestDamagedSet(t *testing.T) {
 	name := local.Manifest().Shards[2].File
 	for what, c := range map[string]struct {
 		change func(dir string)
-		open   bool // Open finds it
+		open   bool // Open returns the error
 		want   error
 	}{
 		"no manifest": {
@@ -232,7 +233,7 @@ func TestDamageIsFinal(t *testing.T) {
 			f.Off.Store(true)
 			s := openSet(t, f, o)
 			f.Off.Store(false)
-			for range 5 { // they pass
+			for range 5 { // the reads succeed
 				if yes, err := s.ContainsContext(t.Context(), storetest.Key(5)); !yes || !errors.Is(err, storetest.ErrInjected) {
 					t.Fatalf("%s: %v, %v", kind, yes, err)
 				}

@@ -52,7 +52,7 @@ func TestFetchOnce(t *testing.T) {
 	}
 }
 
-// TestAbandoned cancels the only query that waits, and then asks again.
+// TestAbandoned cancels the only waiting query and then repeats it.
 func TestAbandoned(t *testing.T) {
 	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)",
 		Sharding: bloomery.Sharding{Shards: 1}})
@@ -77,7 +77,7 @@ func TestAbandoned(t *testing.T) {
 	storetest.Compare(t, s, local, keys-5, 10, 1)
 }
 
-// TestClose closes a set while queries wait for a shard that does not come.
+// TestClose closes a set while queries wait for a shard that never arrives.
 func TestClose(t *testing.T) {
 	dir, _ := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Sharding: bloomery.Sharding{Shards: 4}})
 	for _, o := range []buckets.Options{{}, {Blocks: true}, {CacheDir: t.TempDir()}} {
@@ -104,8 +104,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestDownload copies a set into a folder, again over a damaged shard, and refuses a folder with another set. Verify
-// finds the damage.
+// TestDownload copies a set into a folder, and repeats this after a shard was damaged. Verify must find the damage. A
+// folder that contains another set must be refused.
 func TestDownload(t *testing.T) {
 	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)",
 		Sharding: bloomery.Sharding{Shards: 16}})
@@ -155,8 +155,8 @@ func TestDownload(t *testing.T) {
 	}
 }
 
-// TestDownloadLock checks that Download refuses a folder that a build has locked, and has the lock while it fetches. It
-// removes what a killed writer has left.
+// TestDownloadLock checks that Download refuses a folder that a build has locked, holds the lock while it fetches, and
+// removes the files of a killed writer.
 func TestDownloadLock(t *testing.T) {
 	t.Parallel()
 	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)",

@@ -32,10 +32,10 @@ func (c closing) Close() error {
 	return nil
 }
 
-var schemes atomic.Int32 // that bucket has registered
+var schemes atomic.Int32 // schemes that function bucket has registered
 
-// bucket returns an address of a folder that OpenStore treats as a bucket, and a channel that gets an element for each
-// closed Store of it.
+// bucket returns an address of a folder that OpenStore treats as a bucket, and a channel that receives an element for
+// each Store of it that is closed.
 func bucket(dir string) (address string, closed <-chan struct{}) {
 	scheme := fmt.Sprintf("followed%d", schemes.Add(1))
 	c := make(chan struct{}, 10)
@@ -115,7 +115,7 @@ func TestFollow(t *testing.T) {
 	<-closed
 }
 
-// TestFollowExact is TestFollow for an exact set and its update. Follow refuses it.
+// TestFollowExact is TestFollow for an exact set and its update. Follow for filters must refuse the set.
 func TestFollowExact(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "revoked")
 	address, closed := bucket(dir)

@@ -19,8 +19,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestRefresh replaces the set again and again, each time with more keys, while others ask: keys of the first set are
-// always there, and after Refresh keys of the new one.
+// TestRefresh repeatedly replaces the set by one with more keys while queries run. Keys of the first set must always be
+// present, and after Refresh also the keys of the new set.
 func TestRefresh(t *testing.T) {
 	build := func(n uint64, seed uint64) string {
 		dir, _ := storetest.Build(t, n, bloomery.Config{Spec: "blocked(bits_per_key=10)",
@@ -81,8 +81,8 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// TestRefreshMeanwhile replaces the set while a query waits for a shard of the old one, which disappears: the query is
-// answered by the new set.
+// TestRefreshMeanwhile replaces the set and removes an old shard while a query waits for the shard. The new set must
+// answer the query.
 func TestRefreshMeanwhile(t *testing.T) {
 	c := bloomery.Config{Spec: "blocked(bits_per_key=10)", Sharding: bloomery.Sharding{Shards: 8}}
 	old, _ := storetest.Build(t, 2000, c)

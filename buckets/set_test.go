@@ -39,7 +39,8 @@ func openSet(t *testing.T, s buckets.Store, o buckets.Options) *buckets.Set {
 	return set
 }
 
-// TestSet compares all answers with the answers of the local folder, with a cache of all shards and of three.
+// TestSet compares all answers with the answers of the local folder, with a cache for all shards and with a cache for
+// three.
 func TestSet(t *testing.T) {
 	secret := filter.NewSecret()
 	for _, c := range []bloomery.Config{
@@ -79,7 +80,8 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestFaults queries from many goroutines, with room for three shards, while a third of the reads fail or are damaged.
+// TestFaults queries from many goroutines with a cache for three shards, while a third of the reads fail or return
+// damaged data.
 func TestFaults(t *testing.T) {
 	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)",
 		Sharding: bloomery.Sharding{Shards: 16}})
@@ -124,7 +126,7 @@ func TestMapped(t *testing.T) {
 	}
 }
 
-// watch looks at the size of the cache until stop is called.
+// watch checks that the cache does not exceed limit until stop is called.
 func watch(t *testing.T, s *buckets.Set, limit int64) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
@@ -144,7 +146,8 @@ func watch(t *testing.T, s *buckets.Set, limit int64) (stop func()) {
 	return func() { close(done); wg.Wait() }
 }
 
-// TestExceptions opens a set whose shard has exceptions for absent keys: whole shards honour them, block reads refuse.
+// TestExceptions opens a set whose shard has exceptions for absent keys: with whole shards they must be absent, and
+// block reads must refuse the set.
 func TestExceptions(t *testing.T) {
 	dir, local := storetest.Build(t, 1000, bloomery.Config{Spec: "blocked(fpr=0.1)",
 		Sharding: bloomery.Sharding{Shards: 1}})
@@ -220,7 +223,7 @@ var (
 	}
 }
 
-// BenchmarkHas queries keys whose shards or blocks are in the cache, and compares with the local set.
+// BenchmarkHas compares queries of keys whose shards or blocks are in the cache with queries of the local set.
 func BenchmarkHas(b *testing.B) {
 	dir, local := storetest.Build(b, 100_000, bloomery.Config{Spec: "blocked(fpr=0.01)",
 		Sharding: bloomery.Sharding{Shards: 16}})

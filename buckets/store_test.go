@@ -13,7 +13,7 @@ func TestFolder(t *testing.T) {
 	storetest.Run(t, buckets.Folder(filepath.Join(t.TempDir(), "set")))
 }
 
-// TestLateWorker checks that a late worker changes no finished set.
+// TestLateWorker checks that a late worker does not change a finished set.
 func TestLateWorker(t *testing.T) {
 	storetest.Late(t, buckets.Folder(filepath.Join(t.TempDir(), "set")))
 }

@@ -4,5 +4,5 @@ package buckets_test
 
 import "syscall"
 
-// Set a umask with which followers accept the folders of tests.
+// Sets a umask with which followers accept the folders of tests.
 func init() { syscall.Umask(0o022) }

@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestWindowFiles checks that no delta is made or applied for files of package window.
+// TestWindowFiles checks that files of package window are refused when a delta is made or applied.
 func TestWindowFiles(t *testing.T) {
 	window := filepath.Join("..", "window", "testdata", "few.window")
 	plain := filepath.Join("..", "internal", "container", "testdata", "standard-0.bloom")

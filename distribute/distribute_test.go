@@ -20,7 +20,7 @@ import (
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// copying is a Store without a lock that cannot rename.
+// copying is a Store without Lock and Rename.
 type copying struct{ distribute.Store }
 
 // conditional is a Store with WriteIf.
@@ -42,7 +42,7 @@ func (c conditional) WriteIf(ctx context.Context, name, version string, write fu
 }
 
 // TestSteps builds a set in steps in Stores with different abilities, and reads the plan again before each step. It
-// checks that the output has the files that bloomery.Build writes and no others.
+// checks that the output contains exactly the files that bloomery.Build writes.
 func TestSteps(t *testing.T) {
 	keys := ""
 	for _, name := range []string{"a.txt", "b.txt"} {
@@ -119,7 +119,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestInput checks that an input needs only Open, Stat and List, and that Dir("") has all files of this machine.
+// TestInput checks that an input needs only Open, Stat and List, and that Dir("") contains all files of this machine.
 func TestInput(t *testing.T) {
 	path, err := filepath.Abs(filepath.Join("testdata", "a.txt"))
 	if err != nil {

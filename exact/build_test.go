@@ -17,8 +17,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestSameBytes builds a set in other orders, from several goroutines, with duplicates, with little memory and with
-// other numbers of workers.
+// TestSameBytes builds a set in different orders, from several goroutines, with duplicates, with little memory and with
+// different numbers of workers. The bytes must be the same.
 func TestSameBytes(t *testing.T) {
 	l := newLayout(60_000, 40, 3)
 	var partitions, keys, memberPartitions, members [][]byte
@@ -193,7 +193,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestSteps wants the stages that take long to count their steps, so that the progress moves.
+// TestSteps checks that long stages count their steps, so that the progress advances.
 func TestSteps(t *testing.T) {
 	const n = 20_000
 	want := func(what string, p *stages, least uint64) {
@@ -271,7 +271,8 @@ func TestVerifier(t *testing.T) {
 	if r.Wrong != 0 || r.Universe != n || r.Members != s.Info().Members || r.Outside != 0 {
 		t.Errorf("%+v", r)
 	}
-	// With other members, the members of the set are falsely present and the other ones missing.
+	// If the Verifier is given other members, the members of the set are falsely present and the given ones are
+	// missing.
 	both, missing := uint64(0), uint64(0)
 	for key := range chosen(n, .03, 2) {
 		if s.Contains(key) {
@@ -306,14 +307,14 @@ func TestOutsideRate(t *testing.T) {
 		}
 		want := s.Info().OutsideRate
 		sigma := math.Sqrt(want * (1 - want) / asked)
-		// Level 2 answers the keys of a bucket by the same slots: it is not exactly one half.
+		// Level 2 answers all keys of a bucket from the same slots, so its rate is not exactly one half.
 		if got := float64(yes) / asked; math.Abs(got-want) > 5*sigma+.03*min(want, 1-want) {
 			t.Errorf("density %g: %g of the other keys are present, want %g", density, got, want)
 		}
 	}
 }
 
-// TestUnknownRate queries keys of unknown and known partitions, also after updates.
+// TestUnknownRate queries keys of unknown and known partitions, before and after updates.
 func TestUnknownRate(t *testing.T) {
 	for i, densities := range [][]float64{
 		{.001, .001, .5}, {.1, .01, 2}, {-1, 2}, {.3}, {.7, .01, .5, .1, .2},

@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestLog2Choose compares with floating-point arithmetic, and for few keys with an exact sum.
+// TestLog2Choose compares log2Choose with floating-point arithmetic, and for few keys with an exact sum.
 func TestLog2Choose(t *testing.T) {
 	gamma := func(n uint64) float64 {
 		v, _ := math.Lgamma(float64(n) + 1)
@@ -195,7 +195,7 @@ func smallPartitions(r *rand.Rand) (partitions []tally) {
 	return partitions
 }
 
-// TestChooseSmall compares the choice for many small partitions with the best one or two codes of all.
+// TestChooseSmall compares the choice for many small partitions with the best choice of one or two codes.
 func TestChooseSmall(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	for round := range 40 {
@@ -220,7 +220,7 @@ func TestChooseSmall(t *testing.T) {
 	}
 }
 
-// TestGrouped counts the partitions of each group.
+// TestGrouped checks the number of partitions in each group.
 func TestGrouped(t *testing.T) {
 	got := grouped([]tally{{5, 1}, {3, 1}, {5, 1}, {5, 0}, {3, 1}, {3, 1}})
 	if want := []group{{tally{3, 1}, 3}, {tally{5, 0}, 1}, {tally{5, 1}, 2}}; !slices.Equal(got, want) {
@@ -239,7 +239,7 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// tiny yields n partitions of a key each, of which every hundredth is a member, but the first removed of these.
+// tiny yields n partitions of one key each. Every hundredth key is a member, except the first removed of these.
 func tiny(n, removed int, members bool) iter.Seq2[[]byte, []byte] {
 	return func(yield func(partition, key []byte) bool) {
 		for i := range n {
@@ -251,7 +251,7 @@ func tiny(n, removed int, members bool) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// TestTinyPartitions wants a set of many partitions to take no more than one without partitions, and its update too.
+// TestTinyPartitions checks that a set of many partitions, and its update, are not larger than without partitions.
 func TestTinyPartitions(t *testing.T) {
 	const n = 100_000
 	s := must(Build(t.Context(), tiny(n, 0, true), tiny(n, 0, false), Config{}))

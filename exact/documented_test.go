@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestDocumented computes the example of docs/format/exact.md.
+// TestDocumented compares the example of docs/format/exact.md with the code.
 func TestDocumented(t *testing.T) {
 	content := must(os.ReadFile("../docs/format/exact.md"))
 	data := must(os.ReadFile("testdata/few.exact"))

@@ -16,7 +16,8 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// endless yields the magic of an exact set, or nothing, and then zeros without end. It counts the bytes.
+// endless is a reader of the magic of an exact set, or of nothing, and then of endless zeros. It counts the bytes that
+// are read.
 type endless struct {
 	magic string
 	n     int
@@ -31,8 +32,8 @@ func (e *endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestEndless checks that what does not begin like an exact set is not read further, and devices and pipes are errors
-// at once.
+// TestEndless checks that data that does not begin like an exact set is not read further, and that devices and pipes
+// are refused at once.
 func TestEndless(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -59,7 +60,7 @@ func TestEndless(t *testing.T) {
 			t.Errorf("%s: %v", path, took)
 		}
 	}
-	large := filepath.Join(dir, "large") // 2 GiB without disk
+	large := filepath.Join(dir, "large") // 2 GiB that use no disk space
 	f, err := os.Create(large)
 	if err == nil {
 		err = errors.Join(f.Truncate(2<<30), f.Close())

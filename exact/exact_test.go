@@ -70,7 +70,7 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestSize bounds the size in bits per member. Few members take more.
+// TestSize bounds the size in bits per member. Sets with few members need more bits per member.
 func TestSize(t *testing.T) {
 	n, most := 1_000_000, []float64{12.25, 8.61, 5.16}
 	switch {
@@ -89,8 +89,8 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestMemoryOne checks that a limit of one byte is not ignored: keys go to a file, which fails since its directory does
-// not exist.
+// TestMemoryOne checks that a limit of one byte is not ignored. Keys must be written to a file, which fails because its
+// directory does not exist.
 func TestMemoryOne(t *testing.T) {
 	u := make([][]byte, 1<<18)
 	for i := range u {
@@ -103,7 +103,7 @@ func TestMemoryOne(t *testing.T) {
 	}
 }
 
-// must returns v, and panics if there is an error.
+// must returns v. It panics if err is not nil.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -111,7 +111,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// check ends a test if there is an error.
+// check ends the test if err is not nil.
 func check(t testing.TB, err error) {
 	if err != nil {
 		t.Helper() // slow: some tests check millions of calls

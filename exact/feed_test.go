@@ -12,7 +12,7 @@ import (
 // numbers is a named function type that lists keys, to test that sources accept it.
 type numbers func(yield func(string) bool)
 
-// TestKeys checks that all forms of a list give the same set, and an error ends the build.
+// TestKeys checks that all forms of a list give the same set, and that an error ends the build.
 func TestKeys(t *testing.T) {
 	var texts []string
 	var keys [][]byte
@@ -63,8 +63,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestKeysGoOn checks that a list that continues after it has yielded an error panics, as in a range loop, and makes no
-// set.
+// TestKeysGoOn checks that a build panics, as a range loop does, if a list continues after it has yielded an error.
 func TestKeysGoOn(t *testing.T) {
 	all := func(yield func([]byte, error) bool) {
 		yield(nil, errors.New("broken"))

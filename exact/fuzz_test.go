@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// mended corrects the checksums and the trailer in a copy of data, as far as the file can be read, and returns the set
-// in the copy and the copy.
+// mended corrects the checksums and the trailer in a copy of data, as far as the file can be read. It returns the set
+// in the copy, and the copy.
 func mended(data []byte) (*Set, []byte, error) {
 	data = bytes.Clone(data)
 	s, err := (&cursor{data: data, secret: &vectorSecret, mend: true}).parseSet()
@@ -31,7 +31,7 @@ func use(t *testing.T, s *Set, data []byte) {
 	s.Info()
 }
 
-// FuzzRead reads files with wrong and with right checksums. With right checksums the data reaches the decoder.
+// FuzzRead reads files with wrong and with corrected checksums. With corrected checksums, the data reaches the decoder.
 func FuzzRead(f *testing.F) {
 	for _, data := range files(f, 3500, 12) {
 		f.Add(data)

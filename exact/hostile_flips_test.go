@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestCutsAndFlips cuts, flips, mixes and extends sets with updates: each is refused, or gives the same answers. With
-// -long it does so 2,000 times.
+// TestCutsAndFlips truncates, mixes and extends sets with updates, and flips their bits. Each result must be refused or
+// give the same answers. With -long, the test tries 2,000 changes.
 func TestCutsAndFlips(t *testing.T) {
 	const seed = 28
 	rounds := 300
@@ -22,7 +22,7 @@ func TestCutsAndFlips(t *testing.T) {
 	type subject struct {
 		list *list
 		data []byte
-		ends []int // of records
+		ends []int // the ends of records
 	}
 	var all []subject
 	for i := range 6 {

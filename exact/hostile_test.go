@@ -50,7 +50,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestTrailer checks that a trailer is for one length, one number of updates and one last record.
+// TestTrailer checks that a trailer is valid only for one length, one number of updates and one last record.
 func TestTrailer(t *testing.T) {
 	_, s := chain(t)
 	data := bytesOf(t, s)
@@ -77,7 +77,7 @@ func TestTrailer(t *testing.T) {
 	}
 }
 
-// TestFlipped flips bits. Every one is under a checksum, or is one itself.
+// TestFlipped flips bits. Every bit belongs to a checksum or is covered by one.
 func TestFlipped(t *testing.T) {
 	for _, data := range files(t, 1300, 8) {
 		for i := range data {
@@ -92,7 +92,7 @@ func TestFlipped(t *testing.T) {
 	}
 }
 
-// header returns the file of a base with these numbers after the seed, correct CRCs, and body.
+// header returns the file of a base with the given numbers after the seed, correct CRCs, and body.
 func header(body []byte, numbers ...uint64) []byte {
 	b := append([]byte(magic), version, kindBase, byte(filter.XXH3))
 	b = binary.LittleEndian.AppendUint64(b, 7)
@@ -104,8 +104,8 @@ func header(body []byte, numbers ...uint64) []byte {
 	return container.ExactTrailer{Length: uint64(len(b)) + container.ExactTrailerSize}.Append(b, sums.CRC(body))
 }
 
-// TestRefusedNumbers gives numbers that contradict each other, or name more than the file has. No memory is taken for
-// what is not there.
+// TestRefusedNumbers checks that numbers are refused if they contradict each other or exceed the length of the file,
+// without a large allocation.
 func TestRefusedNumbers(t *testing.T) {
 	const most = math.MaxUint64
 	for name, numbers := range map[string][]uint64{
@@ -146,7 +146,7 @@ func TestRefusedNumbers(t *testing.T) {
 	}
 }
 
-// large returns the numbers of starts, in units of 64, of n layers that are as large as they may be.
+// large returns the numbers of starts, in units of 64, of n layers of the maximum size.
 func large(n int) (all []uint64) {
 	for range n {
 		all = append(all, maxStarts/startUnit)

@@ -28,7 +28,7 @@ func eventually(t *testing.T, what string, f func() bool) {
 	}
 }
 
-// TestLivePassing checks that a Live that could not open a new file, since the system failed for a while, swaps it in
+// TestLivePassing checks that a Live that could not open a new file because of temporary system errors swaps it in
 // later, with growing pauses between the attempts.
 func TestLivePassing(t *testing.T) {
 	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENOMEM, syscall.EIO} {
@@ -86,7 +86,7 @@ func TestLivePassing(t *testing.T) {
 	}
 }
 
-// TestLiveDamage checks that a damaged file is opened once, until it is replaced.
+// TestLiveDamage checks that a damaged file is opened only once, until it is replaced.
 func TestLiveDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.exact")
 	s := newList(28, 500, 50).build(t, false)
@@ -113,7 +113,7 @@ func TestLiveDamage(t *testing.T) {
 	eventually(t, "the new file", func() bool { return followed.Err() == nil })
 }
 
-// TestLiveClosed checks that after Close all answers are true, and Err says why.
+// TestLiveClosed checks that after Close all answers are true, and that Err returns the reason.
 func TestLiveClosed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.exact")
 	l := newList(28, 500, 50)
@@ -142,7 +142,8 @@ func TestLiveClosed(t *testing.T) {
 	}
 }
 
-// TestZeroSet checks that the zero Set contains nothing, as a zero bloomery.Set, and cannot be written or updated.
+// TestZeroSet checks that the zero Set, like a zero bloomery.Set, contains nothing, and that it cannot be written or
+// updated.
 func TestZeroSet(t *testing.T) {
 	s := new(Set)
 	got := []bool{true, true}
@@ -183,7 +184,7 @@ func withoutRecords(t *testing.T, s *Set, want error) {
 	}
 }
 
-// TestBuilderClosed checks that a Builder that was built or closed takes no keys.
+// TestBuilderClosed checks that a Builder refuses keys after Build and after Close.
 func TestBuilderClosed(t *testing.T) {
 	for name, end := range map[string]func(*Builder) error{
 		"Close": (*Builder).Close,

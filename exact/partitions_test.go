@@ -12,8 +12,8 @@ import (
 
 var long = flag.Bool("long", false, "run the long forms of tests")
 
-// layout is a universe in partitions whose sizes fall like 1/i, with densities from 0.01% to 60%, spread evenly on a
-// logarithmic scale.
+// layout is a universe in partitions. Their sizes are proportional to 1/i, and their densities are spread evenly on a
+// logarithmic scale from 0.01% to 60%.
 type layout struct {
 	sizes     []int
 	densities []float64
@@ -32,7 +32,7 @@ func newLayout(n, partitions int, seed uint64) (l layout) {
 	return l
 }
 
-// keys yields the keys of all partitions, partition by partition, and whether they are members.
+// keys calls f with each key of all partitions, partition by partition, and whether the key is a member.
 func (l layout) keys(seed uint64, f func(partition, key []byte, member bool) bool) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	var key [8]byte

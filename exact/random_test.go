@@ -31,7 +31,7 @@ func newRandom(t *testing.T, seed uint64) *random {
 	return r
 }
 
-// grow adds up to n keys, or changes those that there are.
+// grow adds up to n keys, or changes existing keys.
 func (r *random) grow(n int) {
 	for range n {
 		p, name := r.IntN(len(r.densities)), ""
@@ -46,7 +46,7 @@ func (r *random) grow(n int) {
 func (r *random) change(way int) {
 	for k, is := range r.keys {
 		switch {
-		case way == 0 && len(k[1]) == 2, way == 1: // the same keys each time, or all
+		case way == 0 && len(k[1]) == 2, way == 1: // toggle the same keys each time, or all keys
 			r.keys[k] = !is
 		case way == 2 && r.IntN(10) == 0:
 			delete(r.keys, k)
@@ -57,7 +57,7 @@ func (r *random) change(way int) {
 	}
 }
 
-// seq yields all keys in another order each time, some of them twice, or only the members.
+// seq yields all keys, or only the members, in a different order each time and some of them twice.
 func (r *random) seq(members bool) iter.Seq2[[]byte, []byte] {
 	return func(yield func(partition, key []byte) bool) {
 		for k, is := range r.keys {
@@ -83,8 +83,8 @@ func (r *random) set(t *testing.T, old *Set) (s *Set) {
 	return s
 }
 
-// TestRandom asks random sets for all keys of their universe, after each of several updates that toggle the same keys,
-// toggle all, remove keys or add some. The bytes depend on nothing else.
+// TestRandom queries all keys of the universe of random sets after each of several updates. The updates toggle the same
+// keys, toggle all keys, remove keys or add keys. The bytes of a set must not depend on anything else.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(60) {
 		r := newRandom(t, seed)

@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/internal/drift"
 )
 
-// TestUpdateShrunk checks that an update from a list that was cut is refused, unless Config.Shrink allows it.
+// TestUpdateShrunk checks that an update from a truncated list is refused, unless Config.Shrink allows it.
 func TestUpdateShrunk(t *testing.T) {
 	for _, partitioned := range []bool{false, true} {
 		l := newList(28, 1000, 100)
@@ -31,7 +31,7 @@ func TestUpdateShrunk(t *testing.T) {
 			return err
 		}
 		for _, c := range []struct {
-			members, others int // that are left of 100 and 900
+			members, others int // that remain of 100 and 900
 			most            float64
 			refused         string
 			before, after   uint64
@@ -85,7 +85,7 @@ func TestUpdateShrunk(t *testing.T) {
 	}
 }
 
-// TestConfigRefused checks that numbers out of range are errors before a key is added.
+// TestConfigRefused checks that numbers out of range are refused before a key is added.
 func TestConfigRefused(t *testing.T) {
 	for _, c := range []Config{
 		{Shrink: -.1}, {Shrink: 1.1}, {Shrink: math.NaN()}, {Memory: -1}, {Workers: -1},

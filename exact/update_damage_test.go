@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/sums"
 )
 
-// chain returns a list and its set with an update of each kind: positions, a set, counts only.
+// chain returns a list and its set with an update of each kind: positions, a set, and only counts.
 func chain(t *testing.T) (*list, *Set) {
 	t.Helper()
 	l := newList(7, 2000, 200)
@@ -33,8 +33,8 @@ func chain(t *testing.T) (*list, *Set) {
 	return l, s
 }
 
-// TestUpdateDamage checks that every flipped byte and every truncation of the updates is an error, and so are updates
-// in another order, twice, or of another set, with or without a trailer that fits.
+// TestUpdateDamage checks that every flipped byte and every truncation of the updates is an error. So are updates in
+// another order, repeated updates, and updates of another set, with or without a matching trailer.
 func TestUpdateDamage(t *testing.T) {
 	_, s := chain(t)
 	data := bytesOf(t, s)
@@ -88,8 +88,8 @@ func recordsOf(t *testing.T, s *Set) []byte {
 	return b
 }
 
-// TestUpdateHostile checks that an update by positions with right checksums and wrong content is an error, and takes no
-// memory.
+// TestUpdateHostile checks that an update by positions with correct checksums and wrong content is refused without a
+// large allocation.
 func TestUpdateHostile(t *testing.T) {
 	base := recordsOf(t, newList(9, 100, 10).build(t, false))
 	for what, c := range map[string]struct {
@@ -119,7 +119,7 @@ func TestUpdateHostile(t *testing.T) {
 	}
 }
 
-// TestPositions checks that positions are read as they were written, for all widths.
+// TestPositions writes positions of all widths and checks that reading returns the same positions.
 func TestPositions(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for width := uint(1); width <= 64; width++ {
@@ -152,7 +152,7 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// TestUpdateSizes checks that an update takes little more than the entropy of the change for any number of toggled
+// TestUpdateSizes checks that the size of an update is close to the entropy of the change, for any number of toggled
 // keys.
 func TestUpdateSizes(t *testing.T) {
 	const n = 50_000

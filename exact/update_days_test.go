@@ -11,12 +11,12 @@ import (
 
 var daysOnly = flag.String("days", "", "in TestUpdateDays: only the run with this name")
 
-// daily is a universe of which a share changes each day.
+// daily is a universe in which a share of the keys changes each day.
 type daily struct {
 	random  *rand.Rand
 	ids     []uint32 // of the keys
 	member  []bool
-	members []uint32 // positions of members in ids; some are not members any more
+	members []uint32 // positions of members in ids; some are no longer members
 	next    uint32
 }
 
@@ -64,7 +64,7 @@ func (d *daily) replace() {
 	d.next++
 }
 
-// batches calls f with all keys, or only members.
+// batches calls f with all keys, or only with the members.
 func (d *daily) batches(members bool, f func(keys [][]byte, positions []int) error) error {
 	var room [8 * feedBatch]byte
 	var keys [][]byte

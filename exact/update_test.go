@@ -15,10 +15,10 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 )
 
-// list is a universe and its members, by key. Partitioned sets have keys in partition "p" + their last digit.
+// list is a universe and its members, by key. In partitioned sets, the partition of a key is "p" + its last digit.
 type list struct {
 	random *rand.Rand
-	next   int // of new keys
+	next   int // number of the next new key
 	keys   []string
 	member map[string]bool
 }
@@ -70,10 +70,10 @@ func built(ctx context.Context, members, universe iter.Seq2[[]byte, []byte], c C
 	return Build(ctx, second(members), second(universe), c)
 }
 
-// in is Contains with the partition as its first argument.
+// in calls Contains with the partition as its first argument.
 func (s *Set) in(partition, key []byte) bool { return s.Contains(key, partition) }
 
-// manyIn is ContainsMany with the partitions as its first argument.
+// manyIn calls ContainsMany with the partitions before the keys.
 func (s *Set) manyIn(dst []bool, partitions, keys [][]byte) { s.ContainsMany(dst, keys, partitions...) }
 
 // appendTo appends the file of the set to b.
@@ -152,7 +152,7 @@ func reread(t testing.TB, s *Set) *Set {
 }
 
 // TestUpdateChain checks after each of many updates that all answers are right, and that the file begins with the
-// previous file's records.
+// records of the previous file.
 func TestUpdateChain(t *testing.T) {
 	for _, c := range []struct {
 		name                         string
@@ -202,7 +202,7 @@ func TestUpdateChain(t *testing.T) {
 	}
 }
 
-// TestUpdateCounts checks that if only the counts change, so does the record.
+// TestUpdateCounts checks that a record contains only counts if only the counts change.
 func TestUpdateCounts(t *testing.T) {
 	l := newList(2, 1000, 100)
 	s := l.build(t, false)

@@ -20,9 +20,10 @@ import (
 
 var rewrite = flag.Bool("update", false, "rewrite the files of testdata")
 
-// The files of testdata are for readers in other languages: exact sets, and for each a JSON with keys, their hashes and
-// the answers. A key that is "outside" is not in the universe: its answer is meaningless, but the same in all readers.
-// Hi and Lo are the hash of the key with the name of its partition; the low 32 bits of Lo are cleared.
+// The files of testdata are for readers in other languages: exact sets, and for each a JSON file with keys, their
+// hashes and the answers. A key that is "outside" is not in the universe: its answer is meaningless, but must be the
+// same in all readers. Hi and Lo are the hash of the key with the name of its partition; the low 32 bits of Lo are
+// cleared.
 
 // vectorSet is a set of testdata.
 type vectorSet struct {
@@ -30,7 +31,7 @@ type vectorSet struct {
 	n         int       // keys of the universe in addition to some of all kinds
 	densities []float64 // per partition; one for a set that is not partitioned
 	secret    bool
-	updates   int // sets of changes
+	updates   int // number of updates
 	changes   int // keys toggled by each update
 }
 
@@ -61,7 +62,7 @@ type member struct {
 	is        bool
 }
 
-// partitioned reports whether the set is.
+// partitioned reports whether the set has partitions.
 func (v vectorSet) partitioned() bool { return len(v.densities) > 1 || v.name == "one-partition" }
 
 // universe returns the keys of the set, before any update.
@@ -162,7 +163,7 @@ func (v vectorSet) json(s *Set, all []member) []byte {
 	return []byte(b.String())
 }
 
-// some returns keys from both ends of a universe, which have all kinds of keys: at most 25 members and 25 others.
+// some returns keys from both ends of a universe, where all kinds of keys occur: at most 25 members and 25 other keys.
 func some(all []member) (list []member) {
 	var left = map[bool]int{true: 25, false: 25}
 	for i := range all {
@@ -208,7 +209,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// compareFile requires that a file has that content, or with -update writes it.
+// compareFile requires that a file has the given content. With -update it writes the file.
 func compareFile(t *testing.T, path string, content []byte) {
 	if *rewrite {
 		check(t, os.MkdirAll(filepath.Dir(path), 0o777))

@@ -11,7 +11,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestWindowFiles checks that a file of package window is refused by name, also by its first bytes.
+// TestWindowFiles checks that a file of package window, or its first bytes, is refused with an error that names the
+// package.
 func TestWindowFiles(t *testing.T) {
 	path := filepath.Join("..", "window", "testdata", "few.window")
 	b := must(os.ReadFile(path))

@@ -7,7 +7,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestInfoString checks the text of an empty filter, a usual one, and one with everything.
+// TestInfoString checks the text for an empty filter, for a usual one, and for one with all fields set.
 func TestInfoString(t *testing.T) {
 	spec, err := filter.ParseSpec("rankindexed(fpr=0.01)")
 	if err != nil {

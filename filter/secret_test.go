@@ -96,7 +96,7 @@ func TestHasherPrints(t *testing.T) {
 		slog.New(slog.NewTextHandler(&log, nil)).Info("m", "v", h)
 		slog.New(slog.NewJSONHandler(&log, nil)).Info("m", "v", h)
 		quoted := strconv.Quote(want)
-		if !strings.Contains(want, "=") { // the text log quotes values with it
+		if !strings.Contains(want, "=") { // text logs quote values that contain "="
 			quoted = want
 		}
 		for _, part := range []string{"v=" + quoted + "\n", `"v":` + strconv.Quote(want)} {
@@ -124,7 +124,7 @@ func TestMask(t *testing.T) {
 	}
 }
 
-// TestSecretShown checks that a Secret shows itself as REDACTED wherever methods are called.
+// TestSecretShown checks that a Secret is printed as REDACTED wherever its methods are called.
 func TestSecretShown(t *testing.T) {
 	s := testSecret
 	for what, v := range map[string]any{

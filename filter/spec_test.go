@@ -34,8 +34,8 @@ func TestSpecPrints(t *testing.T) {
 	}
 }
 
-// TestSpecText checks that a Spec comes back from text and from JSON, as a value and as a key of a map, the zero Spec
-// included.
+// TestSpecText checks that a Spec, including the zero Spec, survives encoding as text and as JSON, as a value and as a
+// key of a map.
 func TestSpecText(t *testing.T) {
 	type record struct {
 		Spec Spec

@@ -73,7 +73,7 @@ func TestVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	want = append(want, '\n')
-	want = regexp.MustCompile(`\[[^\]]*\]`).ReplaceAllFunc(want, func(list []byte) []byte { // a list a line
+	want = regexp.MustCompile(`\[[^\]]*\]`).ReplaceAllFunc(want, func(list []byte) []byte { // one list per line
 		return bytes.Join(bytes.Fields(list), nil)
 	})
 	if *updateVectors {

@@ -49,7 +49,7 @@ func withDeafServer(t *testing.T) {
 	t.Cleanup(func() { startPrism = was })
 }
 
-// markFiles returns the marks in the output of a job.
+// markFiles returns the cancellation marks in the output of a job.
 func markFiles(t *testing.T, c Config) []string {
 	files, err := filepath.Glob(filepath.Join(c.Output, "work-*", "cancelled-*"))
 	if err != nil {
@@ -61,8 +61,9 @@ func markFiles(t *testing.T, c Config) []string {
 // restLimit is the time from a cancel until the last step must have ended.
 const restLimit = 5 * time.Second
 
-// TestCancelByMark cancels a job whose server continues to run it: its steps must find the mark. Run returns the cause
-// after the last step has ended. The next start is another attempt, which ignores the mark and makes the same bytes.
+// TestCancelByMark cancels a job whose server continues to run it. The steps of the job must find the mark, and Run
+// must return the cause after the last step has ended. The next start is another attempt, which must ignore the mark
+// and write the same bytes.
 func TestCancelByMark(t *testing.T) {
 	pattern, keys := plain(t, 30_000)
 	c := config(pattern, filepath.Join(t.TempDir(), "set"), "blocked(fpr=0.01)")
@@ -75,7 +76,7 @@ func TestCancelByMark(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		var start time.Time
 		var once sync.Once
-		var running, last atomic.Int64 // steps, and when one has ended
+		var running, last atomic.Int64 // the number of running steps, and the time when the last one ended
 		withProbe(t, &c, func(step context.Context, _ steps.Span) error {
 			running.Add(1)
 			once.Do(func() { time.AfterFunc(200*time.Millisecond, func() { start = time.Now(); cancel(cause) }) })
@@ -149,9 +150,9 @@ type signal struct{}
 
 func (signal) Error() string { return "a signal" }
 
-// TestLateSteps checks that in a cancelled attempt, a running step ends with the error, and a starting step does
-// nothing. A job that its runner starts again ends as done, without a set. Steps of another attempt continue in the
-// same worker.
+// TestLateSteps checks that in a cancelled attempt, a running step ends with the error and a starting step does
+// nothing. If the runner restarts the job, the job must end as done without writing a set. Steps of another attempt
+// must continue in the same worker.
 func TestLateSteps(t *testing.T) {
 	pattern, _ := plain(t, 30_000)
 	c := config(pattern, filepath.Join(t.TempDir(), "set"), "blocked(fpr=0.01)")
@@ -207,7 +208,7 @@ func TestLateSteps(t *testing.T) {
 	if r, err := hash(other, 1); err != nil || r.void || len(runFiles(t, c)) != 1 {
 		t.Errorf("a step of another attempt: %+v, %v", r, err)
 	}
-	if err := c.run(t.Context(), s, task); err != nil { // with results of some ranges
+	if err := c.run(t.Context(), s, task); err != nil { // some ranges have results
 		t.Errorf("a job that was started again: %v", err)
 	}
 	if _, err := p.Finish(t.Context(), out, steps.Options{}); !errors.Is(err, steps.ErrMissing) {
@@ -218,8 +219,7 @@ func TestLateSteps(t *testing.T) {
 	}
 }
 
-// TestNoMark checks that a finished job leaves no mark, and that an output that rejects the mark is an error that says
-// so.
+// TestNoMark checks that a finished job leaves no mark, and that the error names the mark if the output rejects it.
 func TestNoMark(t *testing.T) {
 	pattern, _ := plain(t, 3000)
 	c := config(pattern, filepath.Join(t.TempDir(), "set"), "blocked(fpr=0.01)")

@@ -10,7 +10,7 @@ import (
 	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
 )
 
-// TestExplain explains errors of Beam's job servers 2.62, without most of the stack.
+// TestExplain checks the explanations of errors of Beam's job servers 2.62. Most of each stack trace is omitted.
 func TestExplain(t *testing.T) {
 	tested := map[string]bool{}
 	for _, tt := range []struct{ file, cause, want string }{

@@ -95,7 +95,7 @@ func single(t *testing.T, c Config, keys [][]byte) string {
 	return dir
 }
 
-// sameFolders fails unless two folders have the same files with the same bytes.
+// sameFolders fails the test unless two folders contain the same files with the same bytes.
 func sameFolders(t *testing.T, got, want string) {
 	t.Helper()
 	list := func(dir string) string {
@@ -132,13 +132,14 @@ func TestRun(t *testing.T) {
 		t.Errorf("%d keys", m.Keys())
 	}
 	sameFolders(t, c.Output, single(t, c, keys))
-	if _, err := Run(t.Context(), c); err != nil { // over the finished set
+	if _, err := Run(t.Context(), c); err != nil { // writes over the finished set
 		t.Fatal(err)
 	}
 	sameFolders(t, c.Output, single(t, c, keys))
 }
 
-// TestRunValues builds a set of keys with values. If a key has two, the job returns the same error as the build.
+// TestRunValues builds a set of keys with values. If a key has two values, the job must return the same error as the
+// build.
 func TestRunValues(t *testing.T) {
 	dir := t.TempDir()
 	c := config(filepath.Join(dir, "*.csv"), filepath.Join(dir, "set"), "ribbon(r=8,value_bits=8)")
@@ -286,7 +287,7 @@ func TestCancel(t *testing.T) {
 	cause := errors.New("enough")
 	withProbe(t, &c, func(ctx context.Context, _ steps.Span) error {
 		cancel(cause)
-		<-ctx.Done() // the worker's steps end, too
+		<-ctx.Done() // the steps of the worker must also end
 		return context.Cause(ctx)
 	})
 	if _, err := Run(ctx, c); !errors.Is(err, cause) {
@@ -327,7 +328,7 @@ func TestResume(t *testing.T) {
 	var reads atomic.Int64
 	withProbe(t, &c, func(_ context.Context, s steps.Span) error {
 		if s.Offset > 0 && fails.CompareAndSwap(false, true) {
-			for len(runFiles(t, c)) == 0 { // another range is done
+			for len(runFiles(t, c)) == 0 { // wait until another range is done
 				time.Sleep(time.Millisecond)
 			}
 			return broken

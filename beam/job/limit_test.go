@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestLimitMemory runs steps of two jobs: the memory limit of the runtime follows their memory.
+// TestLimitMemory runs steps of two jobs and checks that the memory limit of the runtime follows their memory.
 func TestLimitMemory(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "")
 	was := debug.SetMemoryLimit(-1)
@@ -39,7 +39,7 @@ func TestLimitMemory(t *testing.T) {
 	useMemory(-512 << 20)
 }
 
-// TestIdleWorker checks that a pool drops the worker of an idle task, but no worker in use.
+// TestIdleWorker checks that a pool drops the worker of an idle task, but not a worker in use.
 func TestIdleWorker(t *testing.T) {
 	now := time.Now()
 	w := &worker{task: Task{Memory: 1}}

@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// looked is a Store for Stat alone: it has objects of these names, or does not answer.
+// looked is a Store that implements only Stat. It contains objects with these names, or does not answer.
 type looked struct {
 	steps.Store
 	mu    sync.Mutex
@@ -42,8 +42,9 @@ func (l *looked) set(name string, there bool) {
 	l.names[name] = there
 }
 
-// TestWatchMark checks that a mark ends the watch of its attempt within a second, and no other one. The end of the plan
-// ends the others within five. An output that does not answer ends none, and a watch that is stopped reads nothing.
+// TestWatchMark checks that a mark ends the watch of its attempt within a second, and no other watch. The removal of
+// the plan must end the other watches within five seconds. An output that does not answer must end no watch, and a
+// stopped watch must not read.
 func TestWatchMark(t *testing.T) {
 	p := new(steps.Plan)
 	plan := shardset.WorkName(p.ID(), steps.PlanName)
@@ -95,9 +96,9 @@ func TestWatchMark(t *testing.T) {
 	})
 }
 
-// TestMark checks that a mark ends the watch of its attempt, also one that begins later, and no other attempt. The
-// tally counts what is finished. Finish removes the mark, which ends the watches that are left; after it none is
-// written.
+// TestMark checks that a mark ends the watches of its attempt, including watches that begin later, and no watch of
+// another attempt. The tally counts finished steps. Finish removes the mark and ends the remaining watches. After
+// Finish, no mark may be written.
 func TestMark(t *testing.T) {
 	pattern, _ := plain(t, 30_000)
 	c := config(pattern, filepath.Join(t.TempDir(), "set"), "blocked(fpr=0.01)")

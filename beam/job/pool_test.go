@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// taskManagers are the runners of a pool in a test: they serve its workers until they end a control stream.
+// taskManagers imitates the runners of a pool. They serve its workers until a test ends their control stream.
 type taskManagers struct {
 	mu      sync.Mutex
 	streams map[string]chan struct{} // control streams that are open, by id and control endpoint
@@ -119,7 +119,7 @@ func TestPool(t *testing.T) {
 	m.expect(t, 2, "1-1 host:1", "1-1 host:2")
 	one.stop("1-1")
 	m.expect(t, 2, "1-1 host:2")
-	one.stop("1-1") // again: the worker of the other task manager keeps running
+	one.stop("1-1") // repeated: the worker of the other task manager keeps running
 	three.stop("1-1")
 	m.expect(t, 2, "1-1 host:2")
 
@@ -129,17 +129,17 @@ func TestPool(t *testing.T) {
 
 	three.start("1-1", "host:1") // a restarted task manager at the same endpoint: the old worker ends first
 	m.expect(t, 5, "1-1 host:1", "1-1 host:2", "2-1 host:2")
-	one.stop("1-1") // by the old one
+	one.stop("1-1") // by the old task manager
 	m.expect(t, 5, "1-1 host:1", "1-1 host:2", "2-1 host:2")
 
-	m.end("1-1 host:2") // the order of Beam for Java: the control stream, then the request
+	m.end("1-1 host:2") // Beam for Java ends the control stream before the request
 	m.expect(t, 5, "1-1 host:1", "2-1 host:2")
 	two.stop("1-1")
 	m.expect(t, 5, "1-1 host:1", "2-1 host:2")
 	two.start("1-1", "host:2") // after its worker has ended
 	m.expect(t, 6, "1-1 host:1", "1-1 host:2", "2-1 host:2")
 
-	two.start("1-1", "host:3") // one connection for two endpoints: a request is ambiguous
+	two.start("1-1", "host:3") // one connection serves two endpoints, so a request is ambiguous
 	two.stop("1-1")
 	m.expect(t, 7, "1-1 host:1", "1-1 host:2", "1-1 host:3", "2-1 host:2")
 
@@ -175,8 +175,8 @@ func TestPoolRefuses(t *testing.T) {
 	}
 }
 
-// TestPoolEndsSteps checks that if the control stream of a worker ends, the context of its steps ends. A worker that
-// does not end delays a stop by endTimeout at most.
+// TestPoolEndsSteps checks that the end of a worker's control stream ends the context of its steps. A worker that does
+// not end may delay a stop by at most endTimeout.
 func TestPoolEndsSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		contexts, release := make(chan context.Context, 2), make(chan struct{})

@@ -42,7 +42,7 @@ func TestJobName(t *testing.T) {
 	}
 }
 
-// jobServer is a job server that knows its Flink after a first job.
+// jobServer is a job server that reports the address of Flink only after a first job.
 type jobServer struct {
 	jobpb.JobServiceClient
 	flink, says string
@@ -152,12 +152,12 @@ func TestOtherVersion(t *testing.T) {
 	}
 }
 
-// streams is a job server whose streams of messages break off.
+// streams is a job server whose message streams end with an error.
 type streams struct {
 	jobpb.JobServiceClient
 	all    [][]*jobpb.JobMessagesResponse // one for each call, each before its end
 	end    error
-	states []jobpb.JobState_Enum // answers of GetState; the server has gone after them
+	states []jobpb.JobState_Enum // answers of GetState; after them the server is unreachable
 }
 
 type stream struct {
@@ -194,7 +194,8 @@ func (s *streams) GetState(
 	return &jobpb.JobStateEvent{State: state}, nil
 }
 
-// TestFollow reads streams of messages that end too early, as Beam's job servers end them, and that break off.
+// TestFollow reads message streams that end too early, as streams of Beam's job servers do, and streams that end with
+// an error.
 func TestFollow(t *testing.T) {
 	state := func(s jobpb.JobState_Enum) *jobpb.JobMessagesResponse {
 		return &jobpb.JobMessagesResponse{Response: &jobpb.JobMessagesResponse_StateResponse{

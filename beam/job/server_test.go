@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// flinkServer is a job server like Beam's for Flink: it forgets that a job has failed if nobody reads its messages at
-// that time, and after a cancel it reports that the job is cancelled even if it still runs.
+// flinkServer is a job server like Beam's for Flink: it forgets that a job has failed if no client reads the messages
+// at that time, and after Cancel it reports the job as cancelled even while the job runs.
 type flinkServer struct {
 	jobpb.JobServiceClient
 	fails     time.Duration // after which the job fails
@@ -62,9 +62,9 @@ func (s *flinkServer) GetState(
 	return &jobpb.JobStateEvent{State: s.state}, nil
 }
 
-// TestWaitLingers checks that after a cancel, the job has time to end by the mark of its attempt, and the submitter
-// reads its messages until then. If the job does not end, the server is told to cancel it. A server that does not
-// linger is told at once.
+// TestWaitLingers checks that after a cancel, the job has time to find the mark of its attempt and to end, and that the
+// submitter reads messages until then. If the job does not end, wait must send Cancel to the server. It must do so at
+// once for a server that does not linger.
 func TestWaitLingers(t *testing.T) {
 	cause := errors.New("enough")
 	const delay = time.Second // until the cancel

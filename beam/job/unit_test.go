@@ -35,7 +35,7 @@ func formsOf(b []byte) [][]byte {
 		[]byte(strings.Trim(string(j), `"`)), []byte(strings.Trim(strconv.Quote(string(b)), `"`)),
 		[]byte(strings.Trim(fmt.Sprint(b), "[]")), []byte(strings.ReplaceAll(strings.Trim(fmt.Sprint(b), "[]"), " ", ",")),
 	}
-	for shift := range 3 { // base64 of a longer text that has b in it
+	for shift := range 3 { // base64 of a longer text that contains b
 		enc := base64.StdEncoding.EncodeToString(append(make([]byte, shift), b...))
 		forms = append(forms, []byte(strings.TrimRight(enc, "=")[4*((shift+2)/3):len(enc)-4]))
 	}
@@ -50,7 +50,7 @@ func layers(b []byte) [][]byte {
 	all := [][]byte{b}
 	for _, text := range base64Text.FindAll(b, -1) {
 		for _, e := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			for skip := range min(4, len(text)) { // a length may stand before it
+			for skip := range min(4, len(text)) { // the base64 may follow a length
 				if inner, err := e.DecodeString(strings.TrimRight(string(text[skip:]), "=")); err == nil {
 					all = append(all, layers(inner)...)
 				}
@@ -178,7 +178,7 @@ func TestPrismIsLocal(t *testing.T) {
 	}
 }
 
-// TestBundle checks that steps of a bundle run at once, within the limit, and that an error stops them.
+// TestBundle checks that the steps of a bundle run concurrently, up to the limit, and that an error stops them.
 func TestBundle(t *testing.T) {
 	const most = 4
 	l := newLimit(most << 20)
@@ -216,7 +216,7 @@ func TestBundle(t *testing.T) {
 	var err error
 	for err == nil {
 		err = b.start(t.Context(), l, 1, emit, func(ctx context.Context, _ int64) (result, error) {
-			<-ctx.Done() // the error ends the others
+			<-ctx.Done() // the error ends the other steps
 			return result{}, ctx.Err()
 		})
 	}

@@ -149,7 +149,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestValues reads columns of values beside columns of keys. Keys that are empty or null have none.
+// TestValues reads columns of values together with columns of keys. Empty and null keys must have no value.
 func TestValues(t *testing.T) {
 	const rows = 1050
 	o, keys := file(t, rows)
@@ -217,7 +217,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestDamaged cuts a file at every length and flips each byte: an error that names the file, or keys, but no panic.
+// TestDamaged truncates a file at every length and flips each byte. Reading must return keys or an error that names the
+// file, and must not panic.
 func TestDamaged(t *testing.T) {
 	o, _ := file(t, 4)
 	b, err := os.ReadFile(o.Name)

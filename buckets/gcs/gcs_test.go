@@ -29,13 +29,13 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, open(t, "sets/one"))
 }
 
-// TestLate checks that a late worker and a late Finish change no finished set.
+// TestLate checks that a late worker and a late Finish do not change a finished set.
 func TestLate(t *testing.T) {
 	fakegcs.New(t)
 	storetest.Late(t, open(t, "sets/late"))
 }
 
-// TestParts writes an object in parts, and breaks off another one.
+// TestParts writes an object in parts, and aborts the upload of another one.
 func TestParts(t *testing.T) {
 	fakegcs.New(t)
 	s := open(t, "")
@@ -60,7 +60,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestCut breaks off answers: the client resumes.
+// TestCut cuts responses off and checks that the client resumes.
 func TestCut(t *testing.T) {
 	f := fakegcs.New(t)
 	s := open(t, "x")
@@ -74,7 +74,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestSet compares a set in the bucket with the local one, by shards and by blocks, and replaces its shards then.
+// TestSet compares a set in the bucket with the local one, by shards and by blocks, and then replaces its shards.
 func TestSet(t *testing.T) {
 	for _, blocks := range []bool{false, true} {
 		f := fakegcs.New(t)

@@ -20,12 +20,12 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestLate checks that a late worker and a late Finish change no finished set.
+// TestLate checks that a late worker and a late Finish do not change a finished set.
 func TestLate(t *testing.T) { storetest.Late(t, openURL(t, fakes3.New(t), "sets/late")) }
 
-// TestDistribute builds a set from plain and compressed objects of a bucket into the bucket, while some answers break
-// off and some requests are refused: a step that fails is repeated. The files must be byte-identical to the files of
-// Build.
+// TestDistribute builds a set from plain and compressed objects of a bucket into the bucket, while some responses are
+// cut off and some requests are refused. A step that fails is repeated. The files must be byte-identical to the files
+// of Build.
 func TestDistribute(t *testing.T) { distributed(t, fakes3.New(t)) }
 
 func distributed(t *testing.T, f server) {

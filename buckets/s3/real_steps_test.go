@@ -20,7 +20,7 @@ import (
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// TestLost loses answers of the imitation to writes that took effect.
+// TestLost drops the responses of the imitation to writes that took effect.
 func TestLost(t *testing.T) {
 	f := fakes3.New(t)
 	lost(t, f, true)
@@ -29,9 +29,9 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// lost loses the first answer to each write, after the write took effect. The client repeats the request: the object
-// must be whole, and the only error comes from WriteIf, about an object that is there. parts says whether large objects
-// are tested, too.
+// lost drops the first response to each write, after the write took effect. The client repeats the request. The object
+// must be complete, and the only allowed error is the error of WriteIf that the object exists. If parts is true, large
+// objects are also tested.
 func lost(t *testing.T, f server, parts bool) {
 	defer f.Lose(nil)
 	s := openURL(t, f, "lost")
@@ -69,14 +69,14 @@ func lost(t *testing.T, f server, parts bool) {
 	}
 }
 
-// TestDied leaves the parts of an upload whose program dies, in the imitation.
+// TestDied checks the effect of the parts that an upload leaves if its program dies, with the imitation.
 func TestDied(t *testing.T) {
 	f := fakes3.New(t)
 	died(t, f, func() int { return f.Uploads() })
 }
 
-// died refuses all requests after the beginning of an upload in parts, as if the program had died: the parts stay,
-// invisible, and do not disturb a later write.
+// died refuses all requests after the beginning of an upload in parts, as if the program had died. The parts remain,
+// but must be invisible and must not affect a later write.
 func died(t *testing.T, f server, uploads func() int) {
 	defer f.Fault(nil, nil)
 	s := openURL(t, f, "died")
@@ -109,8 +109,8 @@ func died(t *testing.T, f server, uploads func() int) {
 	}
 }
 
-// realThrottled builds while every 17th request is throttled, every fifth answer with an object breaks off, and every
-// seventh answer to a write is lost.
+// realThrottled builds a set while every 17th request is throttled, every fifth response with an object is cut off, and
+// every seventh response to a write is lost.
 func realThrottled(t *testing.T, f *reals3.Server) {
 	defer f.Lose(nil)
 	defer f.Fault(nil, nil)
@@ -144,7 +144,7 @@ func realThrottled(t *testing.T, f *reals3.Server) {
 	}
 }
 
-// realCommand lets bloomery-bucket describe, verify and ask the set of realDistribute.
+// realCommand describes, verifies and queries the set of realDistribute with bloomery-bucket.
 func realCommand(t *testing.T, f *reals3.Server, at string) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "bloomery-bucket")

@@ -23,8 +23,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestReal tests the Store against a server of S3 that is not of this project, if flags name it: package reals3 says
-// how. It compares what the server does with the table in README.md.
+// TestReal tests the Store against a server of S3 that is not of this project, if flags name the server: see package
+// reals3. It compares the behaviour of the server with the table in README.md.
 func TestReal(t *testing.T) {
 	s := reals3.New(t)
 	lacks := measured(t, s)
@@ -62,7 +62,7 @@ func TestReal(t *testing.T) {
 	}
 }
 
-// realParts compares the listing with Stat, and the requests, beyond what TestParts tests.
+// realParts compares the listing with Stat, and checks the requests that TestParts does not check.
 func realParts(t *testing.T, f *reals3.Server) {
 	s := openURL(t, f, "parts")
 	f.Counts()
@@ -83,7 +83,7 @@ func realParts(t *testing.T, f *reals3.Server) {
 	}
 }
 
-// realPages lists more objects than one answer has.
+// realPages lists more objects than fit into one response.
 func realPages(t *testing.T, f *reals3.Server) {
 	const objects = 2345
 	s := openURL(t, f, "pages")
@@ -114,8 +114,8 @@ func realPages(t *testing.T, f *reals3.Server) {
 	}
 }
 
-// realFaults refuses requests by throttling and breaks answers off, in front of the server: the SDK repeats requests,
-// and the reader resumes in the same version.
+// realFaults throttles requests to the server and cuts off its responses. The SDK must repeat requests, and the reader
+// must resume with the same version.
 func realFaults(t *testing.T, f *reals3.Server) {
 	defer f.Fault(nil, nil)
 	s := openURL(t, f, "faults")
@@ -153,7 +153,7 @@ func realFaults(t *testing.T, f *reals3.Server) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	storetest.Put(t, s, "big", strings.ToUpper(string(big))) // before the answer breaks off
+	storetest.Put(t, s, "big", strings.ToUpper(string(big))) // before the response is cut off
 	if b, err := io.ReadAll(r); !errors.Is(err, buckets.ErrReplaced) || !bytes.HasPrefix(big, b) {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}
@@ -161,8 +161,8 @@ func realFaults(t *testing.T, f *reals3.Server) {
 
 const realKeys = 100_000 // of realDistribute
 
-// realDistribute runs every step of a build twice at once, as two workers that do not know of each other. A step that
-// fails is repeated, as by an engine. The files are the same as from Build.
+// realDistribute runs every step of a build twice at once, like two independent workers. A step that fails is repeated,
+// as an engine would do. The files must equal the files of Build.
 func realDistribute(t *testing.T, f *reals3.Server, to string) (failed int) {
 	const keys = realKeys
 	ctx := t.Context()
@@ -242,7 +242,8 @@ func realDistribute(t *testing.T, f *reals3.Server, to string) (failed int) {
 	return int(repeated.Load())
 }
 
-// realSet asks a set in the bucket, whole shards and blocks, then with broken answers, and after a shard was replaced.
+// realSet queries a set in the bucket by whole shards and by blocks, then while responses are cut off, and after a
+// shard was replaced.
 func realSet(t *testing.T, f *reals3.Server) {
 	defer f.Fault(nil, nil)
 	dir, local := storetest.Build(t, 40_000, bloomery.Config{Spec: "blocked(fpr=0.01)",
@@ -284,7 +285,7 @@ func realSet(t *testing.T, f *reals3.Server) {
 // columns are the columns of the table in README.md.
 var columns = []string{"moto", "s3proxy", "s3mock"}
 
-// table returns the cells of the table in README.md: what each server does.
+// table returns the cells of the table in README.md, which show the behaviour of each server.
 func table(t *testing.T) map[reals3.Behaviour][]string {
 	t.Helper()
 	b, err := os.ReadFile("../README.md")
@@ -312,7 +313,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// measured returns what a server lacks. For the servers of the table in README.md this must be what it says.
+// measured returns the behaviours that a server lacks. For the servers in the table of README.md, the test fails unless
+// they match the table.
 func measured(t *testing.T, s *reals3.Server) map[reals3.Behaviour]bool {
 	t.Helper()
 	rows, found := table(t), s.Measure(t)

@@ -38,11 +38,12 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, openURL(t, f, "sets/one"))
 }
 
-// TestParts writes an object in parts, breaks off another one, and cancels a third: no object and no parts remain.
+// TestParts writes an object in parts, aborts the upload of a second object, and cancels the upload of a third. No
+// object or parts of the last two may remain.
 func TestParts(t *testing.T) {
 	f := fakes3.New(t)
 	parts(t, openURL(t, f, ""))
-	if n, _ := f.Counts(); n["POST"] != 4 { // begin and complete big, begin the others
+	if n, _ := f.Counts(); n["POST"] != 4 { // begin and complete big, begin the other uploads
 		t.Errorf("requests %v: not written in parts", n)
 	}
 	if n := f.Uploads(); n != 0 {
@@ -81,7 +82,7 @@ func parts(t *testing.T, s buckets.Store) {
 	}
 }
 
-// TestCut breaks off every answer after some bytes: the reader resumes, in the same version.
+// TestCut cuts off every response after some bytes. The reader must resume with the same version.
 func TestCut(t *testing.T) {
 	f := fakes3.New(t)
 	s := openURL(t, f, "x")
@@ -105,7 +106,7 @@ func TestCut(t *testing.T) {
 	if cuts.Load() < 9 {
 		t.Errorf("%d answers", cuts.Load())
 	}
-	// The object is replaced between two answers.
+	// The object is replaced between two responses.
 	f.Fault(nil, func(*http.Request) int {
 		f.Change("x/big", func(b []byte) []byte { return bytes.ToUpper(b) })
 		return 300_000
@@ -114,7 +115,7 @@ func TestCut(t *testing.T) {
 		len(b) > 0 && !bytes.HasPrefix(big, b) {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}
-	// No byte arrives any more.
+	// No more bytes arrive.
 	f.Fault(nil, func(*http.Request) int { return 0 })
 	if _, err := storetest.Read(t.Context(), s, "big", "", 0, -1); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Error(err)

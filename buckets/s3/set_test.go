@@ -63,7 +63,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestSetFaults asks from many goroutines, with room for three shards of 16, while answers break off, come late, or are
+// TestSetFaults queries from many goroutines with a cache for three of 16 shards, while responses are cut off, late, or
 // errors.
 func TestSetFaults(t *testing.T) {
 	for _, blocks := range []bool{false, true} {
@@ -102,7 +102,8 @@ func TestSetFaults(t *testing.T) {
 	}
 }
 
-// TestStalled gets no answer, or half of one, until Timeout. Close ends such queries, too.
+// TestStalled checks that a query ends after Timeout if the server sends no response or half of one. Close must also
+// end such queries.
 func TestStalled(t *testing.T) {
 	for _, blocks := range []bool{false, true} {
 		f := fakes3.New(t)
@@ -140,8 +141,8 @@ func TestStalled(t *testing.T) {
 	}
 }
 
-// TestReplaced replaces shards after Open, by others that have the same size. They are never read, also if an answer
-// breaks off in between, until Refresh.
+// TestReplaced replaces shards after Open by others of the same size. Until Refresh, the new shards must never be read,
+// even if a response is cut off during the replacement.
 func TestReplaced(t *testing.T) {
 	for _, blocks := range []bool{false, true} {
 		f := fakes3.New(t)
@@ -165,7 +166,8 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// TestFollow follows a published filter in a bucket: whole, unchanged by one request without a body, and by a delta.
+// TestFollow follows a published filter in a bucket. It must load the whole file first, send one request without a
+// response body if nothing has changed, and load a delta after a change.
 func TestFollow(t *testing.T) {
 	f := fakes3.New(t)
 	dir := filepath.Join(t.TempDir(), "list")
@@ -220,8 +222,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// BenchmarkImitation measures what requests cost this machine, without the time on a network: opening a set of 1,000
-// shards, and a key whose shard of 1.3 KB or block has to be read.
+// BenchmarkImitation measures the cost of requests without a network: of opening a set of 1,000 shards, and of querying
+// a key whose shard of 1.3 KB or block must be read.
 func BenchmarkImitation(b *testing.B) {
 	f := fakes3.New(b)
 	s, err := buckets.OpenStore(b.Context(), f.Address("sets/one"))

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// adding is an add that has read the filter and waits for further keys of its standard input.
+// adding is a running command add that has read the filter and waits for further keys on standard input.
 type adding struct {
 	in     *io.PipeWriter
 	stderr bytes.Buffer
@@ -50,7 +50,7 @@ func TestConcurrentAdd(t *testing.T) {
 	}
 	a.in.Close()
 	first, want := <-a.code, "first\na\nb\n"
-	if !waits { // there are no locks: the first must notice
+	if !waits { // without locks, the first must notice
 		want = "first\nb\n"
 	}
 	if code := <-second; code != exitOK || (first == exitOK) != waits || runtime.GOOS == "linux" && !waits {
@@ -61,7 +61,7 @@ func TestConcurrentAdd(t *testing.T) {
 	}
 }
 
-// TestAddToReplaced lets another process replace the file while keys are added.
+// TestAddToReplaced replaces the file by another process while keys are added.
 func TestAddToReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	mustRun(t, "first\n", "build", "-o", path, "--needs", "add", "--bytes", "1000")

@@ -16,13 +16,14 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// goodRows is the number of rows before a bad one: more than the blocks that are under way at a time have.
+// goodRows is the number of rows before a bad one. It exceeds the number of rows in all blocks that are processed at
+// the same time.
 const goodRows = 60_000
 
 // dedupRows is goodRows for dedup, whose blocks are smaller.
 const dedupRows = 40_000
 
-// badKey returns a key of the tests of bad rows, and whether the filters have it.
+// badKey returns a key of the tests of bad rows, and whether the filters contain it.
 func badKey(i int) (key string, member bool) {
 	return fmt.Sprintf("%08x.example", uint32(i)*2654435761), i%2 == 0
 }
@@ -36,7 +37,8 @@ type badRowFormat struct {
 	bad   map[string]string // by kind
 }
 
-// badRowFormats returns all formats. It is no variable: every process of the command would make the long rows.
+// badRowFormats returns all formats. It is a function, because every process of the command would build the long rows
+// of a variable.
 func badRowFormats() []badRowFormat {
 	return []badRowFormat{
 		{"lines", nil, func(key string) string { return key + "\n" }, map[string]string{
@@ -177,8 +179,8 @@ func TestBeforeBadRow(t *testing.T) {
 	}
 }
 
-// TestSkipBadRows checks that with --bad-rows skip, each command answers all rows but the bad ones, and says how many
-// these were and which was the first.
+// TestSkipBadRows checks that with --bad-rows skip, each command answers all rows except the bad ones, and prints their
+// number and the first of them.
 func TestSkipBadRows(t *testing.T) {
 	named, runs := badRowFiles(t), filtertest.Third(t, *long)
 	for _, format := range badRowFormats() {
@@ -218,15 +220,15 @@ func TestSkipBadRows(t *testing.T) {
 	}
 }
 
-// TestContinueAfterBadRow checks that the state of a run that ends at a bad row knows the rows that were printed, and
-// no others. A second run from the row after the bad one prints the rest.
+// TestContinueAfterBadRow checks that the state of a run that ends at a bad row contains exactly the rows that were
+// printed. A second run from the row after the bad one prints the rest.
 func TestContinueAfterBadRow(t *testing.T) {
 	runs := filtertest.Third(t, *long)
 	for _, flags := range [][]string{nil, {"--ttl", "24h", "--keys", "300k"}} {
 		for _, format := range badRowFormats() {
 			var before, after strings.Builder
 			for i := range dedupRows {
-				key, _ := badKey(i % (dedupRows * 3 / 4)) // some lines come again
+				key, _ := badKey(i % (dedupRows * 3 / 4)) // some lines are repeated
 				to := &before
 				if i >= dedupRows*2/3 {
 					to = &after
@@ -257,7 +259,7 @@ func TestContinueAfterBadRow(t *testing.T) {
 	}
 }
 
-// TestBadRowWritesNothing checks that commands that write a file leave it as it was if the last row of their input is
+// TestBadRowWritesNothing checks that commands that write a file leave it unchanged if the last row of their input is
 // bad.
 func TestBadRowWritesNothing(t *testing.T) {
 	dir := t.TempDir()
@@ -293,8 +295,8 @@ func TestBadRowWritesNothing(t *testing.T) {
 	}
 }
 
-// TestBehindGzip checks that the error for other bytes after gzip data says so, after the rows of the data were
-// answered.
+// TestBehindGzip checks that trailing bytes after gzip data are an error that names the cause, after the rows of the
+// data were answered.
 func TestBehindGzip(t *testing.T) {
 	rows := keyList(0, 10)
 	for behind, want := range map[string]int{"garbage\n": exitError, "\x00\x00x": exitError, "\x00\x00": exitOK} {

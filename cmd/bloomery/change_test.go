@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestFullCounting builds from one key that comes again and again: the only kind of filter that this fills.
+// TestFullCounting builds a counting filter, the only kind that one key can fill, from many copies of one key.
 func TestFullCounting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	keys := strings.Repeat("same\n", 5000)

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestFileChangedInPlace overwrites or truncates a mapped filter file while a command waits for its next key: exit
-// code 2 and advice, and no crash.
+// TestFileChangedInPlace overwrites or truncates a mapped filter file while a command waits for its next key. The
+// command must exit with code 2 and give advice, and must not crash.
 func TestFileChangedInPlace(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("files are read there, not mapped")

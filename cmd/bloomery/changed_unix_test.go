@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// TestFileChangedWhileWaiting overwrites or truncates the mapped filter of commands that wait for a pipe: verify for
-// members, estimate for the second filter, with a filter that is as large and valid, as cp does. Exit code 2.
+// TestFileChangedWhileWaiting truncates the mapped filter of commands that wait for a pipe, or overwrites it with
+// another valid filter of the same size, as cp does: verify waits for members, estimate for the second filter. The
+// commands must exit with code 2.
 func TestFileChangedWhileWaiting(t *testing.T) {
 	dir := t.TempDir()
 	live, next := filepath.Join(dir, "live.bloom"), filepath.Join(dir, "next.bloom")
@@ -32,7 +33,7 @@ func TestFileChangedWhileWaiting(t *testing.T) {
 		"truncated":   func() error { return os.Truncate(live, 0) },
 	} {
 		for name, c := range map[string]struct {
-			args  []string // behind which the name of the pipe comes
+			args  []string // followed by the name of the pipe
 			input []byte
 		}{
 			"verify":   {[]string{"verify", live, "--random", "1000", "--members"}, []byte("a\nb\n")},
@@ -40,7 +41,7 @@ func TestFileChangedWhileWaiting(t *testing.T) {
 		} {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				build(live, "a\nb\n")
-				long := time.Now().Add(-time.Minute) // ago: some systems have times in steps of 10 ms
+				long := time.Now().Add(-time.Minute) // old enough, since some systems record times in steps of 10 ms
 				must(t, os.Chtimes(live, long, long))
 				pipe := filepath.Join(t.TempDir(), "pipe")
 				must(t, syscall.Mkfifo(pipe, 0o600))
@@ -60,8 +61,8 @@ func TestFileChangedWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestFileChangedAtAnyTime overwrites a filter in place again and again, with two filters in turn, while commands read
-// it. Each run gives what it gives for one of the two filters, or exits with code 2: never a mixture, and no crash.
+// TestFileChangedAtAnyTime repeatedly overwrites a filter in place with two filters in turn while commands read it.
+// Each run must print the result for one of the two filters or exit with code 2. A mixture or a crash is an error.
 func TestFileChangedAtAnyTime(t *testing.T) {
 	dir := t.TempDir()
 	path, other, output := filepath.Join(dir, "live.bloom"), filepath.Join(dir, "other.bloom"), filepath.Join(dir, "out.bloom")
@@ -79,7 +80,7 @@ func TestFileChangedAtAnyTime(t *testing.T) {
 		{"merge", "-q", "-o", output, path, other}, {"merge", "-q", "-o", output, other, path},
 		{"intersect", "-q", "-o", output, other, path},
 	}
-	// result returns all that a command gave.
+	// result returns the exit code and all output of a command.
 	result := func(args []string) (int, string) {
 		_ = os.Remove(output)
 		var stdout bytes.Buffer
@@ -118,7 +119,7 @@ func TestFileChangedAtAnyTime(t *testing.T) {
 				good++
 			case code == exitError && text == "":
 				refused++
-			case code == exitError && args[0] == "info" && len(args) == 3: // the other file
+			case code == exitError && args[0] == "info" && len(args) == 3: // info read the other file
 				refused++
 			default:
 				t.Errorf("%v: exit code %d, %.200q", args, code, text)
@@ -131,7 +132,7 @@ func TestFileChangedAtAnyTime(t *testing.T) {
 	}
 }
 
-// TestAllowPipe takes the list of build --allow from a named pipe whose writer is gone when the keys are read.
+// TestAllowPipe reads the list of build --allow from a named pipe whose writer has ended when the keys are read.
 func TestAllowPipe(t *testing.T) {
 	dir := t.TempDir()
 	list, keys := filepath.Join(dir, "list"), filepath.Join(dir, "keys")

@@ -6,8 +6,8 @@ import (
 	"github.com/bloomery/bloomery/interop"
 )
 
-// TestTwoColumns checks that two columns of one name, as a.b in a group and a column "a.b", are an error that says what
-// to do.
+// TestTwoColumns checks that two columns with the same name, such as b in a group a and a column "a.b", are an error
+// that gives advice.
 func TestTwoColumns(t *testing.T) {
 	all := []interop.Column{
 		{Name: "a.b", Type: "INT64", Offset: 100, Length: 50}, {Name: "a.b", Type: "BYTE_ARRAY", Offset: 150, Length: 60},

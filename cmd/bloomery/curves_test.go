@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// TestCurves draws each family that meets the needs, for any limits of size, and the bounds behind the curves.
+// TestCurves checks that the plot shows each family that meets the needs, for any limits of the size, and the bounds.
 func TestCurves(t *testing.T) {
 	for _, c := range []struct {
 		n    plan.Needs
@@ -37,7 +37,7 @@ func TestCurves(t *testing.T) {
 	}
 }
 
-// TestCurveStyles gives every family that the planner compares a style of its own.
+// TestCurveStyles checks that every family that the planner compares has a distinct style.
 func TestCurveStyles(t *testing.T) {
 	for _, f := range families.All() {
 		if len(f.Forms) > 0 && !slices.Contains(familyStyles, f.Name) {
@@ -49,7 +49,7 @@ func TestCurveStyles(t *testing.T) {
 	}
 }
 
-// TestCurveRates checks that the asked rate is within the rates of a curve, which fall.
+// TestCurveRates checks that the rates of a curve decrease and include the requested rate.
 func TestCurveRates(t *testing.T) {
 	for _, asked := range []float64{0, 0.5, 0.01, 0.00001, 1e-9} {
 		rates := curveRates(asked)

@@ -18,7 +18,7 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 )
 
-// broken is an output that takes some bytes and then fails, as a full disk does.
+// broken is an output that accepts some bytes and then fails, as on a full disk.
 type broken struct {
 	bytes.Buffer
 	room int
@@ -34,8 +34,8 @@ func (b *broken) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestDedupBroken fails the output at many places. The state then has no key whose line was not printed, so that the
-// next run prints all that are missing.
+// TestDedupBroken makes the output fail at many places. The state must then not contain a key whose line was not
+// printed, so that the next run prints all missing lines.
 func TestDedupBroken(t *testing.T) {
 	lines := trialKeys("key", 30_000)
 	for _, flags := range [][]string{nil, {"--ttl", "24h", "--keys", "50k"}} {
@@ -63,8 +63,8 @@ func TestDedupBroken(t *testing.T) {
 	}
 }
 
-// TestDedupLive feeds lines by a pipe: each is printed before the next one comes, the state is saved while the input
-// rests, and an end by a signal leaves a state that knows all lines.
+// TestDedupLive writes lines to a pipe. Each must be printed before the next one is written, the state must be saved
+// while no input arrives, and after a signal the state must contain all lines.
 func TestDedupLive(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "seen.state")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -103,7 +103,7 @@ func TestDedupLive(t *testing.T) {
 	}
 }
 
-// remembersLine reports whether check finds a line in a state.
+// remembersLine reports whether check finds the line in the state.
 func remembersLine(t *testing.T, state, line string) bool {
 	t.Helper()
 	code, _ := runOn(t, line+"\n", "check", state)
@@ -123,8 +123,8 @@ func madeState(t *testing.T, flags []string, clock func(words []uint64)) (path s
 	return path
 }
 
-// TestDedupAhead runs dedup with states that were saved by a clock that was ahead: a little is a warning, much an error
-// that leaves the state as it is.
+// TestDedupAhead runs dedup with states that were saved by a clock that was ahead. A small difference must be a
+// warning, a large one an error that leaves the state unchanged.
 func TestDedupAhead(t *testing.T) {
 	second, month := []string{"--ttl", "1s", "--keys", "10"}, []string{"--ttl", "30d", "--keys", "10"}
 	column := []string{"--ttl", "1s", "--keys", "10", "--input-format", "csv", "--column", "1", "--time-column", "2"}
@@ -161,8 +161,8 @@ func TestDedupAhead(t *testing.T) {
 	}
 }
 
-// TestDedupClocks runs commands with 100 states whose clocks are random, and checks that each command ends. The limit
-// is far above the time that they take.
+// TestDedupClocks runs commands with 100 states whose clocks are random, and checks that each command ends. The time
+// limit is far above the time that the commands take.
 func TestDedupClocks(t *testing.T) {
 	const ttl, limit = 50 * time.Millisecond, 30 * time.Second
 	flags := []string{"--ttl", ttl.String(), "--keys", "5000"}

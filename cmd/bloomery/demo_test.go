@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// runDemo returns the output of bloomery demo. Nothing may be on stderr: it is no terminal.
+// runDemo returns the output of bloomery demo. Nothing may be printed to stderr, because it is not a terminal.
 func runDemo(t *testing.T, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -22,7 +22,7 @@ func runDemo(t *testing.T, args ...string) string {
 	return stdout.String()
 }
 
-// TestDemoText checks the length of the short demo, and that it has the three answers and five families.
+// TestDemoText checks the length of the short demo, and that it shows the three answers and five families.
 func TestDemoText(t *testing.T) {
 	text := runDemo(t)
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
@@ -79,7 +79,7 @@ func TestDemoAll(t *testing.T) {
 	}
 }
 
-// TestDemoNext runs the command that the demo proposes as it is printed, in the root of the module.
+// TestDemoNext runs the command that the demo suggests, as printed, in the root of the module.
 func TestDemoNext(t *testing.T) {
 	root := filepath.Join("..", "..")
 	output := filepath.Join(root, "list.bloom")

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// zeros yields zeros without end.
+// zeros is an endless stream of zeros.
 type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) {
@@ -22,14 +22,14 @@ func (zeros) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestEndlessExact checks that commands that read an exact set or a Clubcard refuse a device, an endless stream, and a
-// large file of zeros at once, without memory for them.
+// TestEndlessExact checks that commands that read an exact set or a Clubcard immediately refuse a device, an endless
+// stream, and a large file of zeros, without allocating memory for them.
 func TestEndlessExact(t *testing.T) {
 	dir := t.TempDir()
 	large := filepath.Join(dir, "large")
 	f, err := os.Create(large)
 	if err == nil {
-		err = f.Truncate(3 << 30) // takes no disk
+		err = f.Truncate(3 << 30) // uses no disk space
 	}
 	if err != nil || f.Close() != nil {
 		t.Fatal(err)
@@ -74,7 +74,8 @@ func TestEndlessExact(t *testing.T) {
 	}
 }
 
-// TestExactPipe checks that an exact set may come from a pipe, and an interrupted command does not wait for its writer.
+// TestExactPipe checks that an exact set can be read from a pipe, and that an interrupted command does not wait for the
+// writer.
 func TestExactPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	must(t, syscall.Mkfifo(pipe, 0o600))
@@ -93,12 +94,12 @@ func TestExactPipe(t *testing.T) {
 	}
 }
 
-// TestExactCuts checks that exact info refuses a file that was cut.
+// TestExactCuts checks that exact info refuses a truncated file.
 func TestExactCuts(t *testing.T) {
 	whole := mustRead(t, "../../exact/testdata/updates.exact")
 	path := filepath.Join(t.TempDir(), "cut.exact")
 	for n := range whole {
-		// Some places, and all near the ends of records; package exact tries all.
+		// Tests some lengths, and all lengths near the ends of records. Package exact tests all lengths.
 		rest := len(whole) - n
 		if n%200 != 0 && rest >= 50 && !bytes.HasPrefix(whole[n:], []byte("\x89BL")) {
 			continue

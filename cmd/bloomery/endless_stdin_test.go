@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestEndlessStdin checks that a filter on standard input that never ends is refused by its first bytes.
+// TestEndlessStdin checks that an endless standard input that is not a filter is refused after its first bytes.
 func TestEndlessStdin(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out.bloom")
 	for _, args := range [][]string{

@@ -27,8 +27,8 @@ func exactRows() (members, universe []string) {
 	return members, universe
 }
 
-// TestExactUpdateShrunk checks that exact update refuses lists that were cut, with both counts, and --shrink allows
-// them. A build over an older file is not asked.
+// TestExactUpdateShrunk checks that exact update refuses truncated lists with an error that gives both counts, and that
+// --shrink allows them. A build that replaces an older file is not checked.
 func TestExactUpdateShrunk(t *testing.T) {
 	dir := t.TempDir()
 	members, universe := exactRows()
@@ -56,7 +56,7 @@ func TestExactUpdateShrunk(t *testing.T) {
 		for _, c := range []struct {
 			members, universe []string
 			flags             []string
-			want              string // of the error, or empty
+			want              string // text of the error, or empty
 		}{
 			{members[:300], universe, nil, "members: 300, and 400 before: 100 are lost, and at most 10% may be"},
 			{members[:300], universe, []string{"--shrink=20%"}, "members: 300, and 400 before"},
@@ -87,7 +87,7 @@ func TestExactUpdateShrunk(t *testing.T) {
 	}
 }
 
-// TestExactCutInput checks that a compressed list that was cut is an error, wherever it was cut, and nothing is
+// TestExactCutInput checks that a compressed list that is truncated at any place is an error, and that nothing is
 // written.
 func TestExactCutInput(t *testing.T) {
 	dir := t.TempDir()

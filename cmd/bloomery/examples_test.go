@@ -122,7 +122,7 @@ const clubcardSetup = "mkdir cache && cp base.clubcard delta.clubcard index.bin 
 // shardSetup makes a plan with two ranges.
 const shardSetup = "bloomery shard plan -o large.set --shards 16 --spec blocked --range 64Ki large.txt"
 
-// longExamples run too long for a test. They must still run after 0.4 s, without an error, and end when they are
+// longExamples run too long for a test. They must still be running after 0.4 s, without an error, and end when they are
 // interrupted.
 var longExamples = []string{
 	"bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt --budget 5m -o better.bloom",
@@ -170,7 +170,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// exampleLines returns the lines of examples. A line that ends in a backslash goes on in the next one.
+// exampleLines returns the lines of examples. A line that ends in a backslash continues on the next line.
 func exampleLines(examples string) []string {
 	return strings.Split(strings.ReplaceAll(examples, " \\\n    ", " "), "\n")
 }
@@ -194,8 +194,8 @@ func runExamples(t *testing.T, bin string, inputs map[string][]byte, setup, exam
 // exampleTools are the programs of the system that examples may run.
 var exampleTools = []string{"sh", "cat", "cp", "find", "gzip", "mkdir", "rm", "touch", "zcat"}
 
-// redisCLI stands for redis-cli in the examples. It takes the commands of a filter and the RENAME after them. It talks
-// to no server.
+// redisCLI replaces redis-cli in the examples. It accepts the commands of a filter and the RENAME after them. It does
+// not connect to a server.
 const redisCLI = `#!/bin/sh
 test "$*" = "RENAME seen.new seen" && exit
 test "$*" = --pipe || { echo "arguments $*" >&2; exit 1; }
@@ -205,8 +205,8 @@ echo "no command of Redis: $first" >&2
 exit 1
 `
 
-// exampleBin returns a folder that is all of $PATH for the examples: bloomery, exampleTools and redisCLI. So an
-// example cannot reach a program, and through it a server, that the machine happens to have. TestMain has put bloomery
+// exampleBin returns the only folder of $PATH for the examples. It contains bloomery, exampleTools and redisCLI, so
+// that an example cannot run other programs of this machine, which could connect to a server. TestMain has put bloomery
 // into $PATH.
 func exampleBin(t *testing.T) string {
 	bin := t.TempDir()
@@ -227,7 +227,7 @@ func runExample(t *testing.T, bin, dir, line string) {
 	}
 	out, err := runLine(t, bin, dir, line, wait)
 	for long && err != nil && !strings.Contains(out, "interrupted") && wait < 20*time.Second {
-		wait *= 4 // a slow machine has not started the program after 0.4 s
+		wait *= 4 // on a slow machine the program may not have started after 0.4 s
 		out, err = runLine(t, bin, dir, line, wait)
 	}
 	if long && err != nil && strings.Contains(out, "interrupted") {
@@ -248,7 +248,7 @@ func shell(ctx context.Context, t *testing.T, bin, dir, line string) *exec.Cmd {
 	return c
 }
 
-// runLine runs a line and returns its output. It interrupts it after a time, unless that is 0.
+// runLine runs a line and returns its output. If interrupt is not 0, runLine interrupts the line after this time.
 func runLine(t *testing.T, bin, dir, line string, interrupt time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()

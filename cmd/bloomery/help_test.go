@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of help: words of all pages, words of text that explains, and lines of the page of a command.
+// Limits of the help: the words of all pages, the words of explanations, and the lines of the page of a command.
 const (
 	maxHelpWords = 9500
 	maxTextWords = 3500
@@ -15,8 +15,8 @@ const (
 	maxPageWidth = 80
 )
 
-// TestHelp reads the page of every command and topic. Their words, lines and columns have limits, and no sentence of the
-// text that explains comes twice.
+// TestHelp reads the page of every command and topic. It checks the limits of words, lines and columns, and that no
+// sentence of an explanation is repeated.
 func TestHelp(t *testing.T) {
 	show := func(args ...string) string {
 		var out strings.Builder
@@ -37,7 +37,7 @@ func TestHelp(t *testing.T) {
 	pages["bloomery help"] = show("help", "--help")
 	for _, topic := range topics {
 		name := "bloomery help " + topic.Name
-		text, _, _ := strings.Cut(topic.Text(), "\nThe flags:\n") // rows of flags and parameters explain nothing
+		text, _, _ := strings.Cut(topic.Text(), "\nThe flags:\n") // rows of flags and parameters are not explanations
 		text, _, _ = strings.Cut(text, "\nThe parameters:\n")
 		pages[name], texts[name] = show("help", topic.Name), text
 	}

@@ -19,14 +19,15 @@ import (
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
-// runnable returns all commands that do something.
+// runnable returns all commands that can be run.
 func runnable(root *cobra.Command) []*cobra.Command {
 	return slices.DeleteFunc(slices.Collect(maps.Values(allCommands(root))), func(c *cobra.Command) bool {
 		return !c.Runnable()
 	})
 }
 
-// unknownFlags returns the flags in a text that none of the commands has, nor a command that the text names.
+// unknownFlags returns the flags in a text that belong neither to one of the commands nor to a command that the text
+// names.
 func unknownFlags(root *cobra.Command, text string, commands ...*cobra.Command) (unknown []string) {
 	if regexp.MustCompile(`(?i)\bbuil[dt]\b`).MatchString(text) {
 		text += " bloomery build"
@@ -76,8 +77,8 @@ func TestHintFlags(t *testing.T) {
 	}
 }
 
-// TestTextFlags looks for flags in all texts of the sources. A text of a file with commands names flags of those, or of
-// a command that it names; a text of another file, flags of any command.
+// TestTextFlags checks the flags in all texts of the sources. In a file that defines commands, a text may name flags of
+// these commands and of commands that the text names. In other files, a text may name flags of any command.
 func TestTextFlags(t *testing.T) {
 	root := (&app{}).rootCommand()
 	all := runnable(root)

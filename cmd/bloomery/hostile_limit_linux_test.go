@@ -4,7 +4,7 @@ package main
 
 import "syscall"
 
-// setAddressSpace limits the address space of this process, and of what it executes.
+// setAddressSpace limits the address space of this process and of the programs that it executes.
 func setAddressSpace(bytes uint64) error {
 	return syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: bytes, Max: bytes})
 }

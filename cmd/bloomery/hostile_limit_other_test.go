@@ -2,5 +2,5 @@
 
 package main
 
-// setAddressSpace does nothing: not every system keeps such a limit.
+// setAddressSpace does nothing, because not every system enforces such a limit.
 func setAddressSpace(uint64) error { return nil }

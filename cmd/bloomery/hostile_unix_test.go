@@ -20,7 +20,7 @@ import (
 
 func init() {
 	children["hostile"] = func(args []string) error {
-		const most = 3 << 30 // the runtime of Go reserves much that it does not use
+		const most = 3 << 30 // the Go runtime reserves much address space that it does not use
 		if err := setAddressSpace(most); err != nil {
 			return err
 		}
@@ -28,15 +28,15 @@ func init() {
 	}
 }
 
-// hostile returns the command as a process with little address space.
+// hostile returns the command as a process with a small address space.
 func hostile(t *testing.T, dir string, args ...string) *exec.Cmd {
 	cmd := child(t, "hostile", args...)
 	cmd.Dir = dir
 	return cmd
 }
 
-// hostileArgs are commands. @ is an argument that a command reads or replaces; & one that may be a pipe, whose writer
-// it waits for.
+// hostileArgs lists commands. @ marks an argument that a command reads or replaces. & marks an argument that may be a
+// pipe, for whose writer the command waits.
 var hostileArgs = []string{
 	"add @ keys", "add f.bloom &", "remove @ keys", "remove f.bloom &", "put @ keys", "put v.bloom &",
 	"build -o out.bloom &", "build -o @ keys", "build -o out.bloom --like & keys",
@@ -100,9 +100,9 @@ func hostileFiles(t *testing.T) (dir string) {
 	return dir
 }
 
-// TestHostileArguments gives commands a device, a folder, a pipe without a writer and a file of 1 TiB instead of their
-// files: an error at once, in little memory. Commands that read pipes wait for the writer, and end when interrupted. A
-// run tries a third of the commands and files.
+// TestHostileArguments runs commands with a device, a folder, a pipe without a writer and a file of 1 TiB instead of
+// their files. They must fail at once and use little memory. Commands that read pipes must wait for the writer, and end
+// when interrupted. A run tests a third of the commands and files.
 func TestHostileArguments(t *testing.T) {
 	dir, runs := hostileFiles(t), filtertest.Third(t, *long)
 	var wg sync.WaitGroup

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// between is a stderr that calls do when the planner prints its choice: after the keys were counted, and before they
-// are read again.
+// between is an output for stderr that calls do when the planner prints its choice: after the keys were counted and
+// before they are read again.
 type between struct {
 	bytes.Buffer
 	do func()
@@ -26,7 +26,7 @@ func (b *between) Write(p []byte) (int, error) {
 }
 
 // TestInputChanged changes the input of a build between its two passes, and checks that nothing is written and that the
-// error says why.
+// error names the cause.
 func TestInputChanged(t *testing.T) {
 	keys := []byte(strings.Repeat("key\n", 1000))
 	for what, change := range map[string]func(path string) error{
@@ -74,13 +74,13 @@ func TestInputChanged(t *testing.T) {
 	}
 }
 
-// binaryFiles are files of the scripts that a text archive cannot hold.
+// binaryFiles are files for the scripts that a text archive cannot contain.
 var binaryFiles = map[string]string{
 	"bom.txt": "\xef\xbb\xbfexample.com\nyopmail.com\n",
 	"bom.txt.bz2": "\x42\x5a\x68\x39\x31\x41\x59\x26\x53\x59\x51\x11\x3f\x00\x00\x00\x0d\x51\x89\x00\x10\x00\x01\x2a\x26" +
 		"\xc0\x60\x00\x08\x80\x00\xa0\x00\x31\x4c\x00\x00\xd4\x64\xf5\x34\x6d\x26\x90\x0c\x34\x90\xfe\x8e\xa4" +
 		"\x32\xe8\x54\x95\x57\x6d\xf1\x77\x24\x53\x85\x09\x05\x11\x13\xf0\x00",
-	// Three layers, of 512 GiB of line ends.
+	// 512 GiB of newlines in three layers of compression.
 	"nested.zst": "\x28\xb5\x2f\xfd\x64\x1f\x06\x6d\x02\x00\x24\x04\x28\xb5\x2f\xfd\x84\x68\x06\x00\x00\x01\x9c\x00\x00" +
 		"\x50\x28\xb5\x2f\xfd\x00\x38\x02\x00\x10\x0a\x01\x54\x0a\x02\x34\xf3\xff\x07\x5c\x00\x00\x00\x01\x54" +
 		"\x00\x10\x34\xfd\xff\xfb\xff\x01\x11\x34\xfd\xff\x03\x00\x02\x31\x00\x00\x10\x0a\x03\x00\x10\x0a\x47" +

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestLater builds filters for all pairs of needs, with many options, and does what the build says that the filter can
-// do later. Each of these changes must work. A build that refuses says so before it writes.
+// TestLater builds filters for all pairs of needs with many options. Every later change that the output of the build
+// promises must work. A build that is refused must fail before it writes.
 func TestLater(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) string {

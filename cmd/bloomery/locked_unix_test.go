@@ -79,7 +79,7 @@ func TestStateOfTwoFiles(t *testing.T) {
 	}
 }
 
-// TestLockedState checks that SIGTERM ends the wait for a state that another run has.
+// TestLockedState checks that SIGTERM ends the wait for a state that another run has locked.
 func TestLockedState(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	first := program("", "dedup", "--state", state)
@@ -95,7 +95,7 @@ func TestLockedState(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	time.Sleep(100 * time.Millisecond) // until it is locked
+	time.Sleep(100 * time.Millisecond) // until the state is locked
 	second := program("a\n", "dedup", "--state", state)
 	must(t, second.Start())
 	time.Sleep(300 * time.Millisecond)

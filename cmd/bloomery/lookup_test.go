@@ -36,7 +36,8 @@ func TestAnswersLive(t *testing.T) {
 	}
 }
 
-// TestCountSaturated adds a key until its counters are at their maximum: the count is then printed as a lower bound.
+// TestCountSaturated adds a key until its counters are at their maximum, and checks that the count is printed as a
+// lower bound.
 func TestCountSaturated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	mustRun(t, strings.Repeat("often\n", 40)+"twice\ntwice\n", "build", "-o", path, "--spec", "counting")

@@ -31,11 +31,11 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 )
 
-// children are processes that run a command in another way, by the name that they have instead of "bloomery". They take
-// arguments of the command, and return only if they fail.
+// children maps the name of a process, used instead of "bloomery", to a function that runs the command in a special
+// way. The functions receive the arguments of the command, and return only if they fail.
 var children = map[string]func(args []string) error{}
 
-// child returns a process of children, which ends with the test.
+// child returns a process for an entry of children. The process ends with the test.
 func child(t *testing.T, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Args = append([]string{name}, args...)
@@ -201,7 +201,7 @@ func TestParseCount(t *testing.T) {
 	}
 }
 
-// TestInterrupted stops a build before it starts, and checks that no file is left.
+// TestInterrupted interrupts a build before it starts, and checks that no file remains.
 func TestInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	keys := dir + "/keys"
@@ -228,7 +228,8 @@ func TestInterruptedSteps(t *testing.T) {
 	}
 }
 
-// TestInterruptedConvert stops a conversion before it starts, and one that waits for a pipe. No file may be left.
+// TestInterruptedConvert interrupts a conversion before it starts, and a conversion that waits for a pipe. No file may
+// remain.
 func TestInterruptedConvert(t *testing.T) {
 	dir := t.TempDir()
 	source := filepath.Join(dir, "keys.guava")
@@ -316,7 +317,7 @@ func TestSecondSignal(t *testing.T) {
 	}
 	go func() {
 		for ctx.Err() == nil {
-			time.Sleep(100 * time.Millisecond) // the pipe is full soon
+			time.Sleep(100 * time.Millisecond) // by then the pipe is full
 			_ = cmd.Process.Signal(os.Interrupt)
 		}
 	}()
@@ -325,7 +326,7 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// TestSignal sends a real signal to a process that reads keys from a pipe without an end.
+// TestSignal sends a real signal to a process that reads keys from a pipe that is never closed.
 func TestSignal(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no interrupt that one process can send another")
@@ -339,7 +340,7 @@ func TestSignal(t *testing.T) {
 		in, err := cmd.StdinPipe()
 		must(t, err)
 		must(t, cmd.Start())
-		// A pipe holds less than this, so the process reads by the time that all of it is written.
+		// This exceeds the capacity of a pipe, so the process has begun to read when Write returns.
 		if _, err := in.Write([]byte(strings.Repeat("a key\n", 200_000))); err != nil {
 			t.Fatal(err)
 		}
@@ -377,7 +378,8 @@ func TestFullOutput(t *testing.T) {
 	}
 }
 
-// TestHint keeps the advice for damaged filter files from other files that end too early, such as captures and keys.
+// TestHint checks that the advice for damaged filter files is not given for other truncated files, such as captures and
+// keys.
 func TestHint(t *testing.T) {
 	root := (&app{}).rootCommand()
 	if got := hint(root, fmt.Errorf("keys.gz: %w", io.ErrUnexpectedEOF)); got != "" {

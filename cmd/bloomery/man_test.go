@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// manMacros are the macros of man(7) and roff(7) that the pages use, with the text that each may have behind it.
+// manMacros maps each macro of man(7) and roff(7) that the pages use to a pattern of its arguments.
 var manMacros = map[string]*regexp.Regexp{
 	".TH": regexp.MustCompile(`^\S+ 1 "" "[^"]+" ""$`), ".SH": regexp.MustCompile(`^[A-Z ]+$`),
 	".B": regexp.MustCompile(`^\S`), ".BR": regexp.MustCompile(`^\S+ \(1\)$`),
@@ -19,8 +19,9 @@ var manMacros = map[string]*regexp.Regexp{
 
 var manFolder = flag.String("man", "", "write the manual pages to this `folder`: a release has them")
 
-// TestManPages reads all manual pages as roff does: every line that begins as a macro is one of manMacros, every
-// backslash begins an escape that roff writes, and .nf and .fi take turns. No text is a macro by accident.
+// TestManPages checks the markup of all manual pages. Every line that begins like a macro must be in manMacros, every
+// backslash must begin an escape that function roff writes, and .nf and .fi must alternate. No text may be a macro by
+// accident.
 func TestManPages(t *testing.T) {
 	dir := *manFolder
 	if dir == "" {
@@ -33,7 +34,7 @@ func TestManPages(t *testing.T) {
 	if err != nil || len(pages) < 30 {
 		t.Fatalf("%d pages, %v", len(pages), err)
 	}
-	for name, want := range map[string]string{ // a command, a flag, and a word that is no Markdown
+	for name, want := range map[string]string{ // a command, a flag, and a word that is not Markdown
 		"bloomery": "\n.BR bloomery\\-build (1)\n", "bloomery-build": "\n.B \\-o, \\-\\-output ", "bloomery-put": "<TAB>",
 		"bloomery-help-specs": "\n  rankindexed",
 	} {
@@ -45,7 +46,7 @@ func TestManPages(t *testing.T) {
 	escape := regexp.MustCompile(`\\([-e]|&[.'])`)
 	for _, path := range pages {
 		text := mustRead(t, path)
-		kept := false // lines are kept as they are, between .nf and .fi
+		kept := false // true between .nf and .fi, where lines are not filled
 		for i, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
 			bad := func(why string) { t.Errorf("%s:%d: %s: %q", filepath.Base(path), i+1, why, line) }
 			if strings.Contains(escape.ReplaceAllString(line, ""), `\`) {

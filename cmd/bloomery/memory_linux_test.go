@@ -22,8 +22,8 @@ import (
 
 func init() { children["peak"] = peak }
 
-// peak runs the command in a further process and prints how much memory that took at most. A process inherits the peak
-// of the one that starts it, and that of a test may be large.
+// peak runs the command in another process and prints its peak memory. A process inherits the peak of its parent, and
+// the peak of a test may be large.
 func peak(args []string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -40,8 +40,8 @@ func peak(args []string) error {
 	return nil
 }
 
-// peakOf runs the command in a process of its own and returns the largest number of bytes that were in its memory at a
-// time, mapped files included. The race detector, under which this file is left out, takes several times as much.
+// peakOf runs the command in a separate process and returns its peak memory in bytes, including mapped files. The race
+// detector uses several times as much, so this file is excluded from race builds.
 func peakOf(t *testing.T, stdin string, args ...string) int64 {
 	t.Helper()
 	return peakOfReader(t, strings.NewReader(stdin), args...)
@@ -64,9 +64,9 @@ func peakOfReader(t *testing.T, stdin io.Reader, args ...string) int64 {
 	return kib << 10
 }
 
-// TestMemoryOfChanges checks that a change of a filter file takes at most the size of the filter and 64 MiB. The limit
-// of the test is 32 MiB, since a program takes 23 MiB beside its filter and a second copy of a filter takes at least
-// 32.
+// TestMemoryOfChanges checks that a change of a filter file needs at most the size of the filter plus 64 MiB. The test
+// uses a limit of 32 MiB, because the program needs 23 MiB in addition to its filter, and a second copy of a filter
+// needs at least 32 MiB.
 func TestMemoryOfChanges(t *testing.T) {
 	if testing.Short() {
 		t.Skip("filters of 32 MiB; left out with -short")
@@ -95,8 +95,8 @@ func TestMemoryOfChanges(t *testing.T) {
 	}
 }
 
-// TestMemoryOfBuild checks that a build whose filter the planner chooses takes at most --memory and the size of the
-// filter. It allows 64 MiB more for the program and for garbage that is not collected yet.
+// TestMemoryOfBuild checks that a build whose filter the planner chooses needs at most --memory plus the size of the
+// filter. The test allows 64 MiB more for the program and for garbage.
 func TestMemoryOfBuild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("8 million keys; left out with -short")
@@ -138,10 +138,10 @@ func numbersTo(n, restAfter int) io.Reader {
 	return r
 }
 
-// TestMemoryOfDedup checks the memory limits of docs/guides/dedup.md for a state that is made, and for one that is read
-// and saved many times. The limit is the size of the filter, or with --ttl twice this size, since a copy is saved; while
-// the filter doubles, it is up to three times the size. The program and its buffers take 20 MiB; a further copy takes
-// more than the 32 MiB that the test leaves. A run has one of the three states.
+// TestMemoryOfDedup checks the memory limits of docs/guides/dedup.md for a new state, and for a state that is read and
+// saved many times. The limit is the size of the filter. With --ttl it is twice this size, since a copy is saved, and
+// while the filter doubles it is up to three times the size. The program and its buffers need 20 MiB; a further copy
+// would exceed the 32 MiB that the test allows. A run tests one of the three states.
 func TestMemoryOfDedup(t *testing.T) {
 	if testing.Short() {
 		t.Skip("filters of 48 MiB; left out with -short")
@@ -152,7 +152,7 @@ func TestMemoryOfDedup(t *testing.T) {
 		flags       []string
 		save        string
 		lines, rest int
-		made, read  int64 // times the filter
+		made, read  int64 // multiples of the size of the filter
 	}{
 		{"ttl", []string{"--ttl", "1h", "--keys", "28M", "--fpr", "1%"}, "10ms", 60, 10, 2, 2},
 		{"fixed", []string{"--keys", "40M", "--fpr", "1%"}, "10ms", 60, 10, 1, 1},
@@ -178,8 +178,8 @@ func TestMemoryOfDedup(t *testing.T) {
 	}
 }
 
-// TestMemoryOfWindows checks that info, check and verify take the size of a file of package window once. The limit is
-// the limit of TestMemoryOfChanges: the file and 32 MiB, of which the program takes 23.
+// TestMemoryOfWindows checks that info, check and verify need memory for a file of package window only once. The limit
+// is the same as in TestMemoryOfChanges: the size of the file plus 32 MiB, of which the program needs 23 MiB.
 func TestMemoryOfWindows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a filter of 48 MiB; left out with -short")

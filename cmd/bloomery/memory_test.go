@@ -9,8 +9,8 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// TestLimitGarbage limits the collector in builds that the planner chooses: to the memory of the build, and the filter
-// once it is chosen.
+// TestLimitGarbage checks the memory limit of the garbage collector in planned builds: the memory of the build, plus
+// the size of the filter after it was chosen.
 func TestLimitGarbage(t *testing.T) {
 	was := debug.SetMemoryLimit(-1)
 	chosen := 0

@@ -20,7 +20,7 @@ type namedFile struct {
 	setup []string // lines before
 	line  string
 	path  string
-	kind  string // state: written by us only; filter; or lock: has no content
+	kind  string // state: written only by us; filter; or lock: has no content
 }
 
 var namedFiles = []namedFile{
@@ -56,7 +56,7 @@ var publishSigned = []string{rankindexed, "bloomery keygen -o k", "bloomery publ
 var followOnce = append(publishSigned[:3:3], "bloomery follow ./site -o copy --key k.pub --once", publishSigned[3],
 	"bloomery publish site list --sign k")
 
-// run runs the lines before, change, and the line.
+// run runs the lines to run first, change, and the line.
 func (n namedFile) run(t *testing.T, bin string, change func(dir string)) (dir string, got outcome) {
 	t.Helper()
 	dir = t.TempDir()
@@ -74,8 +74,8 @@ func (n namedFile) run(t *testing.T, bin string, change func(dir string)) (dir s
 	return dir, ask(t, bin, dir, n.line)
 }
 
-// TestNamedFiles runs commands whose state, lock or filter is a link, a dangling link, a pipe, empty or missing. None
-// waits, and none replaces or follows what is not its own.
+// TestNamedFiles runs commands whose state, lock or filter is a link, a dangling link, a pipe, empty or missing. They
+// must not wait, and must not replace or follow files that they did not create.
 func TestNamedFiles(t *testing.T) {
 	bin := exampleBin(t)
 	must := func(t *testing.T, errs ...error) {
@@ -112,7 +112,7 @@ func TestNamedFiles(t *testing.T) {
 					}
 					must(t, os.Symlink(real(dir), at(dir)))
 				})
-				first, _, _ := strings.Cut(want.stdout, "\n") // later lines of publish have the time
+				first, _, _ := strings.Cut(want.stdout, "\n") // later lines of publish contain the time
 				switch {
 				case !isLink(dir):
 					t.Error("link: it was replaced")
@@ -211,8 +211,8 @@ func TestKeepsAccess(t *testing.T) {
 	}
 }
 
-// TestStepsKeepModes checks that shards that the steps of a build make for a set that is closed to others are closed,
-// too.
+// TestStepsKeepModes checks that other users cannot read the shards that the steps of a build write for a set that
+// other users cannot read.
 func TestStepsKeepModes(t *testing.T) {
 	n := namedFile{
 		setup: []string{"bloomery build --shards 2 -o set --spec blocked log.txt"},
@@ -246,7 +246,7 @@ func TestStepsKeepModes(t *testing.T) {
 }
 
 // TestOwnInput checks that a command that prints lines refuses an input that is the file to which its output is
-// appended, which would grow without end.
+// appended, which would grow forever.
 func TestOwnInput(t *testing.T) {
 	bin := exampleBin(t)
 	for _, c := range []struct{ setup, line string }{

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestPageFilter runs the command that js/example/NOTICE prints. It must write the bytes of the filter of that page.
+// TestPageFilter runs the command that js/example/NOTICE prints. The command must write the same bytes as the filter of
+// that page.
 func TestPageFilter(t *testing.T) {
 	page := filepath.Join("..", "..", "js", "example")
 	notice := mustRead(t, filepath.Join(page, "NOTICE"))

@@ -22,8 +22,8 @@ var pageSetup = map[string]string{
 // pageBlock is a block of commands in a page: a script that must succeed, or a session with prompts and output.
 var pageBlock = regexp.MustCompile("(?ms)^```(sh|console)\n(.*?)^```$")
 
-// TestPages runs the commands of README.md and of docs, each page in a folder of its own with the inputs of the examples
-// and the lists of the demo. Blocks of other languages than sh and console are not run.
+// TestPages runs the commands of README.md and of docs, each page in its own folder with the inputs of the examples and
+// the lists of the demo. Only blocks of the languages sh and console are run.
 func TestPages(t *testing.T) {
 	bin := exampleBin(t)
 	for _, name := range pageTools {
@@ -83,8 +83,8 @@ func masked(line string) string {
 	return strings.TrimRight(pageDate.ReplaceAllString(pageTime.ReplaceAllString(line, "T s"), "DATE"), " ")
 }
 
-// runPage runs the lines of a block. Its output must have the lines that the page shows, in their order; it may have
-// others between them. A line that shows an error belongs to a command that fails.
+// runPage runs the lines of a block. Its output must contain the lines that the page shows, in this order, possibly
+// with other lines between them. A line that shows an error means that its command fails.
 func runPage(t *testing.T, bin, dir, lines, shown string) {
 	out, err := runLine(t, bin, dir, "set -e\n"+lines, 0)
 	if err != nil && !strings.Contains(shown, "bloomery: ") {

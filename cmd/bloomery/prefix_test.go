@@ -64,7 +64,7 @@ func TestNoPrefix(t *testing.T) {
 			_, err := shard.ReadManifest(bytes.NewReader(b))
 			return err
 		}},
-		"release": {written("site/" + publish.ReleaseName), func(b []byte) error { // without signatures it is complete
+		"release": {written("site/" + publish.ReleaseName), func(b []byte) error { // complete even without signatures
 			key, err := publish.ParsePublicKey(strings.TrimSpace(string(written("k.key.pub"))))
 			if err == nil {
 				_, err = publish.Verify(b, key)

@@ -19,7 +19,7 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// outcome is what one run of a command line left.
+// outcome is the result of one run of a command line.
 type outcome struct {
 	code           int
 	stdout, stderr string
@@ -29,7 +29,7 @@ type outcome struct {
 // names returns the paths of the files.
 func (o outcome) names() []string { return slices.Sorted(maps.Keys(o.tree)) }
 
-// ask runs a line in a shell in dir, which must end within a minute without a crash.
+// ask runs a line in a shell in dir. The line must end within a minute without a crash.
 func ask(t *testing.T, bin, dir, line string) outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -51,22 +51,24 @@ func ask(t *testing.T, bin, dir, line string) outcome {
 	return outcome{c.ProcessState.ExitCode(), stdout.String(), stderr.String(), treeOf(t, dir)}
 }
 
-// redirected is the end of a line that sends its output into a file.
+// redirected matches the end of a line that redirects its output to a file.
 var redirected = regexp.MustCompile(` > \S+$`)
 
-// searches are lines that run for seconds, and write as others do.
+// searches matches lines that run for seconds and write like other lines.
 var searches = regexp.MustCompile(`--effort max|--spec partitioned`)
 
-// largeBytes and largeCapacity are flags for large outputs, which are copied and hashed for every line of a folder.
+// largeBytes and largeCapacity match flags for large outputs, which would be copied and hashed for every line of a
+// folder.
 var (
 	largeBytes    = regexp.MustCompile(`(--bytes \d+)Mi`)
 	largeCapacity = regexp.MustCompile(`(--capacity \d+)M`)
 )
 
-// outputOption is a flag with the name of an output.
+// outputOption matches a flag with the name of an output.
 var outputOption = regexp.MustCompile(`( -o| --out| --plot) \S+`)
 
-// positionalOutputs are lines with an output that no flag names, and lines for outputs without an example, by command.
+// positionalOutputs maps commands to lines with an output that is not named by a flag, and to lines for outputs without
+// an example.
 var positionalOutputs = map[string][]string{
 	"bloomery publish": {"bloomery publish - blocked.bloom", "bloomery publish - blocked.bloom --sign release.key",
 		"bloomery publish site blocked.bloom --sign release.key --state -"},
@@ -105,7 +107,7 @@ func TestOutputs(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			all := exampleSetup[path] + c.Example + strings.Join(positionalOutputs[path], "")
-			for name, content := range inputs { // what no line names is not copied for each of them
+			for name, content := range inputs { // do not copy files that no line names
 				if !strings.Contains(all, name) && !strings.HasPrefix(name, "revoked-") {
 					continue
 				}
@@ -123,7 +125,7 @@ func TestOutputs(t *testing.T) {
 				line = largeCapacity.ReplaceAllString(line, "${1}0k")
 				switch {
 				case line == "" || line == "bloomery demo" || slices.Contains(longExamples, line):
-				case searches.MatchString(line): // only for the lines that follow
+				case searches.MatchString(line): // run it only for the lines that follow
 					ask(t, bin, dir, line)
 				default:
 					tryOutputs(t, runs, bin, dir, line)

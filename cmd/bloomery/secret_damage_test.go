@@ -11,8 +11,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestSpoiledSecret cuts and flips a file with a secret 2,000 times: the file is refused, or the filter refuses its
-// secret, or the secret is the same.
+// TestSpoiledSecret truncates a file with a secret or flips bits of it 2,000 times. The file must be refused, or the
+// filter must refuse the secret, or the secret must be unchanged.
 func TestSpoiledSecret(t *testing.T) {
 	const seed = 28
 	r := rand.New(rand.NewPCG(seed, 1))

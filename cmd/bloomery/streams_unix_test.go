@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestStderrWithoutReader adds keys while no process reads standard error any more, as in 2>&1 | head -1: the work is
-// done, and the process does not end by SIGPIPE.
+// TestStderrWithoutReader adds keys when no process reads standard error any more, as in 2>&1 | head -1. The keys must
+// be added, and SIGPIPE must not end the process.
 func TestStderrWithoutReader(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	mustRun(t, "a\n", "build", "-o", path, "--spec", "standard", "--capacity", "100")

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// silly are texts that no report may have, of any number of keys.
+// silly matches texts that no report may contain, for any number of keys.
 var silly = regexp.MustCompile(`(^|[^0-9])1 keys|[0-9]{2} times the smallest|\bNaN\b|\bInf\b|` +
 	`[^0-9.][1-9][0-9]{2,}(\.[0-9]+)? bits per key`)
 
-// TestTinyLists builds, describes, trims and plans filters of few keys. Files of less than a few hundred bytes are
-// mostly header, and their reports say that, instead of bits per key.
+// TestTinyLists builds, describes, trims and plans filters of few keys. Files of less than a few hundred bytes consist
+// mostly of the header. Their reports must say this instead of the bits per key.
 func TestTinyLists(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 10, 100, 10_000} {
 		dir := t.TempDir()

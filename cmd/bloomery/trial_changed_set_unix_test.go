@@ -15,8 +15,8 @@ import (
 	"github.com/bloomery/bloomery"
 )
 
-// TestTrialChangedSetKills kills commands that change a sharded set at random moments. Then the folder has the old or
-// the new set, byte for byte and whole, and the next command leaves no other files.
+// TestTrialChangedSetKills kills commands that change a sharded set at random moments. Afterwards the folder must
+// contain the complete old or new set, byte for byte, and the next command must leave no other files.
 func TestTrialChangedSetKills(t *testing.T) {
 	rounds := 8
 	if *long {
@@ -76,8 +76,8 @@ func manifestOf(t *testing.T, dir string) string {
 	return string(b)
 }
 
-// TestTrialShardRaces lets processes add to one sharded set at once while others read it, and checks that no key is
-// lost and every reader sees a whole set.
+// TestTrialShardRaces adds keys to one sharded set from several processes at once while others read it, and checks that
+// no key is lost and that every reader sees a complete set.
 func TestTrialShardRaces(t *testing.T) {
 	rounds := 3
 	if *long {

@@ -19,14 +19,15 @@ import (
 )
 
 // TestTrialDedup kills dedup at random moments, or ends it with SIGTERM, and starts it again on the same rows and some
-// more. Its state is always whole. It remembers only keys whose rows were printed, so that in the end all are; and no
-// row is printed whose key the state has remembered. Rates are so low that a false positive would be a fault.
+// new ones. The state must always be complete. It may contain only keys whose rows were printed, so that in the end all
+// rows are printed, and no row may be printed whose key is in the state. Rates are so low that a false positive would
+// be an error.
 func TestTrialDedup(t *testing.T) {
 	rounds := 8
 	if *long {
 		rounds = 100
 	}
-	room := fmt.Sprint((rounds + 2) * newRows) // for all keys, and no more: a large state is saved all the time
+	room := fmt.Sprint((rounds + 2) * newRows) // for all keys, but not more, because the state is saved all the time
 	for name, args := range map[string][]string{
 		"all":   {"--fpr", "1e-9"},
 		"fixed": {"--fpr", "1e-9", "--keys", room},
@@ -38,7 +39,7 @@ func TestTrialDedup(t *testing.T) {
 	}
 }
 
-// newRows is the number of rows that come to the input in each round.
+// newRows is the number of rows that are appended to the input in each round.
 const newRows = 8_000
 
 func trialDedup(t *testing.T, rounds int, args []string) {
@@ -76,7 +77,7 @@ func trialDedup(t *testing.T, rounds int, args []string) {
 			t.Fatalf("round %d: exit code %d", round, code)
 		}
 		b := mustRead(t, out)
-		lines := strings.SplitAfter(string(b), "\n") // the last one is empty, or a part
+		lines := strings.SplitAfter(string(b), "\n") // the last one is empty or incomplete
 		now := map[string]bool{}
 		for _, line := range lines[:len(lines)-1] {
 			key := keyOf(csv, line)
@@ -118,7 +119,7 @@ func trialDedup(t *testing.T, rounds int, args []string) {
 	}
 }
 
-// keyOf returns the key of a row: all of it, or of CSV the first field.
+// keyOf returns the key of a row: the whole row, or the first field of CSV.
 func keyOf(csv bool, line string) string {
 	line = strings.TrimSuffix(line, "\n")
 	if csv {
@@ -127,8 +128,8 @@ func keyOf(csv bool, line string) string {
 	return line
 }
 
-// runUntil runs the command with its output in a file, and sends it a signal after a time unless it is the last run. It
-// returns the exit code, -1 if the signal has killed it.
+// runUntil runs the command with its output in a file. Unless last is true, it sends the command a signal after the
+// given time. It returns the exit code, or -1 if the signal killed the command.
 func runUntil(t *testing.T, out string, args []string, how syscall.Signal, after time.Duration, last bool) int {
 	t.Helper()
 	f, err := os.Create(out)
@@ -150,7 +151,8 @@ func runUntil(t *testing.T, out string, args []string, how syscall.Signal, after
 	return cmd.ProcessState.ExitCode()
 }
 
-// remembers returns whether the state at a path has the key of a row. The state must be whole, if it is there.
+// remembers returns a function that reports whether the state at a path contains the key of a row. If the state exists,
+// it must be complete.
 func remembers(t *testing.T, path string) func(line string) bool {
 	t.Helper()
 	if _, err := os.Stat(path); err != nil {
@@ -160,7 +162,7 @@ func remembers(t *testing.T, path string) func(line string) bool {
 	if err == nil {
 		return set.ContainsString
 	}
-	clock := func() time.Time { return time.Time{} } // it stands still
+	clock := func() time.Time { return time.Time{} } // the clock does not move
 	for _, c := range []window.Config{{EventTime: true}, {Clock: clock}} {
 		var w *window.Filter[string]
 		if w, err = window.Open[string](t.Context(), path, c); err == nil {

@@ -27,15 +27,15 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// trialSite publishes one release after the other, and serves them slowly and not always.
+// trialSite publishes releases and serves them slowly and unreliably.
 type trialSite struct {
 	t        *testing.T
 	dir      string
-	shards   int // 0: a filter file, exactSite: an exact set
+	shards   int // 0: a filter file; exactSite: an exact set
 	set      *exact.Set
 	key      publish.PrivateKey
 	mu       sync.Mutex
-	releases map[shard.Sum]uint64 // all that were published, by the hash of the file or manifest
+	releases map[shard.Sum]uint64 // the numbers of all published releases, by the hash of the file or manifest
 	newest   uint64
 }
 
@@ -89,7 +89,7 @@ func (s *trialSite) publish() error {
 // exactSite is the number of shards of a site that publishes an exact set.
 const exactSite = -1
 
-// saveExact writes the next exact set: an update of the one before, or each fifth a new build.
+// saveExact writes the next exact set: an update of the set before, or every fifth time a new build.
 func (s *trialSite) saveExact(ctx context.Context, path string) (err error) {
 	keys := func(from, to uint64) iter.Seq[[]byte] {
 		return func(yield func([]byte) bool) {
@@ -130,7 +130,7 @@ func (s slow) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// held returns the number of the release that a file or folder is, which must be one of those published and complete.
+// held returns the number of the release in a file or folder. The release must have been published and be complete.
 func (s *trialSite) held(path string) (uint64, error) {
 	manifest := path
 	if s.shards > 0 {
@@ -167,10 +167,10 @@ func (s *trialSite) held(path string) (uint64, error) {
 	return n, set.Check(context.Background(), nil)
 }
 
-// TestTrialKillFollow kills followers at random moments while a publisher continues. The file is always a complete
-// release and never an older one than before, and a last run makes it the newest and leaves nothing behind.
+// TestTrialKillFollow kills followers at random moments while a publisher continues. The file must always be a complete
+// release and never older than before. A last run must load the newest release and leave no other files.
 func TestTrialKillFollow(t *testing.T) {
-	want := 7 // kills of a follower that has not ended
+	want := 7 // kills of a follower that had not ended
 	if *long {
 		want = 100
 	}
@@ -240,7 +240,8 @@ func TestTrialKillFollow(t *testing.T) {
 	}
 }
 
-// TestTrialFullDiskFollow follows with little room for files: the old file, exit code 2, and a message that says why.
+// TestTrialFullDiskFollow follows with too little disk space. The old file must remain, with exit code 2 and a message
+// that names the cause.
 func TestTrialFullDiskFollow(t *testing.T) {
 	for _, shards := range []int{0, 4} {
 		s := newTrialSite(t, shards)

@@ -19,10 +19,10 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestTrialLateWorkers stops the workers of a plan at random moments, as a machine does that sleeps. Another plan, or
-// build --shards, then makes its set in the folder, with workers and finishes that are killed. When the first workers
-// go on, some of them until they are killed too, the finished set stays as it is, byte for byte. In the end nothing is
-// left behind.
+// TestTrialLateWorkers pauses the workers of a plan at random moments, as when a machine sleeps. Another plan, or build
+// --shards, then builds its set in the folder, while its workers and its finish are killed. When the first workers
+// continue, some of them until they are killed, the bytes of the finished set must not change. In the end no other
+// files may remain.
 func TestTrialLateWorkers(t *testing.T) {
 	wantKills, lines := 6, 30_000
 	if *long {
@@ -56,7 +56,7 @@ func TestTrialLateWorkers(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	kills, stops := 0, 0
 	took := 150 * time.Millisecond
-	// killed runs a step until it is killed at random or done.
+	// killed runs a step until it is killed at a random moment or done.
 	killed := func(args ...string) {
 		t.Helper()
 		cmd := program("", args...)
@@ -68,7 +68,7 @@ func TestTrialLateWorkers(t *testing.T) {
 			kills++
 		}
 	}
-	// equal checks the set in the folder, which has the shards in names with a suffix or without.
+	// equal checks the set in the folder. The names of its shards may have a suffix.
 	equal := func(what, name string) {
 		t.Helper()
 		got := setFiles(t, steps)
@@ -92,7 +92,7 @@ func TestTrialLateWorkers(t *testing.T) {
 		}
 		id := plan("first")
 		run("shard", "range", steps, "--plan", id, "--all")
-		// Workers of the first plan fall asleep.
+		// Pause the workers of the first plan.
 		var asleep []*exec.Cmd
 		for w := range 2 {
 			cmd := program("", "shard", "build", steps, "--plan", id, "--every", fmt.Sprintf("%d/2", w))
@@ -117,7 +117,7 @@ func TestTrialLateWorkers(t *testing.T) {
 				killed(step...)
 				if step[1] == "finish" {
 					if _, err := os.Stat(filepath.Join(steps, "work-"+id, "plan.json")); err != nil {
-						break // only the end of it was killed
+						break // only the end of the step was killed
 					}
 				}
 				start := time.Now()
@@ -138,7 +138,7 @@ func TestTrialLateWorkers(t *testing.T) {
 					time.Sleep(wait)
 					_ = cmd.Process.Kill()
 				}
-				_ = cmd.Wait() // its plan may be gone, or it was done before
+				_ = cmd.Wait() // its plan may be removed, or it was done before
 			})
 		}
 		wg.Wait()
@@ -159,7 +159,7 @@ func TestTrialLateWorkers(t *testing.T) {
 	id := plan("first")
 	run("shard", "range", steps, "--plan", id, "--all")
 	run("shard", "build", steps, "--plan", id, "--all")
-	// After build --shards the plan of before is still there, and refuses to replace the set: as the error says.
+	// After build --shards the old plan still exists and refuses to replace the set. This is the advice of the error.
 	_ = os.Remove(filepath.Join(steps, "work-"+id, "replaces.sha256"))
 	run("shard", "finish", steps, "--plan", id)
 	equal("in the end", "first")

@@ -14,9 +14,9 @@ import (
 	"github.com/bloomery/bloomery/publish"
 )
 
-// TestTrialPublishFullDisk publishes on a disk without free pages, and then with more and more of them until it
-// succeeds. Before that each attempt is an error that says so, and leaves the old release and nothing else, so that the
-// space is free again. It needs the right to mount a file system; TestTrialPublishLimit needs none.
+// TestTrialPublishFullDisk publishes on a disk without free pages, and then with an increasing number of free pages
+// until it succeeds. Until then, each attempt must fail with an error that names the full disk, and leave only the old
+// release. The test needs the permission to mount a file system; TestTrialPublishLimit does not.
 func TestTrialPublishFullDisk(t *testing.T) {
 	dir, disk := t.TempDir(), t.TempDir()
 	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=2m"); err != nil {

@@ -153,7 +153,7 @@ func (s shelf) patch(r *current, old blob) error {
 	return nil
 }
 
-// read reads the current release as a follower that has nothing, and as one that has the release before.
+// read reads the current release like a new follower, and like a follower that has the release before.
 func (s shelf) read() (*current, error) {
 	raw, err := os.ReadFile(filepath.Join(s.dir, publish.ReleaseName))
 	if err != nil {
@@ -221,7 +221,7 @@ func (s shelf) named(t *testing.T, names map[string]bool) {
 	}
 }
 
-// signedLast returns the highest number in the state file of a key, which has one list.
+// signedLast returns the highest number in the state file of a key that signs one list.
 func signedLast(t *testing.T, key string) uint64 {
 	t.Helper()
 	b := mustRead(t, key+publish.StateSuffix)
@@ -232,9 +232,9 @@ func signedLast(t *testing.T, key string) uint64 {
 	return s.Lists[0].Release
 }
 
-// TestTrialPublishKills kills the publisher at random moments. Then a reader finds the complete old or new release,
-// signed, no number is used for two contents, and the next publisher continues with the next number that was never
-// signed, and leaves nothing but the objects of the new release and the one before.
+// TestTrialPublishKills kills the publisher at random moments. Afterwards a reader must find the complete and signed
+// old or new release, no number may be used for two contents, and the next publisher must continue with the next number
+// that was never signed and leave only the objects of the new release and the one before.
 func TestTrialPublishKills(t *testing.T) {
 	wantKills := 10
 	if *long {
@@ -328,8 +328,8 @@ func TestTrialPublishKills(t *testing.T) {
 	}
 }
 
-// TestTrialPublishFirstKills kills publishers before and after the first release of a folder. The next one continues
-// with the number after the last that was signed.
+// TestTrialPublishFirstKills kills publishers before and after the first release of a folder. The next publisher must
+// continue with the number after the last signed one.
 func TestTrialPublishFirstKills(t *testing.T) {
 	wantKills := 4
 	if *long {
@@ -368,8 +368,8 @@ func TestTrialPublishFirstKills(t *testing.T) {
 	t.Logf("%d kills, %d of them before the first release", kills, begun)
 }
 
-// TestTrialPublishRaces lets several publishers work on one folder at once while a reader reads it, and checks that
-// every release is complete and the numbers have no gap.
+// TestTrialPublishRaces runs several publishers on one folder at once while a reader reads it, and checks that every
+// release is complete and that the numbers have no gaps.
 func TestTrialPublishRaces(t *testing.T) {
 	rounds := 2
 	if *long {
@@ -403,7 +403,7 @@ func TestTrialPublishRaces(t *testing.T) {
 		}
 		r, err := s.read()
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // not yet, or two releases came since release.json was read
+		case errors.Is(err, fs.ErrNotExist): // not yet there, or replaced since release.json was read
 		case err != nil || r.Number < last:
 			t.Fatalf("%v, release %d after %d", err, r.Number, last)
 		default:
@@ -419,8 +419,8 @@ func TestTrialPublishRaces(t *testing.T) {
 	t.Logf("%d publishers, %d releases, %d complete reads", writers, last, reads)
 }
 
-// TestTrialPublishLimit limits the size of the files that the publisher can write. It checks for exit code 2, a message
-// that names a file in the folder, the old release, and no files left behind.
+// TestTrialPublishLimit limits the size of the files that the publisher can write. It checks that the exit code is 2,
+// that the message names a file in the folder, and that only the old release remains.
 func TestTrialPublishLimit(t *testing.T) {
 	dir := t.TempDir()
 	files := versions(t, dir, 2, 300_000, false)

@@ -34,8 +34,9 @@ func setFiles(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// TestTrialShardKills builds a sharded set in steps, with several processes at once that are killed at random. There is
-// never a manifest over missing shards, and the set has the bytes of build --shards; each shard has the bytes of build.
+// TestTrialShardKills builds a sharded set in steps, with several processes at once that are killed at random. A
+// manifest that lists missing shards must never exist. The set must have the same bytes as with build --shards, and
+// each shard the same bytes as with build.
 func TestTrialShardKills(t *testing.T) {
 	wantKills, lines := 24, 60_000
 	if *long {
@@ -119,7 +120,8 @@ func TestTrialShardKills(t *testing.T) {
 			}
 		}
 	}
-	// every returns one process for each worker, one that does the work of all, and one that finishes too early.
+	// every returns one process for each worker, one that does the work of all workers, and one that finishes too
+	// early.
 	every := func(what string) (all [][]string) {
 		for w := range workers {
 			all = append(all, []string{"shard", what, steps, "--every", fmt.Sprintf("%d/%d", w, workers)})

@@ -18,8 +18,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// The trials run the command as an attacker and bad luck would: killed, on a full disk, by many at once, on damaged
-// files. -long makes them as long as for a release.
+// The trials run the command under bad conditions: killed, on a full disk, by many processes at once, on damaged files.
+// -long runs them at the full length for a release.
 var long = flag.Bool("long", false, "trials of damaged files, kills and races at full length: some minutes")
 
 // trialKeys returns n lines.
@@ -38,7 +38,7 @@ type victim struct {
 	secret bool
 }
 
-// victims returns a file of every family, and of the forms that have sections of their own.
+// victims returns a file of every family, and of the forms that have additional sections.
 func victims(t *testing.T, dir, secret string) (all []victim) {
 	t.Helper()
 	specs := []string{"rankindexed(capacity=500,value_bits=4)", "rankindexed(capacity=500,counting=1,growth=2)",
@@ -72,8 +72,8 @@ func victims(t *testing.T, dir, secret string) (all []victim) {
 	return all
 }
 
-// damage returns a damaged copy of a file, and what was done to it. mended reports that the checksum of the header is
-// right, so that the header may differ from before.
+// damage returns a damaged copy of a file and describes the damage. If mended is true, the checksum of the header was
+// corrected, so that the header may be a valid different one.
 func damage(r *rand.Rand, file, other []byte) (what string, bad []byte, mended bool) {
 	bad = bytes.Clone(file)
 	switch r.IntN(7) {
@@ -110,7 +110,7 @@ func damage(r *rand.Rand, file, other []byte) (what string, bad []byte, mended b
 	return fmt.Sprintf("byte %d is %#x, with the right checksum", i, bad[i]), mend(bad), true
 }
 
-// mend writes the right checksum into the header of a file, as far as the header tells its own length.
+// mend corrects the checksum of the header of a file, if the length in the header is valid.
 func mend(file []byte) []byte {
 	le, table := binary.LittleEndian, crc32.MakeTable(crc32.Castagnoli)
 	end := 64 + 24*int(file[14]) + int(min(le.Uint32(file[56:]), 1<<20))
@@ -120,9 +120,9 @@ func mend(file []byte) []byte {
 	return file
 }
 
-// TestTrialDamage runs the commands on damaged files of every family: exit code 2, or the answers of the whole file;
-// never a crash or a large allocation. A file with a corrected checksum of the header may be a valid file with other
-// answers.
+// TestTrialDamage runs the commands on damaged files of every family. They must exit with code 2 or give the answers of
+// the undamaged file, without a crash or a large allocation. A file with a corrected checksum of the header may be a
+// valid file with other answers.
 func TestTrialDamage(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret")

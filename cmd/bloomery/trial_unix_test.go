@@ -79,8 +79,8 @@ func killed(t *testing.T, cmd *exec.Cmd, most time.Duration, mayFail bool) bool 
 	return false
 }
 
-// TestTrialKills kills commands that change a file at random moments. Then the file is the old or the new one, byte for
-// byte, and the next command leaves no temporary files.
+// TestTrialKills kills commands that change a file at random moments. Afterwards the file must be the old or the new
+// one, byte for byte, and the next command must leave no temporary files.
 func TestTrialKills(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f.bloom")
@@ -163,8 +163,8 @@ func entriesOf(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestTrialRaces lets eight processes add to one file and remove from it at once while others read it. It checks that
-// no key is lost, that every reader sees a whole file, and that no other file is left.
+// TestTrialRaces adds keys to one file and removes keys from it in eight processes at once while others read it. It
+// checks that no key is lost, that every reader sees a complete file, and that no other file remains.
 func TestTrialRaces(t *testing.T) {
 	rounds := 2
 	if *long {
@@ -212,7 +212,7 @@ func TestTrialRaces(t *testing.T) {
 	readers.Wait()
 	want, keys := first, 1000
 	for w := range writers {
-		for i := 0; i < rounds; i += 2 { // the others were removed again
+		for i := 0; i < rounds; i += 2 { // the other keys were removed again
 			want += trialKeys(fmt.Sprintf("writer-%d-%d", w, i), 50)
 			keys += 50
 		}
@@ -254,8 +254,8 @@ func limited(t *testing.T, limit int, c change) (string, error) {
 	return said, err
 }
 
-// TestTrialFullDisk limits the bytes that commands can write, as on a disk that fills up. It checks for exit code 2, a
-// message that names the file, the unchanged old file, and no files left behind.
+// TestTrialFullDisk limits the bytes that commands can write, as on a disk that fills up. It checks that the exit code
+// is 2, that the message names the file, that the old file is unchanged, and that no other files remain.
 func TestTrialFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f.bloom")
@@ -280,5 +280,5 @@ func TestTrialFullDisk(t *testing.T) {
 	}
 }
 
-// The folders of tests are such that a follower accepts them, whatever the umask of the user is.
+// Sets a umask with which followers accept the folders of tests, whatever the umask of the user is.
 func init() { syscall.Umask(0o022) }

@@ -11,7 +11,8 @@ import (
 	"github.com/bloomery/bloomery/window"
 )
 
-// TestWindowTime checks that a file with the time of a clock is read at the time that was saved, however long ago.
+// TestWindowTime checks that a file with the time of a clock is queried at the saved time, however long ago it was
+// saved.
 func TestWindowTime(t *testing.T) {
 	now := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	f, err := window.New[string](window.Config{Keys: 10, TTL: time.Minute, Clock: func() time.Time { return now }})
@@ -31,7 +32,7 @@ func TestWindowTime(t *testing.T) {
 	}
 }
 
-// TestWindowDamage checks that files that were cut, or have more bytes after their end, are refused as damaged.
+// TestWindowDamage checks that truncated files, and files with additional bytes at the end, are refused as damaged.
 func TestWindowDamage(t *testing.T) {
 	file := mustRead(t, "../../window/testdata/few.window")
 	path := filepath.Join(t.TempDir(), "seen.window")
@@ -51,7 +52,7 @@ func TestWindowDamage(t *testing.T) {
 	}
 }
 
-// windowUse is what commands do with a file of package window.
+// windowUse describes how a command treats a file of package window.
 type windowUse struct {
 	reads []string // lines that read such files
 	// refuses lists commands that refuse such a file in place of a filter. Their errors name the package, and they
@@ -59,7 +60,7 @@ type windowUse struct {
 	refuses []string
 	// others lists commands that expect something other than a filter there. They fail and write nothing.
 	others []string
-	none   string // why the command takes no file that could be a filter
+	none   string // why the command does not read filter files
 }
 
 // windowUses maps each command to its uses. In the lines, w and w2 are files of package window, f and g are filters, d
@@ -102,7 +103,7 @@ var windowUses = map[string]windowUse{
 	"follow": {
 		others: []string{"follow w -o out --once --insecure", "follow site -o w --once --insecure"},
 	},
-	"dedup": {others: []string{ // w has another ttl, number of keys and rate
+	"dedup": {others: []string{ // w has a different ttl, number of keys and rate
 		"dedup w", "dedup --state w keys", "dedup --state w --ttl 24h --keys 100 keys",
 	}},
 	"exact info":     {refuses: []string{"exact info w"}},
@@ -124,8 +125,8 @@ var windowUses = map[string]windowUse{
 	"completion":     {none: "prints a script"},
 }
 
-// TestWindowCommands gives files of package window to every command: it reads them, or refuses them by name and writes
-// nothing. A new command must be in the table.
+// TestWindowCommands runs every command with files of package window. The command must read them, or refuse them with
+// an error that names the package and write nothing. A new command must be in the table.
 func TestWindowCommands(t *testing.T) {
 	var commands []string
 	for name, c := range allCommands((&app{ctx: t.Context()}).rootCommand()) {
@@ -169,7 +170,7 @@ func TestWindowCommands(t *testing.T) {
 	}
 }
 
-// windowFolder makes the files of windowUses in a folder of its own, and goes there.
+// windowFolder creates the files of windowUses in a new folder and makes it the current folder.
 func windowFolder(t *testing.T) {
 	t.Helper()
 	b := mustRead(t, "../../window/testdata/few.window")
@@ -189,8 +190,8 @@ func windowFolder(t *testing.T) {
 	}
 }
 
-// windowLine runs a line of arguments and returns what it printed to standard error, or if that is nothing, to standard
-// output.
+// windowLine runs a line of arguments and returns its standard error, or its standard output if standard error is
+// empty.
 func windowLine(t *testing.T, line string) (code int, out string) {
 	var stdout, stderr strings.Builder
 	code = run(t.Context(), append([]string{"-q"}, strings.Fields(line)...), strings.NewReader(""), &stdout, &stderr)
@@ -200,7 +201,7 @@ func windowLine(t *testing.T, line string) (code int, out string) {
 	return code, stdout.String()
 }
 
-// filesHere is treeOf for the current folder, without locks, which stay.
+// filesHere is treeOf for the current folder, without lock files, which remain.
 func filesHere(t *testing.T) map[string]string {
 	all := treeOf(t, ".")
 	maps.DeleteFunc(all, func(path, _ string) bool { return strings.HasSuffix(path, ".lock") })

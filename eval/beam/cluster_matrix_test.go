@@ -57,7 +57,7 @@ type pair struct {
 	Value int64  `parquet:"value"`
 }
 
-// formats maps the flags of a format to a function that writes pairs in this format.
+// formats lists the formats of input: the flags of a job that reads it, and a function that writes it.
 var formats = []struct {
 	name, extension string
 	flags, values   []string

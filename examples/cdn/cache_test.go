@@ -111,13 +111,13 @@ func TestThird(t *testing.T) {
 	if w.Header().Get("X-Cache") != "hit" || w.Header().Get("Content-Length") != "600" || w.Body.Len() != 0 {
 		t.Errorf("a header: %v, %d bytes", w.Header(), w.Body.Len())
 	}
-	for _, other := range []string{"/a?b=d", "/a", "/a?", "/%61?b=c", "/a/../a?b=c"} { // have other files
+	for _, other := range []string{"/a?b=d", "/a", "/a?", "/%61?b=c", "/a/../a?b=c"} { // stored in other files
 		if w := s.get(other); w.Header().Get("X-Cache") != "" || w.Body.String() != strings.Repeat(other, 100) {
 			t.Errorf("%s: %v %.20q", other, w.Header(), w.Body)
 		}
 	}
 	s.asked.Store(2)
-	s.start(1 << 20) // files outlive the program
+	s.start(1 << 20) // files remain when the program ends
 	if w := s.get("/a?b=c"); w.Header().Get("X-Cache") != "hit" || s.cache.size == 0 {
 		t.Errorf("after a restart: %v, %d bytes", w.Header(), s.cache.size)
 	}
@@ -156,7 +156,7 @@ func TestUnfinished(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer func() { _ = recover() }() // the proxy aborts as it does in a server
+		defer func() { _ = recover() }() // the proxy panics to abort the response, as in a server
 		s.cache.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/half", nil).WithContext(ctx))
 	}()
 	<-began
@@ -226,7 +226,7 @@ func TestNotStored(t *testing.T) {
 	if f := s.files(); len(f) != 0 {
 		t.Errorf("%v", f)
 	}
-	for range 3 { // control: this one is stored
+	for range 3 { // for comparison: this answer is stored
 		s.get("/?Vary=Accept-Encoding&Cache-Control=max-age=60,+public")
 	}
 	if f := s.files(); len(f) != 1 {

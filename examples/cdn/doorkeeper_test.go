@@ -54,7 +54,8 @@ func TestFalseAdmissions(t *testing.T) {
 	}
 }
 
-// TestConcurrentRequests counts the first requests of keys that many goroutines request at once: one per key.
+// TestConcurrentRequests requests keys from many goroutines at once, and checks that one request per key counts as the
+// first.
 func TestConcurrentRequests(t *testing.T) {
 	d, err := newDoorkeeper(10_000, 1e-6)
 	if err != nil {

@@ -85,8 +85,8 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// TestOldest checks that the oldest files are removed first, several at a time, and that removals by others are
-// noticed.
+// TestOldest checks that the oldest files are removed first, several at a time, and that removals by other programs are
+// detected.
 func TestOldest(t *testing.T) {
 	const limit = 20_000
 	s := newSite(t, limit, page)
@@ -160,7 +160,7 @@ func TestFresh(t *testing.T) {
 	age(30 * time.Second)
 	w := s.get("/")
 	if n, err := strconv.Atoi(w.Header().Get("Age")); w.Header().Get("X-Cache") != "hit" || err != nil ||
-		n < 37 || n > 50 { // the machine may stop for some seconds
+		n < 37 || n > 50 { // the machine may pause for some seconds
 		t.Errorf("after 30 seconds: %v", w.Header())
 	}
 	age(54 * time.Second)
@@ -193,7 +193,7 @@ func TestEncoding(t *testing.T) {
 	}
 }
 
-// TestBareOrigin serves responses that net/http does not write: without a header (stored) and without an end (not
+// TestBareOrigin serves responses that net/http never writes: without a header (stored) and without an end (not
 // stored).
 func TestBareOrigin(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -230,7 +230,7 @@ func TestBareOrigin(t *testing.T) {
 	}
 }
 
-// TestStranger checks that the cache neither counts nor removes files of others.
+// TestStranger checks that the cache neither counts nor removes files of other programs.
 func TestStranger(t *testing.T) {
 	s := newSite(t, 2000, page)
 	for _, name := range []string{"thesis.txt", "thesis.tmp", strings.Repeat("A", 64), strings.Repeat("a", 64) + ".gz"} {
@@ -256,7 +256,7 @@ func TestStranger(t *testing.T) {
 	}
 }
 
-// TestFull checks that clients get their answers if the disk cannot be written, and that no file is left.
+// TestFull checks that clients get their answers if the disk cannot be written, and that no file remains.
 func TestFull(t *testing.T) {
 	s := newSite(t, 1<<20, page)
 	s.get("/")

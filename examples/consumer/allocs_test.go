@@ -9,8 +9,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestAllocations queries and changes with keys on the stack, strings and integers. Nothing may go to the heap, in any
-// family of ours, with either of our hash functions, in a mapped file too.
+// TestAllocations queries and changes sets with keys on the stack, with strings and with integers. Nothing may be
+// allocated on the heap, in any of our families, with either of our hash functions, and in a mapped file.
 func TestAllocations(t *testing.T) {
 	long := strings.Repeat("a long key ", 20)
 	for _, spec := range specs {

@@ -54,7 +54,7 @@ func TestBuildKeys(t *testing.T) {
 	}
 }
 
-// TestBuildRangesOnce yields all keys in one buffer and counts how often Build asks for them.
+// TestBuildRangesOnce yields all keys in one buffer and counts how often Build ranges over them.
 func TestBuildRangesOnce(t *testing.T) {
 	keys := words("key ", 3000)
 	for _, spec := range specs {
@@ -158,7 +158,7 @@ func addPart(b *bloomery.Builder, way int, texts []string, ints []uint64) error 
 			hs[i] = h.SumString(k)
 		}
 		err := b.AddHashes(hs)
-		clear(hs) // the Builder keeps no slice
+		clear(hs) // the Builder must not keep the slice
 		return err
 	}
 	for i, k := range texts {
@@ -202,8 +202,7 @@ func TestBuilderClosed(t *testing.T) {
 	}
 }
 
-// TestMemory builds the same file with all hashes in memory and with most of them in a temporary file, which is in
-// TempDir.
+// TestMemory builds the same file with all hashes in memory and with most of them in a temporary file in TempDir.
 func TestMemory(t *testing.T) {
 	keys := words("key ", 20_000)
 	for _, spec := range specs {
@@ -263,7 +262,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestNeeds lets the planner choose, with a given and with a counted number of keys.
+// TestNeeds builds filters that the planner chooses, with a given and with a counted number of keys.
 func TestNeeds(t *testing.T) {
 	keys := words("key ", 2000)
 	for _, known := range []uint64{0, 2000} {

@@ -28,8 +28,8 @@ func each(t *testing.T, f func(writer int) error) {
 	}
 }
 
-// TestDedup adds all keys from every goroutine at once. Exactly one goroutine learns that a key is new, or none if the
-// key is a false positive. The number of such keys must agree with the rate.
+// TestDedup adds all keys from every goroutine at once. For each key, exactly one goroutine must see it as new, or none
+// if the key is a false positive. The number of such keys must agree with the rate.
 func TestDedup(t *testing.T) {
 	const n = 20_000
 	for _, spec := range concurrentSpecs {
@@ -121,8 +121,8 @@ func TestDedupIntegers(t *testing.T) {
 	}
 }
 
-// TestConcurrentRemove adds and removes from many goroutines; the keys that stay are there, the others as absent as new
-// ones.
+// TestConcurrentRemove adds and removes keys from many goroutines. The remaining keys must be present, and the removed
+// keys absent at the rate of new keys.
 func TestConcurrentRemove(t *testing.T) {
 	const n = 4000
 	for _, spec := range removableSpecs {
@@ -163,7 +163,8 @@ func TestConcurrentRemove(t *testing.T) {
 	}
 }
 
-// TestSnapshot writes a set while others add: the file is whole and holds every key whose Add had returned.
+// TestSnapshot writes a set while other goroutines add keys. The file must be complete and contain every key whose Add
+// had returned.
 func TestSnapshot(t *testing.T) {
 	const n = 10_000
 	for _, spec := range concurrentSpecs {

@@ -21,7 +21,7 @@ import (
 	"github.com/bloomery/bloomery/window"
 )
 
-// TestConfigOfAUser builds filters that a user of a service describes, in bounded memory.
+// TestConfigOfAUser builds filters from descriptions by the users of a service, in bounded memory.
 func TestConfigOfAUser(t *testing.T) {
 	secret := filter.NewSecret()
 	for _, x := range []struct {
@@ -84,7 +84,8 @@ func TestCloneOfPlain(t *testing.T) {
 	}
 }
 
-// TestSecretIsHidden prints everything that holds a secret in every way and searches for the secret in every notation.
+// TestSecretIsHidden prints every value that contains a secret in every way, and searches the output for the secret in
+// every notation.
 func TestSecretIsHidden(t *testing.T) {
 	secret := filter.Secret([]byte("the-secret-words"))
 	config := bloomery.Config{Hashing: bloomery.Hashing{Secret: &secret}, Keys: 100}

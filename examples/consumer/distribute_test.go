@@ -22,7 +22,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// bucket is a Store in memory, as a program outside the module writes one for its own storage.
+// bucket is a Store in memory, like the Store that a program writes for its own storage.
 type bucket struct {
 	mu      sync.Mutex
 	objects map[string][]byte
@@ -85,8 +85,8 @@ func (b *bucket) Remove(_ context.Context, name string) error {
 	return nil
 }
 
-// TestDistribute builds a set with a keyed hash in steps, in a Store of this module: the files are the same as from
-// Build with Config.Sharding.Dir. Then it asks the shard of each key, as a service with one shard per machine does.
+// TestDistribute builds a set with a keyed hash in steps, in a Store of this module. The files must equal the files of
+// Build with Config.Sharding.Dir. Then it queries the shard of each key, like a service with one shard per machine.
 func TestDistribute(t *testing.T) {
 	ctx, secret := t.Context(), filter.NewSecret()
 	keys := words("key-", 3000)

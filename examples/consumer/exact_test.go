@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// serials returns the numbers from one to another, without the last.
+// serials returns the numbers from from to to-1.
 func serials(from, to int) (all [][]byte) {
 	for i := from; i < to; i++ {
 		all = append(all, []byte(strconv.Itoa(i)))
@@ -125,7 +125,8 @@ func TestExactPartitions(t *testing.T) {
 	}
 }
 
-// TestExactSources checks that a list that breaks off ends the build, and members outside of the universe are named.
+// TestExactSources checks that an error of a list ends the build, and that the error for members outside the universe
+// names them.
 func TestExactSources(t *testing.T) {
 	list := func(end error, keys ...string) iter.Seq2[string, error] {
 		return func(yield func(string, error) bool) {

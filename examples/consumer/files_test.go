@@ -71,8 +71,7 @@ func TestSaveCancelled(t *testing.T) {
 	}
 }
 
-// TestFromBytes reads filters that lie at every alignment within a larger file, and changes them without a write to the
-// bytes.
+// TestFromBytes reads filters at every alignment within a larger file, and changes them. The bytes must not change.
 func TestFromBytes(t *testing.T) {
 	keys := words("key ", 500)
 	for _, spec := range specs {
@@ -188,8 +187,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestOverwritten truncates and overwrites an open file in place. The Set then gives right answers, or Err says that
-// they may be wrong; with InMemory they are right.
+// TestOverwritten truncates and overwrites an open file in place. The answers of the Set must then be right, or Err
+// must report that they may be wrong. With InMemory they must be right.
 func TestOverwritten(t *testing.T) {
 	const n = 1_500_000 // bits of a file above 1 MiB, which is mapped where the system can
 	var keys []uint64
@@ -236,7 +235,7 @@ func TestOverwritten(t *testing.T) {
 	}
 }
 
-// TestTables makes the filter block of a table and asks it.
+// TestTables writes the filter block of a table and queries it.
 func TestTables(t *testing.T) {
 	policy := must(tablefilter.New("blocked(bits_per_key=10)"))(t)
 	policy.MaxKeys, policy.Workers = tablefilter.DefaultMaxKeys, 1

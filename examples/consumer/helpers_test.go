@@ -10,19 +10,19 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// specs are one filter of each family of ours.
+// specs lists one filter of each of our families.
 var specs = []string{
 	"standard(fpr=0.01)", "blocked(bits_per_key=12)", "fuse(width=8)", "partitioned(bits_per_key=8,effort=fast)",
 	"blockpartitioned(bits_per_key=8,effort=fast)", "twochoice(bits_per_key=16,effort=fast)", "rankindexed(fpr=0.01)",
 	"counting(fpr=0.01)",
 }
 
-// concurrentSpecs are the filters that Config.Concurrent takes.
+// concurrentSpecs lists the filters that support Config.Concurrent.
 var concurrentSpecs = []string{
 	"standard(fpr=0.01)", "blocked(bits_per_key=12)", "rankindexed(fpr=0.01)", "counting(fpr=0.01)",
 }
 
-// foreignSpecs are filters of other systems.
+// foreignSpecs lists filters of other systems.
 var foreignSpecs = []string{"guava(fpr=0.01)", "bitsandblooms(fpr=0.01)", "redisbloom(fpr=0.01)"}
 
 // removableSpecs are the specs of filters that keys can be removed from.
@@ -72,7 +72,7 @@ func bytesOf(t *testing.T, s *bloomery.Set) []byte {
 	return must(s.MarshalBinary())(t)
 }
 
-// holds fails the test unless every key is present, asked in every way.
+// holds fails the test unless every key is present in queries of every kind.
 func holds(t *testing.T, s *bloomery.Set, keys []string) {
 	t.Helper()
 	dst := make([]bool, len(keys))

@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery"
 )
 
-// TestLive replaces a file again and again while queries run: every answer comes from one whole file.
+// TestLive repeatedly replaces a file while queries run. Every answer must be the answer of one complete file.
 func TestLive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.bloom")
 	always := words("always ", 2000)
@@ -86,7 +86,7 @@ func TestLive(t *testing.T) {
 		t.Errorf("%d queries missed a key that every file has", n)
 	}
 	closed := make(chan error, 1)
-	live.View(func(s *bloomery.Set) { // a query in flight: Close waits for it
+	live.View(func(s *bloomery.Set) { // a running query, for which Close must wait
 		go func() { closed <- live.Close() }()
 		for live.Err() == nil {
 			time.Sleep(time.Millisecond)

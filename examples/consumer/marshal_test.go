@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// record is a value with a set in it, as programs store it.
+// record is a value that contains a set, as a program would store it.
 type record struct {
 	Name string
 	Keys *bloomery.Set
@@ -68,7 +68,8 @@ func TestMarshal(t *testing.T) {
 	}
 }
 
-// TestMarshalText checks JSON without a filter, and hostile text: nothing is read, and what was there stays.
+// TestMarshalText checks JSON without a filter and hostile text. Nothing may be read, and the receiver must be
+// unchanged.
 func TestMarshalText(t *testing.T) {
 	if b, err := json.Marshal(record{Name: "r"}); err != nil || string(b) != `{"Name":"r","Keys":null}` {
 		t.Errorf("a nil Set: %s, %v", b, err)

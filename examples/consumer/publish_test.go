@@ -21,7 +21,8 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// TestPublisher replaces the key of a list, loses its folder, and keeps a list from shrinking.
+// TestPublisher replaces the key of a list, publishes after the folder was lost, and checks that a shrunk list is
+// refused.
 func TestPublisher(t *testing.T) {
 	dir := t.TempDir()
 	site, path := filepath.Join(dir, "list"), filepath.Join(dir, "file")

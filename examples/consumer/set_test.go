@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestNew fills an empty set in every way and asks in every way.
+// TestNew fills an empty set in every way and queries it in every way.
 func TestNew(t *testing.T) {
 	for _, spec := range append(slices.Clone(concurrentSpecs), "twochoice(bits_per_key=16)") {
 		set := must(bloomery.New(bloomery.Config{Spec: spec, Keys: 100}))(t)
@@ -76,7 +76,7 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// TestTestAndAdd adds each key twice: the second time it is present.
+// TestTestAndAdd adds each key twice. The second time the key must be present.
 func TestTestAndAdd(t *testing.T) {
 	for _, spec := range slices.Concat(concurrentSpecs, foreignSpecs, []string{"twochoice(bits_per_key=16)"}) {
 		set := must(bloomery.New(bloomery.Config{Spec: spec, Keys: 100}))(t)
@@ -143,7 +143,7 @@ func TestRemove(t *testing.T) {
 	unsupported(t, "Remove of a hash", bloomery.Keyed[filter.Hash](plain).Remove(filter.Hash{}), "counting")
 }
 
-// TestRemoval removes a list with strangers: refused, then by force.
+// TestRemoval removes a list with strangers. The removal must be refused, and then succeed by force.
 func TestRemoval(t *testing.T) {
 	for _, spec := range removableSpecs {
 		keys := words("key ", 20_000)
@@ -298,7 +298,7 @@ func TestCombine(t *testing.T) {
 	unsupported(t, "fuse: Optimizer", err, "partitioned")
 }
 
-// TestTrimmed sends a set in its form for transfer, which is smaller and comes back as the same set.
+// TestTrimmed writes a set in its trimmed form, which must be smaller, and reads it as the same set.
 func TestTrimmed(t *testing.T) {
 	keys := words("key ", 2000)
 	set := built(t, keys, bloomery.Config{Spec: "rankindexed(fpr=0.01)"})
@@ -358,7 +358,7 @@ func TestVerifier(t *testing.T) {
 	}
 }
 
-// TestZero queries and changes a Set that was neither made nor read.
+// TestZero queries and changes the zero Set.
 func TestZero(t *testing.T) {
 	var s bloomery.Set
 	key := []byte("key")

@@ -42,7 +42,7 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// TestBlocks answers queries from one block each of the files of a sharded set.
+// TestBlocks answers each query from one block of a file of a sharded set.
 func TestBlocks(t *testing.T) {
 	keys, secret := words("key ", 3000), filter.NewSecret()
 	for _, spec := range []string{"blocked(fpr=0.01)", "blockpartitioned(bits_per_key=10,effort=fast)"} {

@@ -23,7 +23,7 @@ import (
 	"github.com/bloomery/bloomery/window"
 )
 
-// The methods for printing, encoding and errors are left out.
+// The methods for printing, encoding and errors are omitted.
 
 var (
 	_ func(filter.HashID) (filter.Hasher, error) = filter.ForeignHasher

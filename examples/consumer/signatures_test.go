@@ -14,8 +14,9 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Signatures of all functions and methods of the public packages: of the root package here, of the others in
-// signatures_packages_test.go. A change of one is a compile error. TestSignatures checks that none is missing.
+// Signatures of all functions and methods of the public packages: of the root package here, of the other packages in
+// signatures_packages_test.go. A changed signature is a compile error. TestSignatures checks that no signature is
+// missing.
 
 // Short names for long types.
 type (

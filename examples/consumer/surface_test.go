@@ -16,12 +16,13 @@ import (
 // root is the import path of the root package.
 const root = "github.com/bloomery/bloomery"
 
-// printed are the methods that signatures_packages_test.go leaves out.
+// printed lists the methods that signatures_packages_test.go omits.
 var printed = []string{
 	"Error", "Unwrap", "Format", "GoString", "LogValue", "MarshalJSON", "MarshalText", "UnmarshalText", "String",
 }
 
-// TestImports checks that a user cannot import internal packages, so nothing in this module does, not even a test.
+// TestImports checks that no file of this module, including tests, imports internal packages, because users cannot
+// import them.
 func TestImports(t *testing.T) {
 	imported := 0
 	err := filepath.WalkDir(".", func(name string, _ fs.DirEntry, err error) error {
@@ -89,7 +90,7 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// state notes the functions and methods whose signatures a declaration states, by package.
+// state records the functions and methods whose signatures a declaration states, by package.
 func state(stated map[string]map[string]bool, interfaces map[string]*ast.InterfaceType, v *ast.ValueSpec) {
 	if len(v.Values) != 1 {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestStaticValues builds sets with values that come with the keys of a build, by every way to add them.
+// TestStaticValues builds sets with values that are added together with the keys, by every method for this.
 func TestStaticValues(t *testing.T) {
 	want := map[string]uint64{"a": 3, "b": 4, "c": 5}
 	c := bloomery.Config{Spec: "ribbon(r=20,value_bits=4)"}

@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// others are the packages of other modules that the root package may bring along.
+// others lists the packages of other modules on which the root package may depend.
 var others = []string{
 	"github.com/cespare/xxhash/v2", "github.com/dchest/siphash", "github.com/klauspost/cpuid/v2",
 	"github.com/zeebo/xxh3", "golang.org/x/sys/cpu", "golang.org/x/sys/unix",
 }
 
-// mostPackages is how many packages of bloomery the root package may compile, itself included.
+// mostPackages is the largest number of bloomery packages that the root package may depend on, including itself.
 const mostPackages = 53
 
 // goTool returns the go command.
@@ -59,7 +59,7 @@ func TestWeight(t *testing.T) {
 	}
 }
 
-// unlinked matches functions that a program which only asks must not contain: builders, searches, forecasts, plans.
+// unlinked matches functions that a program that only queries must not contain: builders, searches, forecasts, plans.
 var unlinked = regexp.MustCompile(`bloomery/internal/(anneal|bulk|gather|grid|intake|patch|run|spool)\.[A-Z(]|` +
 	`bloomery/(plan|delta|exact)\.[A-Z(]|families\.Costs$|/family/[a-z]+\.(New|NewBuilder|About)$|\.Config\.Forecast$|\)\.Reoptimize$`)
 

@@ -45,7 +45,8 @@ func start(t *testing.T, args ...string) (base string, stop func()) {
 	}
 }
 
-// TestRestart checks that keys are remembered across restarts, and that what failed before is handled after one.
+// TestRestart checks that keys are remembered across restarts, and that a request that failed before a restart is
+// handled after it.
 func TestRestart(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret")
@@ -115,7 +116,7 @@ func TestSaves(t *testing.T) {
 	}
 }
 
-// TestArguments checks the arguments that are errors at the start.
+// TestArguments checks that wrong arguments are errors when the program starts.
 func TestArguments(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "bad")
 	if err := os.WriteFile(bad, []byte("no secret"), 0o600); err != nil {

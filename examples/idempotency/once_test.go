@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/window"
 )
 
-// receiver is a middleware on a filter, and a handler that counts its calls.
+// receiver is a middleware with a filter, and a handler that counts its calls.
 type receiver struct {
 	t       *testing.T
 	called  atomic.Int32
@@ -64,7 +64,7 @@ func created(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.Status
 
 func usual() window.Config { return window.Config{Keys: 1000, TTL: time.Hour, FPR: 1e-9} }
 
-// TestOnce checks that a key counts once, for its method and path, and that requests without one are passed on.
+// TestOnce checks that a key counts once for its method and path, and that requests without a key are passed on.
 func TestOnce(t *testing.T) {
 	r := newReceiver(t, usual(), created)
 	for _, c := range []struct {
@@ -109,7 +109,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestEarlyHints checks that an answer of 1xx is not the final one.
+// TestEarlyHints checks that a response with status 1xx is not the final response.
 func TestEarlyHints(t *testing.T) {
 	r := newReceiver(t, usual(), func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusEarlyHints)
@@ -147,15 +147,15 @@ func sendBody(t *testing.T, url, key, event string) int {
 	return a.StatusCode
 }
 
-// waiting waits until n requests have reached the middleware, those that wait for others included.
+// waiting waits until n requests have reached the middleware, including requests that wait for others.
 func waiting(arrived *atomic.Int32, n int32) {
 	for arrived.Load() < n {
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// TestConcurrent sends the same request fifty times at once: the handler runs exactly once, and all others wait for it
-// and are told so.
+// TestConcurrent sends the same request fifty times at once. The handler must run exactly once, and all other requests
+// must wait and receive a response that says that the request was already handled.
 func TestConcurrent(t *testing.T) {
 	const senders = 50
 	var arrived atomic.Int32
@@ -180,7 +180,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestConflict checks that a request does not wait for longer than it should, and is answered when it comes again.
+// TestConflict checks that a request waits at most for the timeout, and that it is answered when it is repeated.
 func TestConflict(t *testing.T) {
 	began, end := make(chan struct{}), make(chan struct{})
 	r := newReceiver(t, usual(), func(w http.ResponseWriter, q *http.Request) {
@@ -208,8 +208,8 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestFailure checks that a request that failed is handled again, also by another one that has waited for it, and that
-// nothing is handled again after a success.
+// TestFailure checks that a failed request is handled again when it is repeated or when another request has waited for
+// it, and that no request is handled again after a success.
 func TestFailure(t *testing.T) {
 	const senders = 10
 	var arrived, calls atomic.Int32
@@ -250,7 +250,7 @@ func TestExpiry(t *testing.T) {
 	r := newReceiver(t, c, created)
 	r.want("/", "1", 201, true)
 	now = now.Add(7*time.Hour - time.Nanosecond)
-	r.want("/", "1", 200, false) // which does not renew it
+	r.want("/", "1", 200, false) // the repetition does not renew the key
 	now = now.Add(time.Hour + time.Nanosecond)
 	r.want("/", "1", 201, true)
 	r.want("/", "1", 200, false)

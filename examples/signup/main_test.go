@@ -53,7 +53,7 @@ func signUpAs(t *testing.T, base, email string) int {
 	return r.StatusCode
 }
 
-// TestSignUp checks that the server follows a signed list over HTTP and has a new release without a restart.
+// TestSignUp checks that the server follows a signed list over HTTP and uses a new release without a restart.
 func TestSignUp(t *testing.T) {
 	key, err := publish.NewKey()
 	if err != nil {
@@ -109,7 +109,7 @@ func TestSignUp(t *testing.T) {
 	}
 }
 
-// TestUnsigned checks that a list of another machine needs a key.
+// TestUnsigned checks that a list from another machine requires a key.
 func TestUnsigned(t *testing.T) {
 	args := []string{"-list", "http://example.invalid", "-file", filepath.Join(t.TempDir(), "f")}
 	err := run(t.Context(), args, io.Discard)

@@ -17,8 +17,8 @@ var geometries = []Geometry{
 	{Bits: 50, K: 2},
 }
 
-// base returns the number of base positions. With Words that is Bits; else the last one plus the largest shift is the
-// last bit.
+// base returns the number of base positions. With Words it is Bits. Otherwise the last base position plus the largest
+// shift is the last bit.
 func (s Geometry) base() uint64 {
 	if s.Words {
 		return s.Bits
@@ -118,7 +118,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// TestPlain checks the vector form of a selection against the plain one, which takes groups of any size.
+// TestPlain compares the vector form of a selection with the plain form, which supports groups of any size.
 func TestPlain(t *testing.T) {
 	for i, geometry := range geometries {
 		s := fresh(geometry, 8, 20, 7)
@@ -178,7 +178,7 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// TestReset reuses a state and expects the results of a new one.
+// TestReset checks that a reused state gives the same results as a new one.
 func TestReset(t *testing.T) {
 	used := fresh(geometries[0], 9, 30, 1)
 	var rnd Random

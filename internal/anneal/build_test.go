@@ -17,13 +17,13 @@ type rated struct{ bits, keys, passes int }
 func (f *rated) Has(filter.Hash) bool { return true }
 func (f *rated) Info() filter.Info    { return filter.Info{} }
 
-// ratedJob builds rated filters and notes what Build asks for. Its geometry is a number of bits. The rate of a search
+// ratedJob builds rated filters and records the calls of Build. Its geometry is a number of bits. The rate of a search
 // is 64/(bits·passes), or 0 once it may return rates of ended searches.
 type ratedJob struct {
 	asked  filter.Effort
 	most   int // bits
 	log    []string
-	before func() // each part
+	before func() // called before each part
 }
 
 func (j *ratedJob) Geometry(n uint64) (int, filter.Effort, error) {
@@ -80,8 +80,8 @@ func gathered(t *testing.T, n uint64, goal Goal, j *ratedJob) *Builder[int, *rat
 	return b
 }
 
-// TestBuild checks the order of the attempts to keep a rate: the forecast, twice a longer search, then more room, until
-// the rate is kept or the family has no more room.
+// TestBuild checks the order of the attempts to keep a rate: the forecast size, two longer searches, then larger sizes
+// until the rate is kept or the family has no larger size.
 func TestBuild(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -102,7 +102,7 @@ func TestBuild(t *testing.T) {
 		{"longer, then larger", filter.Effort{}, Goal{Rate: 0.002}, 1000, 1000, false, []string{"geometry of 1000",
 			"100 bits, 64 passes, 0 keys left out", "100 bits, 128 passes, 0 keys left out", "100 bits, 256 passes, 0 keys left out",
 			"669 bits, 256 passes, 0 keys left out"}},
-		// The later keys need room as well: twice as much.
+		// The later keys also need room, so the size doubles.
 		{"later keys", filter.Effort{Passes: 256}, Goal{Rate: 0.002, Later: 1000}, 1000, 2000, false, []string{"geometry of 1000",
 			"100 bits, 256 passes, 0 keys left out", "1237 bits, 256 passes, 0 keys left out"}},
 		{"no room", filter.Effort{Passes: 256}, Goal{Rate: 0.002}, 1000, 500, true, []string{"geometry of 1000",
@@ -136,8 +136,8 @@ func TestBuildStopped(t *testing.T) {
 	}
 }
 
-// TestRunSmallInTime gives a part of many small states a time, and counts the passes on a clock that counts work: the
-// part uses up its time, and each state gets about as many passes as the others.
+// TestRunSmallInTime runs a part of many small states with a time limit, on a clock that counts work. The part must use
+// up its time, and each state must get about the same number of passes.
 func TestRunSmallInTime(t *testing.T) {
 	const states, perKey, passes = 200, 10 * time.Nanosecond, 50
 	s := fresh(geometries[1], 4, 5, 1)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestLeastBits looks for sizes on lines of several slopes, with a threshold below which nothing fits.
+// TestLeastBits searches for sizes on lines of several slopes, with a threshold below which no size is possible.
 func TestLeastBits(t *testing.T) {
 	for _, slope := range []float64{0.3, 0.69, 0.85, 1.2} {
 		for _, fits := range []float64{0, 3} {

@@ -51,7 +51,8 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// TestEach gives all parts once for any number of workers, returns their errors, and stops when the rest is not needed.
+// TestEach checks that each part runs once for any number of workers, that errors are returned, and that the rest is
+// skipped when it is not needed.
 func TestEach(t *testing.T) {
 	keys := hashes.NewSorted(hashes.Config{})
 	for i := range uint64(1000) {
@@ -110,8 +111,8 @@ func (h holder) Has(x filter.Hash) bool { return x.Hi == h.key }
 
 func (h holder) Info() filter.Info { return filter.Info{} }
 
-// TestRateSoFar searches three parts: the reported rate falls from part to part and never returns to the start of a
-// search.
+// TestRateSoFar searches three parts. The reported rate must decrease from part to part, and never return to the rate
+// at the start of a search.
 func TestRateSoFar(t *testing.T) {
 	p := newPace(t.Context(), nil, filter.Effort{Passes: 10}, time.Time{}, 30, 1)
 	p.reports.Store(true)
@@ -136,7 +137,8 @@ func TestRateSoFar(t *testing.T) {
 	}
 }
 
-// TestWatch requires the function of Watch from its context and nil from others. The lab tests that searches call it.
+// TestWatch requires the function of Watch from its context, and nil from other contexts. The lab tests that searches
+// call the function.
 func TestWatch(t *testing.T) {
 	calls := 0
 	if each := watcher(Watch(t.Context(), func(*State) { calls++ })); each == nil {

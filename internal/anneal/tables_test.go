@@ -11,8 +11,8 @@ import (
 
 var update = flag.Bool("update", false, "measure the tables and write them")
 
-// throwsOf is the number of throws of a measurement: most where geometries are chosen from, fewer for long searches,
-// which scatter less.
+// throwsOf returns the number of throws of a measurement: the most in the range of geometries in use, and fewer for
+// long searches, which vary less.
 func throwsOf(width, passes int, size, load float64) float64 {
 	throws := 12_000.0
 	if width >= 3 && size >= 4 && load >= 0.2 {
@@ -27,7 +27,7 @@ func throwsOf(width, passes int, size, load float64) float64 {
 	return min(throws, 1<<21*load)
 }
 
-// inWindows returns the yield of a plain search of random keys: one pass after the other.
+// inWindows returns the yield of a plain search of random keys, which runs one pass after the other.
 func inWindows(width, passes int, size, load float64, seed uint64) float64 {
 	r := rand.New(rand.NewPCG(seed, 0x77696e646f7773))
 	sizes, throws := make([]uint32, max(1, int(throwsOf(width, passes, size, load)/size))), 0
@@ -65,7 +65,7 @@ func inWords(width, passes, groups int, size, load float64, seed uint64) float64
 	return sum / float64(blocks)
 }
 
-// lay makes a state with random base positions.
+// lay gives s random base positions.
 func lay(s *State, geometry Geometry, sizes []uint32, r *rand.Rand) {
 	s.Reset(geometry, sizes)
 	for j := range sizes {
@@ -78,7 +78,7 @@ func lay(s *State, geometry Geometry, sizes []uint32, r *rand.Rand) {
 	}
 }
 
-// yield returns the yield of a search that has put a number of throws on the bits of s.
+// yield returns the yield of a search after the given number of throws on the bits of s.
 func yield(s *State, throws int) float64 {
 	bits := float64(s.Bits)
 	return -math.Log1p(-float64(s.Ones())/bits) * bits / float64(throws)
@@ -95,7 +95,7 @@ func atWords(at []float64) float64 {
 	return inWords(int(at[0]), int(power(at[1])), int(math.Round(1/(1-at[2]))), power(at[3]), power(at[4]), 1)
 }
 
-// TestTables measures the tables again, with -update all of them, else some points.
+// TestTables measures some points of the tables again. With -update it measures all of them.
 func TestTables(t *testing.T) {
 	r := rand.New(rand.NewPCG(100, 1))
 	for _, x := range []struct {

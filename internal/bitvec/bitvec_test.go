@@ -46,7 +46,7 @@ func TestAlloc(t *testing.T) {
 	}
 }
 
-// TestPrefetch checks that no position faults.
+// TestPrefetch checks that prefetching any position does not fault.
 func TestPrefetch(t *testing.T) {
 	w, _ := Alloc(100)
 	Prefetch(w, []uint64{0, 99, 100, 1 << 40})
@@ -84,7 +84,7 @@ func TestLittleEndian(t *testing.T) {
 	}
 }
 
-// TestLoad57 includes the last position that the contract allows, 64·len(words)-64, and the way of big-endian machines.
+// TestLoad57 tests positions up to the last valid one, 64·len(words)-64, and the code for big-endian machines.
 func TestLoad57(t *testing.T) {
 	words := []uint64{0x0123456789abcdef, 0xfedcba9876543210, 0x5555aaaa3333cccc}
 	for i := range uint64(129) {
@@ -129,7 +129,7 @@ func TestByteAndWord16(t *testing.T) {
 	}
 }
 
-// TestOnesIn counts bits of ranges, and asks whether the rest is zero, against one bit after the other.
+// TestOnesIn compares the counts of bits in ranges, and the tests for zero bits, with loops over single bits.
 func TestOnesIn(t *testing.T) {
 	words := []uint64{0x8000_0000_0000_0001, 0, 0x10, 0}
 	for from := range uint64(64*len(words) + 1) {

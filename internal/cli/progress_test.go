@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestProgressLine checks the text of the bar at several widths: it never fills a line, and keeps the most important
-// parts.
+// TestProgressLine checks the text of the bar at several widths. It must never fill the whole line, and must keep the
+// most important parts.
 func TestProgressLine(t *testing.T) {
 	p := &Progress{}
 	p.Read.Store(450)
@@ -60,7 +60,7 @@ func TestTimeLeft(t *testing.T) {
 	}
 }
 
-// TestShort rounds up to the next unit.
+// TestShort checks that times are rounded up to the next unit.
 func TestShort(t *testing.T) {
 	for v, want := range map[float64]string{999: "999", 999.7: "1k", 999_700: "1M", 7_180_000: "7.18M", 12: "12"} {
 		if got := Short(v); got != want {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// half returns a writer of text that then fails with err.
+// half returns a function that writes text and then fails with err.
 func half(text string, err error) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, _ = io.WriteString(w, text)
@@ -19,7 +19,7 @@ func half(text string, err error) func(io.Writer) error {
 	}
 }
 
-// TestWriteAtomic fails in the middle of a file, and checks that the old file stays and no other file is left.
+// TestWriteAtomic makes a write fail in the middle of a file, and checks that the old file and no other file remains.
 func TestWriteAtomic(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
@@ -32,7 +32,7 @@ func TestWriteAtomic(t *testing.T) {
 	if text, _ := os.ReadFile(path); string(text) != "old" {
 		t.Errorf("now %q", text)
 	}
-	if runtime.GOOS != "windows" { // which has neither permissions nor links of this kind
+	if runtime.GOOS != "windows" { // Windows has neither permissions nor links of this kind
 		link := filepath.Join(t.TempDir(), "link")
 		if err := errors.Join(os.Chmod(path, 0o640), os.Symlink(path, link), WriteAtomic(t.Context(), link, half("new", nil))); err != nil {
 			t.Fatal(err)
@@ -52,7 +52,7 @@ func TestWriteAtomic(t *testing.T) {
 	}
 }
 
-// TestInterruptedWrite stops a write in the middle.
+// TestInterruptedWrite interrupts a write in the middle of a file.
 func TestInterruptedWrite(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var b strings.Builder
@@ -73,8 +73,8 @@ func TestInterruptedWrite(t *testing.T) {
 	}
 }
 
-// TestBatch checks that in a Batch the temporary file of a killed writer stays until RemoveAbandoned, and the file is
-// complete.
+// TestBatch checks that in a Batch the temporary file of a killed writer remains until RemoveAbandoned, and that the
+// written file is complete.
 func TestBatch(t *testing.T) {
 	if !canLock {
 		t.Skip("this system has no locks: temporary files stay")

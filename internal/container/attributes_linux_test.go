@@ -18,7 +18,7 @@ import (
 var testACL, _ = hex.DecodeString("02000000" + "01000600ffffffff" + "02000400e8030000" + "04000000ffffffff" +
 	"10000600ffffffff" + "20000000ffffffff")
 
-// set sets an attribute, or skips the test where the file system refuses it.
+// set sets an attribute. It skips the test if the file system does not support attributes.
 func set(t *testing.T, path, name string, value []byte) {
 	t.Helper()
 	if err := unix.Setxattr(path, name, value, 0); err != nil {
@@ -39,8 +39,8 @@ func get(t *testing.T, path, name string) string {
 	return string(b[:n])
 }
 
-// TestAttributes checks that a replaced file keeps its ACL and attributes, also behind a link, and no other user can
-// open the temporary file. A file that is written with Like has them, too.
+// TestAttributes checks that a replaced file keeps its ACL and attributes, even if it is replaced through a link, and
+// that no other user can open the temporary file. A file that is written with Like must also have them.
 func TestAttributes(t *testing.T) {
 	dir := t.TempDir()
 	path, link, like := filepath.Join(dir, "f"), filepath.Join(t.TempDir(), "link"), filepath.Join(dir, "like")
@@ -84,8 +84,7 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// TestFolderACL checks that the ACL that a folder gives to new files does not open the file that replaces one without
-// an ACL.
+// TestFolderACL checks that a file that replaces a file without an ACL does not get the default ACL of its folder.
 func TestFolderACL(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
@@ -120,8 +119,8 @@ func TestAttributesNotKept(t *testing.T) {
 	}
 }
 
-// TestLostGroup checks that a process that may not keep the group gives neither the new group nor all others
-// permissions that the old group did not have.
+// TestLostGroup checks that if a process is not allowed to keep the group of a file, neither the new group nor other
+// users get permissions that the old group did not have.
 func TestLostGroup(t *testing.T) {
 	a := acl(testACL)
 	if got := a.group(0o6); got != 0 {
@@ -179,8 +178,8 @@ func TestMounted(t *testing.T) {
 	}
 }
 
-// TestACLLost lets another user replace a file with an ACL: the old owning group, which is now among all others, gets
-// no new permissions, and a user in the ACL keeps his permissions.
+// TestACLLost replaces a file with an ACL as another user. The old owning group, which now belongs to "others", must
+// get no new permissions, and a user in the ACL must keep the permissions.
 func TestACLLost(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make a file of another owner")
@@ -191,7 +190,7 @@ func TestACLLost(t *testing.T) {
 		t.Skip("this root may not change owners:", err)
 	}
 	open := append([]byte{}, testACL...)
-	open[aclHead+4*aclEntry+2] = 4 // all others may read, but not the owning group
+	open[aclHead+4*aclEntry+2] = 4 // other users may read, but not the owning group
 	set(t, path, aclName, open)
 	cmd := exec.Command(os.Args[0], "-test.run=^TestOwnerLost$")
 	cmd.Env, cmd.Dir = append(os.Environ(), ownerEnv+"=1"), dir

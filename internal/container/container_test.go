@@ -216,7 +216,7 @@ func (s sample) options() reading {
 	return reading{}
 }
 
-// sentinels are all that Read may wrap.
+// sentinels lists all errors that Read may wrap.
 var sentinels = []error{filter.ErrMagic, filter.ErrVersion, filter.ErrFamily, filter.ErrHash, filter.ErrChecksum,
 	filter.ErrCorrupt, filter.ErrSecret, filter.ErrTooLarge, io.ErrUnexpectedEOF}
 
@@ -238,7 +238,7 @@ func trimmed(f family.Filter) family.Filter {
 	return f.(family.Trimmer).Trimmed()
 }
 
-// asRead writes a filter in the form in which it was read.
+// asRead returns the file of a filter in the form in which it was read.
 func asRead(s *stored) ([]byte, error) {
 	f := s.Filter
 	if s.Trimmed {
@@ -304,7 +304,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// check reads damaged bytes in both ways and fails unless each gives an error of ours.
+// damaged reads damaged bytes in both ways and fails the test unless each returns one of the sentinels.
 func damaged(t *testing.T, what string, file []byte, o reading) {
 	t.Helper()
 	if got, err := readFilter(bytes.NewReader(file), limit, o); got != nil || !isSentinel(err) {
@@ -330,8 +330,8 @@ func forge(file []byte, change func(b []byte)) []byte {
 	return b
 }
 
-// mended returns a copy of a file, at least a header long, with the checksums of its sections and of its header put
-// right, so that a changed section comes to the family.
+// mended returns a copy of a file, which must be at least as long as a header. The checksums of its sections and its
+// header are corrected, so that a changed section reaches the decoder of the family.
 func mended(file []byte) []byte {
 	le := binary.LittleEndian
 	return forge(append(bytes.Clone(file), make([]byte, max(0, headerSize-len(file)))...), func(b []byte) {
@@ -348,7 +348,7 @@ func mended(file []byte) []byte {
 	})
 }
 
-// FuzzRead checks that any bytes are refused, or are a filter that is written the same again.
+// FuzzRead checks that arbitrary bytes are refused, or are a filter that is written as the same bytes.
 func FuzzRead(f *testing.F) {
 	all := samples(f)
 	if len(all) == 0 {

@@ -18,8 +18,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family/standard"
 )
 
-// skipEmulated skips a test that starts its own program again if err says that the system cannot: it has another
-// processor than the program, which runs in an emulator.
+// skipEmulated skips a test that starts its own program again if err shows that the system cannot run it, because the
+// program runs in an emulator of another processor.
 func skipEmulated(t *testing.T, err error) {
 	t.Helper()
 	if errors.Is(err, syscall.ENOEXEC) {
@@ -30,7 +30,7 @@ func skipEmulated(t *testing.T, err error) {
 // crashEnv names the file that a process started by TestKilledWriter keeps replacing.
 const crashEnv = "BLOOMERY_TEST_REPLACE"
 
-// generation is filter i of those that the killed writer goes through: 2 MiB, i keys.
+// generation returns the i-th filter that the killed writer writes: 2 MiB with i keys.
 func generation(t testing.TB, i uint64) *standard.Filter {
 	f, err := standard.New(standard.Config{Bits: 1 << 24, K: 5})
 	if err != nil {
@@ -43,7 +43,7 @@ func generation(t testing.TB, i uint64) *standard.Filter {
 }
 
 // TestKilledWriter kills a process that replaces a file again and again, at random moments. The file must be complete
-// each time and hold all its keys. The next writer removes the temporary file of the killed one.
+// each time and contain all its keys. The next writer must remove the temporary file of the killed one.
 func TestKilledWriter(t *testing.T) {
 	if path := os.Getenv(crashEnv); path != "" {
 		for i := uint64(1); ; i++ {

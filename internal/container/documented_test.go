@@ -11,12 +11,12 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestDocumented computes the examples of the pages of docs/format that take a golden file or one of the vectors. The
-// pages of the other families have their tests in family.
+// TestDocumented recomputes the examples on the pages of docs/format that use a golden file or one of the vectors. The
+// packages below internal/family test the pages of the other families.
 func TestDocumented(t *testing.T) {
 	for _, c := range []struct {
 		path  string
-		words int // sections that the page prints
+		words int // number of sections that the page prints
 		keys  map[string]func(p *plain, h filter.Hash) []string
 	}{
 		{"partitioned-0", 3, map[string]func(*plain, filter.Hash) []string{
@@ -49,7 +49,7 @@ func TestDocumented(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		page := strings.Join(strings.Fields(string(content)), " ") // lines of text end anywhere
+		page := strings.Join(strings.Fields(string(content)), " ") // the text may be wrapped anywhere
 		for _, text := range want {
 			if !strings.Contains(string(content), text) && !strings.Contains(page, text) {
 				t.Errorf("docs/format/%s.md lacks:\n%s", f.Spec.Family(), text)
@@ -58,7 +58,7 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-// documentedFirst returns the positions up to the first bit that is 0.
+// documentedFirst returns the positions of the probes up to the first bit that is 0.
 func documentedFirst(p *plain, h filter.Hash) []string {
 	at := p.family.positions(p, nil, h)
 	for i, a := range at {

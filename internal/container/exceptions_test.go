@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// excepts reports whether a section of exceptions makes a key absent that the filter has. It reads the section as
+// excepts reports whether a section of exceptions makes a key absent that the filter contains. It reads the section as
 // docs/format/exceptions.md describes it and calls no code of package except.
 func excepts(words []uint64, h filter.Hash) bool {
 	if words == nil {
@@ -56,7 +56,7 @@ func exceptedKeys(t *testing.T, path string) (keys []filtertest.VectorKey) {
 	return keys
 }
 
-// TestGoldenExceptions fails if the golden files with exceptions have too few of them to show anything.
+// TestGoldenExceptions fails if the golden files with exceptions contain too few exceptions to test anything.
 func TestGoldenExceptions(t *testing.T) {
 	seen := 0
 	for _, s := range withExceptions(t) {
@@ -72,7 +72,7 @@ func TestGoldenExceptions(t *testing.T) {
 	}
 }
 
-// exceptionRefusals are edits of the section of exceptions.
+// exceptionRefusals edits the section of exceptions.
 func exceptionRefusals(f forger) {
 	le := binary.LittleEndian
 	f = f.with("exceptions", "standard-0-exceptions.bloom")
@@ -84,7 +84,7 @@ func exceptionRefusals(f forger) {
 	for _, n := range []uint64{0, levels - 1, levels + 1, 65, 1 << 32, 1<<32 + levels, 1 << 63, math.MaxUint64} {
 		f.word("levels "+text(n), n != levels, last, 0, n)
 	}
-	for _, n := range []uint64{0, math.MaxUint64} { // words that are only reported
+	for _, n := range []uint64{0, math.MaxUint64} { // these words are only reported
 		f.word("keys in the list "+text(n), false, last, 1, n)
 		f.word("exceptions "+text(n), false, last, 2, n)
 	}
@@ -129,7 +129,7 @@ func exceptionRefusals(f forger) {
 	foreign("filter of another system", "guava-0.bloom")
 }
 
-// levelsOf returns a section of levels of one word each, in which every key is.
+// levelsOf returns a section of levels of one word each that contain every key.
 func levelsOf(levels, allowed, exceptions uint64) (b []byte) {
 	le := binary.LittleEndian
 	for _, v := range []uint64{levels, allowed, exceptions} {
@@ -173,7 +173,7 @@ func TestDocumentedExceptions(t *testing.T) {
 	}
 }
 
-// documentedWalk returns the row of a key: the bits that a query looks at, by level, and whether the key is present.
+// documentedWalk returns the row of a key: the bits that a query reads, by level, and whether the key is present.
 func documentedWalk(words []uint64, key string, h filter.Hash) string {
 	levels, start := words[0], 3+words[0]
 	var walks []string

@@ -77,7 +77,7 @@ func filterFromBytes(b []byte, o reading) (*stored, error) {
 	return o.decode(f, err)
 }
 
-// fileOf returns the file of a filter, or an error wrapping filter.ErrMismatch if it does not take the hash.
+// fileOf returns the file of a filter. The error wraps filter.ErrMismatch if the filter does not support the hash.
 func fileOf(f family.Filter, h filter.Hasher) (*File, error) {
 	e := f.(family.Encoder).Encode()
 	family, err := families.ByName(e.Spec.Family())

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestLock checks that a file and a folder are locked once, and a file is replaced while it is locked, also on Windows.
+// TestLock checks that a file and a folder can be locked only once, and that a locked file can be replaced, also on
+// Windows.
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
