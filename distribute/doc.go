@@ -47,30 +47,5 @@
 // If the output already has a set, its files stay until the new manifest is written: a shard with other contents gets a
 // new name, and Finish removes the old files.
 //
-// # Requirements
-//
-//   - All machines use the same input and output. Objects of the output appear whole or not at all; see Store.
-//   - The input does not change. Its sizes and versions are in the plan, and a change is an error.
-//   - One plan at a time builds in an output: Finish removes the work of all plans that were saved before it wrote its
-//     manifest; these plans cannot finish any more. A step that is still running then does not change the finished set.
-//     It may leave working files, which the next Finish removes.
-//   - In a Store without a lock, Save of another plan, or a change of the set, must not run at the same time as Finish.
-//     If one of them runs at the same time and the Store has WriteIf, Finish returns an error, for example that a shard
-//     is missing.
-//   - No secret is written. Every Range and Build needs it again: see Options.Secret.
-//
-// # Values
-//
-// With a Spec such as ribbon(value_bits=8) each key comes with a value, see KeyFormat. Run files store it in place of
-// 32 bits of the hash, so they are no longer than without values. A key with two values, in any ranges, is an error of
-// Build.
-//
-// # Memory
-//
-// Range takes at most 64 MiB for hashes, 48 bytes and 2 KiB a shard, and with n workers 2n+2 blocks of 256 KiB of input
-// and 24 bytes per key. Build takes the memory of bloomery.Build for one shard, limited by Options.Memory, the filter,
-// and 512 KiB for each segment that it reads at the same time. It reads 16 segments at a time, or fewer so that they
-// fit in an eighth of Options.Memory, but at least 2 and at least one per worker. Gather takes at most 28 bytes x
-// shards x groups: 8 for the indexes of the run files, 20 for the shard index. A range has one group for each 4,194,304
-// keys, rounded up.
+// [guide]: https://github.com/bloomery/bloomery/blob/main/docs/guides/large.md#on-many-machines
 package distribute

@@ -17,8 +17,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestFields checks that New, Build and a build in a folder use each field of a Config or return an error for it. New
-// accepts Workers, Memory, TempDir and Progress but does nothing that they affect.
+// TestFields calls every function that takes a Config with each field of the Config set, and checks that it uses the
+// field or returns an error for it. New accepts Building: it has no work that its fields limit or report.
 func TestFields(t *testing.T) {
 	keys := []string{"a", "b", "c"}
 	like := settest.Build(t, keys, bloomery.Config{Spec: "rankindexed"})

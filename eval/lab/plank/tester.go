@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
@@ -21,6 +20,9 @@ var bfTester = experiment.Experiment{
 	Run: runTester, Seconds: 8,
 }
 
+// notesSeed is the first argument of BF-tester in all runs of the notes.
+const notesSeed = 1
+
 // The output of the eight runs of the notes, all with the same blocks.
 const testerBlocks = 79_997
 
@@ -35,126 +37,146 @@ type tester struct {
 	m      uint32
 }
 
+// tested has the arguments of the eight runs.
+var tested = tester{block: 1024, reused: 5000, oneOff: 75, events: 100_000, m: tableBits}
+
 func runTester(ctx context.Context, c experiment.Config) (figure.Result, error) {
-	result := c.Begin(40)
-	sim := tester{block: 1024, reused: 5000, oneOff: 75, events: 100_000, m: 800_000}
-	if c.Quick {
-		sim.reused, sim.events, sim.m = sim.reused/10, sim.events/10, sim.m/10
-	}
+	result := c.Begin(20)
+
+	// Run 0 is the run of the notes. The others show how far it lies from their mean.
 	most := len(testerFound)
-	trials, err := experiment.Each(ctx, c.Work(float64(c.Trials)), 1, c.Trials,
-		func(ctx context.Context, trial int) ([]float64, error) {
-			found, blocks, err := sim.run(rand.NewPCG(c.Seed, uint64(trial)), most)
+	counts, err := experiment.Each(ctx, c.Work(float64(1+c.Trials)), 1, 1+c.Trials,
+		func(ctx context.Context, run int) ([]float64, error) {
+			seed := uint32(notesSeed)
+			if run > 0 {
+				seed = uint32(c.Seed)<<16 + uint32(run)
+			}
+			found, blocks, err := tested.run(seed, most)
 			values := []float64{float64(blocks)}
 			for _, f := range found {
-				values = append(values, float64(f)/float64(blocks))
+				values = append(values, float64(f))
 			}
 			return values, cmp.Or(err, ctx.Err())
 		})
 	if err != nil {
 		return result, err
 	}
-	all := experiment.Columns(trials)
-	blocks := figure.Mean("blocks that were new (N)", all[0])
-	oneOff := float64(sim.oneOff) / 100
-	expected := sim.expected()
-	if !c.Quick {
-		blocks = blocks.Against(testerBlocks, 3*experiment.Sigma(float64(sim.events), oneOff, c.Trials))
-	}
-	result.Add(blocks.Noted("expected %.0f; tolerance: 3 σ of one run and of ours", expected))
-	plot := figure.Plot{
-		Name: "plank-tester", Title: fmt.Sprintf("BF-tester, %d events, %d bits", sim.events, sim.m),
-		X: "k", Y: "false positives a new block", LogY: true,
-	}
+	notes, others := counts[0], counts[1:]
+
+	result.Add(figure.Exact("the run of the notes: blocks that were new (N)", notes[0]).Against(testerBlocks, 0))
 	full, filling := figure.Curve{Name: "full filter (findk)"}, figure.Curve{Name: "while it fills (findinck)"}
-	published := figure.Curve{Name: "one run of the notes", Dots: true}
-	ours := figure.Curve{Name: fmt.Sprintf("ours, %d runs (95%% interval)", c.Trials), Dots: true}
-	ratio := figure.Plot{
-		Name: "plank-tester-ratio", X: "k", Y: "found / expected",
-		Title: fmt.Sprintf("BF-tester, %d events, %d bits: false positives against theory", sim.events, sim.m),
-	}
-	theirs := figure.Curve{Name: "one run of the notes (95% interval)", Dots: true}
-	mine := figure.Curve{Name: ours.Name, Dots: true}
-	n := uint64(math.Round(blocks.Measured))
-	for i, v := range all[1:] {
+	theirs := figure.Curve{Name: "the run of the notes (95% interval)", Dots: true}
+	theirRatio := figure.Curve{Name: theirs.Name, Dots: true}
+	for i, published := range testerFound {
 		k := i + 1
-		theory := fillingFPR(n, uint64(sim.m), k)
-		r := figure.Mean(fmt.Sprintf("k = %d, false positives a new block", k), v)
-		note := fmt.Sprintf("theory %.6f", theory)
-		if !c.Quick {
-			rate := float64(testerFound[i]) / testerBlocks
-			r = r.Against(rate, 3*experiment.Sigma(testerBlocks, theory, c.Trials)/testerBlocks)
-			note += fmt.Sprintf(
-				"; the notes found %d in one run, where theory expects %.0f ± %.0f (1 σ); tolerance: 3 σ of it and "+
-					"of ours", testerFound[i], theory*testerBlocks, math.Sqrt(theory*testerBlocks),
-			)
-			published.AddPoint(float64(k), rate)
-			low, high := stat.Interval(uint64(testerFound[i]), testerBlocks, 0.95)
-			theirs.AddRatio(float64(k)-0.06, figure.Row{Measured: rate, Low: low, High: high}, theory)
-		}
-		result.Add(r.Noted("%s", note))
-		full.AddPoint(float64(k), probe.FPR(n, uint64(sim.m), k))
+		theory := fillingFPR(testerBlocks, tableBits, k)
+		expected := theory * testerBlocks
+		found := notes[k]
+		result.Add(figure.Exact(fmt.Sprintf("k = %d, the run of the notes: false positives", k), found).
+			Against(float64(published), 0).
+			Noted("theory expects %.0f ± %.0f (1 σ)", expected, math.Sqrt(expected)))
+
+		rate := figure.Row{Measured: found / notes[0]}
+		rate.Low, rate.High = stat.Interval(uint64(found), uint64(notes[0]), 0.95)
+		theirs.Add(float64(k), rate)
+		theirRatio.AddRatio(float64(k)-0.06, rate, theory)
+		full.AddPoint(float64(k), probe.FPR(testerBlocks, tableBits, k))
 		filling.AddPoint(float64(k), theory)
+	}
+
+	mean := fmt.Sprintf("mean of %d runs (95%% interval)", c.Trials)
+	ours, ourRatio := figure.Curve{Name: mean, Dots: true}, figure.Curve{Name: mean, Dots: true}
+	columns := experiment.Columns(others)
+	result.Add(figure.Mean("other seeds: blocks that were new", columns[0]).Noted("expected %.0f", tested.expected()))
+	for i := range testerFound {
+		k := i + 1
+		rates := make([]float64, len(others))
+		for run, values := range others {
+			rates[run] = values[k] / values[0]
+		}
+		r := figure.Mean(fmt.Sprintf("k = %d, other seeds: false positives per new block", k), rates)
+		theory := filling.Points[i][1]
+		result.Add(r.Noted("theory %.6f", theory))
 		ours.Add(float64(k), r)
-		mine.AddRatio(float64(k)+0.06, r, theory)
+		ourRatio.AddRatio(float64(k)+0.06, r, theory)
 	}
-	ratio.Curves = []figure.Curve{mine}
-	plot.Curves = []figure.Curve{full, filling, ours}
-	if published.Points != nil {
-		plot.Curves, ratio.Curves = append(plot.Curves, published), append(ratio.Curves, theirs)
-	}
-	ratio.Curves = append(ratio.Curves, figure.Level("theory (findinck)", 1, 1))
-	result.Plots = []figure.Plot{plot, ratio}
+
+	result.Plots = []figure.Plot{{
+		Name: "plank-tester", Title: "BF-tester, 100,000 events, 800,000 bits",
+		X: "k", Y: "false positives per new block", LogY: true,
+		Curves: []figure.Curve{full, filling, ours, theirs},
+	}, {
+		Name: "plank-tester-ratio", Title: "BF-tester, 100,000 events, 800,000 bits: false positives against theory",
+		X: "k", Y: "found / expected",
+		Curves: []figure.Curve{ourRatio, theirRatio, figure.Level("theory (findinck)", 1, 1)},
+	}}
 	result.Notes = []string{
-		"The blocks are random, but not the same as in the notes, which do not print their generator (Mother Of All). " +
-			"Each of our runs has its own blocks, the same for all k.",
+		"The run of the notes uses their generator (Mother of All) and seed 1, so that blocks and counts are the same. " +
+			"Each other run has its own blocks, the same for all k.",
 		"An added block that is not found would stop the experiment: there was none.",
 	}
 	return result, nil
 }
 
-// run simulates k = 1 ... most, with one filter for each k and the same blocks for all. It returns the number of new
-// blocks that each filter contained, and the number of new blocks. It returns an error if a filter does not contain a
-// block that was added.
-func (t tester) run(source rand.Source, most int) (found []int, blocks int, err error) {
-	r := rand.New(source)
-	filters := make([]paper.Bitmap, most)
-	for i := range filters {
-		filters[i] = paper.NewBitmap(uint64(t.m))
-	}
-	found = make([]int, most)
+// requests calls see with the first most positions of the block of each event of the run that starts with seed. fresh is
+// true if the block was not requested before. see must not keep at. An error of see ends the run.
+func (t tester) requests(seed uint32, most int, see func(fresh bool, at []uint64) error) error {
+	r := newMother(seed)
 	known := make([][]byte, t.reused) // nil before the first use
 	once := make([]byte, 1+t.block)
 	at := make([]uint64, most)
 	for range t.events {
 		block, fresh := once, true
-		if r.IntN(100) >= t.oneOff {
-			i := r.IntN(t.reused)
+		if r.below(100) >= t.oneOff {
+			i := r.below(t.reused)
 			if fresh = known[i] == nil; fresh {
 				known[i] = make([]byte, 1+t.block)
 			}
 			block = known[i]
 		}
 		if fresh {
-			blocks++
-			experiment.FillRandom(r, block[1:])
+			// BF-tester fills the byte in front as well, which the hashing overwrites. Without it, later blocks differ.
+			r.fill(block)
 		}
+
 		hash := paper.MD5Positions{Block: block, M: t.m}
 		for j := range at {
 			at[j] = hash.At(j)
+		}
+		if err := see(fresh, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run simulates k = 1 ... most with a filter for each and the same blocks for all. It returns the number of new blocks
+// that each filter contained, and the number of new blocks. It returns an error if a filter does not contain a block
+// that was added.
+func (t tester) run(seed uint32, most int) (found []int, blocks int, err error) {
+	filters := make([]paper.Bitmap, most)
+	for i := range filters {
+		filters[i] = paper.NewBitmap(uint64(t.m))
+	}
+	found = make([]int, most)
+
+	err = t.requests(seed, most, func(fresh bool, at []uint64) error {
+		if fresh {
+			blocks++
 		}
 		for i, f := range filters {
 			switch has := f.Has(at[:i+1]...); {
 			case has && fresh:
 				found[i]++
 			case !has && !fresh:
-				return nil, 0, fmt.Errorf("k = %d: a block that was added is not found", i+1)
+				return fmt.Errorf("k = %d: a block that was added is not found", i+1)
 			case !has:
 				f.Set(at[:i+1]...)
 			}
 		}
-	}
-	return found, blocks, nil
+		return nil
+	})
+	return found, blocks, err
 }
 
 // expected returns the mean number of new blocks: one-off blocks, and the reused blocks that are requested at all.
