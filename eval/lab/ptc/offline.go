@@ -70,7 +70,7 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 						p.coincide(figure.Mean("", fills).Measured, n)))
 				continue
 			}
-			result.Add(p.mean(c, label, rates))
+			result.Add(p.mean(c, label, n, rates))
 			best[p.bits] = p.rate
 			if x, ok := ranges[p.choice]; ok {
 				result.Add(extremes(c, p.String(), rates, x)...)
@@ -82,7 +82,8 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		if err != nil {
 			return result, err
 		}
-		r := p.mean(c, fmt.Sprintf("%s, %d rounds, n = %d", p, p.rounds, 10*n), experiment.Values(fills, p.choice.rate))
+		r := p.mean(c, fmt.Sprintf("%s, %d rounds, n = %d", p, p.rounds, 10*n), 10*n,
+			experiment.Values(fills, p.choice.rate))
 		if !c.Quick {
 			r = r.Noted("the text: \"similar results\"; %d trials", few)
 		}
@@ -128,6 +129,7 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	result.Notes = []string{
 		"A search with noise adds up to √k random bits to the cost of each group of a key, less in each round; see " +
 			"docs/families/twochoice.md.",
+		toleranceNote,
 	}
 	return result, nil
 }

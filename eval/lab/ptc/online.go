@@ -41,7 +41,7 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		if err != nil {
 			return result, err
 		}
-		r := p.mean(c, p.String(), rates)
+		r := p.mean(c, p.String(), n, rates)
 		if i >= len(onlineRows) {
 			r = r.Noted("in the text: another k than the best")
 		}
@@ -59,7 +59,7 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		return result, err
 	}
 	result.Rows = append(append(result.Rows, large...), probes...)
-	result.Notes = []string{"Rates come from the share of ones, as in the paper.",
+	result.Notes = []string{"Rates come from the share of ones, as in the paper.", toleranceNote,
 		"Probes of an absent key are reads up to the first zero of each group; a standard filter needs 2 at half fill."}
 	result.Plots = []figure.Plot{ratePlot(c, n, result.Rows)}
 	return result, nil
@@ -125,7 +125,7 @@ func large(ctx context.Context, c experiment.Config, w *experiment.Work, n int) 
 		if err != nil {
 			return nil, err
 		}
-		r := p.mean(c, fmt.Sprintf("%s, n = %d", p, n), rates)
+		r := p.mean(c, fmt.Sprintf("%s, n = %d", p, n), n, rates)
 		if !c.Quick {
 			r = r.Noted("the text: \"nearly identical\"; %d trials", trials)
 		}
@@ -202,11 +202,10 @@ func runTable2(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		{choice{16, 2, 13, 1}, 0.5187, 0.5187}, {choice{16, 3, 13, 1}, 0.4994, 0.4994},
 		{choice{32, 2, 24, 1}, 0.5016, 0.5016}, {choice{32, 3, 25, 1}, 0.5022, 0.5022},
 	}
-	const tolerance = 0.0002
 	w := c.Work(float64(2 * len(table) * c.Trials))
 	for _, p := range table {
 		result.Add(figure.Exact(p.String()+", by the equation", twochoice.Fill(p.bits, p.k, p.c)).
-			Against(p.predicted, tolerance))
+			Against(p.predicted, 0.0001))
 		for _, hashing := range []twochoice.Hashing{twochoice.Independent, twochoice.Double} {
 			fills, err := p.online(ctx, c, w, 1, n, c.Trials, hashing, fillOf)
 			if err != nil {
@@ -214,7 +213,7 @@ func runTable2(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			}
 			r := figure.Mean(fmt.Sprintf("%s, %s hashing", p, hashing), fills)
 			if !c.Quick {
-				r = r.Against(p.observed, tolerance)
+				r = r.Against(p.observed, p.fillTolerance(n, c.Trials))
 			}
 			if hashing == twochoice.Double {
 				r = r.Noted("%s", p.coincide(r.Measured, n))

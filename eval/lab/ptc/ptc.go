@@ -5,6 +5,7 @@ package ptc
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
@@ -101,20 +102,42 @@ type publishedRow struct {
 	rate float64
 }
 
-// tolerance returns the tolerance of the published rates: 1.5%, and 3% at 32 bits per key, where single trials vary by
-// 2%.
-func (p publishedRow) tolerance() float64 {
-	if p.bits == 32 {
-		return 0.03 * p.rate
-	}
-	return 0.015 * p.rate
+// spread returns about the standard deviation of the share of ones of one filter with n keys: sqrt((e^-λ -
+// (1+λ)·e^(-2λ))/m) with λ = ln 2, where random probes set half of m bits. A filter that chooses among groups varies
+// less, 0.8 to 0.9 of this.
+func (x choice) spread(n int) float64 {
+	half := 0.5 - (1+math.Ln2)*0.25
+	return math.Sqrt(half / (x.bits * float64(n)))
 }
 
-// mean returns the row of the rates and, unless quick, compares it with the published one.
-func (p publishedRow) mean(c experiment.Config, label string, rates []float64) figure.Row {
+// toleratedErrors is the number of standard errors of our mean that a tolerance allows.
+const toleratedErrors = 3
+
+// fillTolerance returns the tolerance of a published share of ones with four digits, for the mean of trials.
+func (x choice) fillTolerance(n, trials int) float64 {
+	return 0.00005 + toleratedErrors*x.spread(n)/math.Sqrt(float64(trials))
+}
+
+// tolerance returns the tolerance of a published rate for the mean of trials: 1.2% (2.5% at 32 bits per key, where the
+// rate varies most), and 3 standard errors of our mean. The rate goes with f^k, and f is about 1/2, so that a relative
+// change of the rate is 2k times the change of f.
+func (p publishedRow) tolerance(n, trials int) float64 {
+	share := 0.012
+	if p.bits == 32 {
+		share = 0.025
+	}
+	return p.rate * (share + toleratedErrors*2*float64(p.k)*p.spread(n)/math.Sqrt(float64(trials)))
+}
+
+// toleranceNote describes tolerance.
+const toleranceNote = "Tolerance of a rate: 1.2% of the published one, 2.5% at 32 bits per key, and 3 standard errors " +
+	"of our mean, which fall with the square root of the trials."
+
+// mean returns the row of the rates of filters with n keys and, unless quick, compares it with the published one.
+func (p publishedRow) mean(c experiment.Config, label string, n int, rates []float64) figure.Row {
 	r := figure.Mean(label, rates)
 	if !c.Quick {
-		r = r.Against(p.rate, p.tolerance())
+		r = r.Against(p.rate, p.tolerance(n, len(rates)))
 	}
 	return r
 }
