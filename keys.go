@@ -112,7 +112,7 @@ func (s *Set) testAndAdd(h filter.Hash, raw []byte) (present bool, err error) {
 
 // Remove undoes one Add. Remove only keys that were added. For most other keys the error wraps filter.ErrNotFound and
 // the set is unchanged, but a key that collides with a present one removes that one. The error wraps
-// errors.ErrUnsupported if the family has no Remove. For lists of keys see [Removal].
+// errors.ErrUnsupported if the family has no Remove. For lists see [Removal], for strings and integers [Keyed].
 func (s *Set) Remove(key []byte) error { return s.remove(s.key(key)) }
 
 // remove is Remove for a hash. Raw-key filters cannot remove keys.

@@ -122,7 +122,11 @@ content. Formats:
   csv     a key per row, in --column; fields may be quoted
   tsv     the same with tabs between the fields, and no quotes
   null    keys that end in NUL bytes, as find -print0 prints them
-  hex     hexadecimal digits per line, for keys of any bytes
+  hex     hexadecimal digits per line, such as SHA-1 sums; cut -d: -f1 cuts a count
+
+Keys are compared byte for byte: lower-case them, and cut an e-mail to its domain, as the list does:
+
+  awk -F@ '{ print tolower($NF) }' emails.txt | bloomery check FILE
 
 Other CRs belong to their keys. A UTF-8 byte-order mark at the start is dropped. UTF-16 is an error; convert it with
 iconv. In hex, an integer has 16 digits, little endian, and a value and its tab are digits too.
