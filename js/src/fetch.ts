@@ -60,6 +60,9 @@ export async function fetchSet(url: string | URL, options: FetchOptions & Opener
       shard.search = at.search;
       return download(shard, options, bytes, verify, () => () => undefined, (bytes) => bytes);
     }, options);
+  }).catch((e) => {
+    if (e instanceof FetchError && e.status === 404) e.message += ': use follow for a folder of bloomery publish';
+    throw e;
   });
 }
 
@@ -73,7 +76,10 @@ export async function fetchFile(url: string | URL, options: FetchOptions & Opene
   check(options, rules);
   const at = absolute(url), compare = comparison(options.sha256);
   const { verify = true, maxBytes: most = defaultMost } = options;
-  if (/(\/|\.json)$/.test(at.pathname)) throw new TypeError(`url: ${at.href} has no filter file: use fetchSharded`);
+  if (/(\/|\.json)$/.test(at.pathname)) {
+    const opens = 'fetchSharded for a sharded set, use follow for a folder of bloomery publish';
+    throw new TypeError(`url: ${at.href} has no filter file: use ${opens}`);
+  }
   let checker: Checker | undefined, accepted: Accepted | undefined;
   return download(at, options, most, verify || !!options.sha256, () => {
     checker = undefined;

@@ -106,7 +106,7 @@ type Get = (object: ReleaseObject) => Promise<Uint8Array>;
 const isStore: Rule = ['an object with get and put', (v) =>
   typeof v?.get === 'function' && typeof v.put === 'function'];
 const rules = {
-  ...loading, keys: texts, insecure: flag, interval: milliseconds, minRate: positive, store: isStore,
+  open: callback, keys: texts, insecure: flag, ...loading, interval: milliseconds, minRate: positive, store: isStore,
   name: ['the name of a release', (v) => v && typeof v === 'string'], onUpdate: callback, onError: callback,
 } satisfies Record<string, Rule>;
 
@@ -123,12 +123,16 @@ const followerOf = { file: 'follow', exact: 'followExact', set: 'followSharded' 
 export async function start<F extends Followed<Published>>(
   url: string | URL, options: PollOptions, openers: Partial<Record<Release['kind'], Open>>, apply?: Apply,
 ): Promise<F> {
-  check(options, rules);
+  for (const option in check(options, rules)) {
+    const known = Object.keys(rules);
+    if (!known.includes(option)) throw new TypeError(`${option}: no such option: want ${known.join(', ')}`);
+  }
   const {
     interval = 60_000, maxBytes = 2 ** 30, timeout = 30_000, minRate = 65_536, signal, store, keys = [],
     insecure = false, onUpdate, onError,
   } = options;
-  want('keys', keys, !keys.length === insecure, 'the public keys of the publisher, or insecure: true instead');
+  const wanted = 'either the public keys of the publisher, an array of strings, or insecure: true';
+  want('keys', options.keys, !keys.length === insecure, wanted);
   const folder = absolute(url), pinned = insecure ? [unchecked] : await Promise.all(keys.map(keyId));
   folder.pathname = folder.pathname.replace(/\/?(release\.json)?$/, '/');
 

@@ -230,7 +230,8 @@ test('a sharded set', async () => {
 test('each function refuses what another one opens, and names it', async () => {
   for (const path of ['/blocked/', '/blocked/manifest.json', '/blocked/manifest.json?v=2', '/blocked/?v=2']) {
     log.length = 0;
-    await assert.rejects(fetchFilter(base + path), /^TypeError: url: http.* has no filter file: use fetchSharded$/);
+    const message = /^TypeError: url: http.* has no filter file: use fetchSharded .*use follow /;
+    await assert.rejects(fetchFilter(base + path), message);
     assert.deepEqual(log, [], 'it asks the server');
   }
   await assert.rejects(fetchFilter(`${base}/manifest`), /^MagicError: .*use openSharded or fetchSharded/);
@@ -246,6 +247,12 @@ test('each function refuses what another one opens, and names it', async () => {
   await assert.rejects(open(exact), /^MagicError: .*use openExact/);
   await assert.rejects(openExact(large), /^MagicError: .*use open or fetchFilter/);
   await assert.rejects(openExact(manifest), /^MagicError: .*use openSharded or fetchSharded/);
+  // A folder of bloomery publish has release.json instead of manifest.json.
+  const missing = /^FetchError: .*none\/manifest.json: HTTP status 404: use follow /;
+  await assert.rejects(fetchSharded(`${base}/none/`), missing);
+  const release = readFileSync(new URL('published/release-1.json', import.meta.url), 'utf8');
+  const published = /^ManifestError: .*use follow for a folder of bloomery publish$/;
+  await assert.rejects(openSharded(release, async () => release), published);
 });
 
 /** A response of a kind that only browsers make. */

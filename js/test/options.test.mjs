@@ -97,7 +97,7 @@ test('options that a prototype has are ignored', async () => {
   for (const [call, open] of [[follow, plain.open], [followExact, openExact], [followSharded, plain.openSharded]]) {
     const inherited = Object.create({ insecure: true, open, fetch: () => assert.fail('used') });
     await refused(() => call(base, Object.assign(inherited, { keys: [key] })), 'open', 'undefined');
-    await refused(() => call(base, Object.assign(Object.create({ insecure: true }), { open })), 'keys', 'Array');
+    await refused(() => call(base, Object.assign(Object.create({ insecure: true }), { open })), 'keys', 'undefined');
   }
   await refused(() => build([], Object.create({ spec: 'fuse' })), 'spec', 'undefined');
   const plainBuild = await build(['a'], { spec: 'fuse' });
@@ -128,11 +128,21 @@ test('a polluted Object.prototype', async () => {
 
 test('keys of publishers', async () => {
   const options = { open: plain.open };
-  await refused(() => follow('http://localhost:1/', options), 'keys', 'Array');
+  await refused(() => follow('http://localhost:1/', options), 'keys', 'undefined');
+  await refused(() => follow('http://localhost:1/', { ...options, keys: [] }), 'keys', 'Array');
   await refused(() => follow('http://localhost:1/', { ...options, keys: [key], insecure: true }), 'keys', 'Array');
   // The text may be a secret key by mistake: the error does not show it.
   await assert.rejects(follow('http://localhost:1/', { ...options, keys: ['secret'] }), (e) =>
     e instanceof TypeError && /^keys: want ed25519/.test(e.message) && !e.message.includes('secret'));
+});
+
+test('options that a follower does not have', async () => {
+  for (const [call, open] of [[follow, plain.open], [followExact, openExact], [followSharded, plain.openSharded]]) {
+    for (const option of ['key', 'maxbytes', 'constructor']) {
+      const message = new RegExp(`^${option}: no such option: want open, keys, insecure, .*maxBytes, .*onError$`);
+      await assert.rejects(call('http://localhost:1/', { open, [option]: key }), { name: 'TypeError', message });
+    }
+  }
 });
 
 test('files, URLs and keys', async () => {
