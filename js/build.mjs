@@ -11,7 +11,7 @@ const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 const tsc = at('node_modules/typescript/bin/tsc');
 const { build } = await import('esbuild').catch(() => ({}));
 if (!build || !existsSync(tsc)) {
-  console.error(`bloomery is not built: run "npm ci" in ${at('.')}, which builds dist/, and install it again`);
+  console.error(`bloomery cannot be built: run "npm ci" in ${at('.')} first`);
   process.exit(1);
 }
 rmSync(at('dist'), { recursive: true, force: true });

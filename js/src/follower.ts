@@ -53,13 +53,16 @@ export interface PollOptions extends Trust, TransportOptions {
   /** Refuses releases of another name. Default: the name of the first release that was accepted. */
   name?: string;
   store?: FollowStore;
-  /** Called after the filter was replaced. What it throws goes to onError and changes nothing. */
+  /**
+   * Called after a filter from the server was loaded or replaced the current one: for the first one before `follow`
+   * returns. It is not called for a filter from the store. What it throws goes to onError and changes nothing.
+   */
   onUpdate?: (update: Update) => void;
   /** Called after a poll or a store that failed, and when a release has expired. */
   onError?: (error: unknown) => void;
 }
 
-/** A change of the filter. */
+/** What onUpdate gets: the first load of the filter, or its replacement. */
 export interface Update {
   readonly release: Release;
   /** True if a delta was applied. */

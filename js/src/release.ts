@@ -64,7 +64,7 @@ export interface Release extends ReleaseObject {
 
 /** Who may publish. */
 export interface Trust {
-  /** Public keys, such as ed25519:MCow…: a release must have the signature of one of them. */
+  /** Public keys, one or more, such as ed25519:MCow…: a release must have the signature of one of them. */
   keys?: readonly string[];
   /** True: releases without a signature are accepted. It takes no keys. */
   insecure?: boolean;

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile, spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,6 +73,16 @@ describe('installed', { skip }, () => {
     assert.deepEqual([yes.code, yes.stdout], [0, 'alder\nbirch\n']);
     assert.equal((await npx('check', 'list.bloom', 'other.txt')).code, 1);
     assert.equal((await npx('check', 'list.bloom', 'no such file')).code, 2);
+  });
+
+  test('hexadecimal keys are the bytes of a Uint8Array', async () => {
+    const hashes = ['123456', 'qwerty'].map((password) => createHash('sha1').update(password).digest());
+    await writeFile(join(folder, 'hashes.txt'), hashes.map((hash) => `${hash.toString('hex')}\n`).join(''));
+    const args = ['build', '-o', 'hashes.bloom', '--fpr', '1e-6', '--input-format', 'hex', 'hashes.txt'];
+    const { code, stderr } = await npx(...args);
+    assert.equal(code, 0, stderr);
+    const filter = await open(await readFile(join(folder, 'hashes.bloom')));
+    assert.deepEqual(filter.hasMany([...hashes, hashes[0].toString('hex')]), [true, true, false]);
   });
 
   test('the platform is a program without an install script', async () => {

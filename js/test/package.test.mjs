@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -99,18 +99,35 @@ test('declarations for TypeScript before 5.7', async () => {
   }
 });
 
-test('npm install from a checkout that is not built says what to do', async () => {
+test('npm pack builds, and says what to do without npm ci', async () => {
   const folder = join(installed.folder, 'checkout');
   await mkdir(folder);
   for (const name of ['package.json', 'build.mjs']) {
     await writeFile(join(folder, name), await readFile(new URL(`../${name}`, import.meta.url)));
   }
-  const install = ['install', '--offline', '--no-audit', '--no-fund', '--no-save', '--cache',
-    join(installed.folder, 'cache'), folder];
-  const project = join(installed.folder, 'user');
-  await mkdir(project);
-  await writeFile(join(project, 'package.json'), '{ "name": "user", "private": true }\n');
-  await assert.rejects(run('npm', install, { cwd: project }), /bloomery is not built: run "npm ci" in .*checkout/);
+  await assert.rejects(run('npm', ['pack'], { cwd: folder }), /cannot be built: run "npm ci" in .*checkout/);
+});
+
+test('npm install warns of no install scripts', async () => {
+  const manifest = await readFile(join(installed.folder, 'node_modules', 'bloomery', 'package.json'), 'utf8');
+  const { scripts } = JSON.parse(manifest);
+  for (const name of ['preinstall', 'install', 'postinstall', 'prepare']) assert.equal(scripts[name], undefined, name);
+});
+
+test('the requests of a page without a bundler, as docs/bundling.md counts them', async () => {
+  const dist = join(installed.folder, 'node_modules', 'bloomery', 'dist');
+  const text = await readFile(new URL('../docs/bundling.md', import.meta.url), 'utf8');
+  const rows = Array.from(text.matchAll(/^\| ((?:`[\w/]+\.js`(?:, )?)+) \| (\d+) \|$/gm));
+  assert.equal(rows.length, 5);
+  for (const [, cell, requests] of rows) {
+    const paths = cell.match(/[\w/.]+/g).map((name) => join(dist, name)), modules = new Set(paths);
+    for (const path of modules) {
+      const code = await readFile(path, 'utf8');
+      const imports = code.matchAll(/\b(?:from|import) ?\(?"(\.[^"]+)"/g);
+      for (const [, from] of imports) modules.add(join(dirname(path), from));
+    }
+    assert.equal(modules.size, Number(requests), cell);
+  }
 });
 
 /** What require gives: the copy in CommonJS, in all versions of Node. */
