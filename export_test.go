@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bulk"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/family"
@@ -35,3 +36,6 @@ func FilterOf(s *Set) family.Filter { return s.inner().Facts().Filter }
 
 // SetOf returns a Set of a filter and the hasher of its keys.
 func SetOf(f family.Filter, h filter.Hasher) *Set { return setOf(one.New(f, h)) }
+
+// The two values of MaxStrangers are equal, or this does not compile.
+var _ = [1]struct{}{}[MaxStrangers-bulk.MaxStrangers]

@@ -11,7 +11,7 @@ import (
 )
 
 // MaxStrangers, 0.5, is the value of Removed.Strangers from which a Removal changes nothing.
-const MaxStrangers = bulk.MaxStrangers
+const MaxStrangers = 0.5
 
 // Removal removes a list of keys from a Set, after it has checked the whole list. Remove only keys that were added:
 // removing other keys, called strangers, makes present keys absent that have the same fingerprint. Keys that are not

@@ -79,7 +79,7 @@ without keys makes an empty filter, with a warning.`,
 	memoryFlags(c, &f.config.Building.Memory, &f.config.Building.TempDir, noLimit)
 	f.allow.register(c)
 	shrinkFlag(c, &f.config.Like.Shrink, "with --like 50%")
-	shardsFlag(c, &f.shards, "`N`: filters in the folder -o DIR, or auto")
+	shardsFlag(c, &f.shards, "`N`: number of filters in the folder -o DIR, or auto")
 	complete(c, "shards", "auto")
 	cli.GroupFlags(c, "Filter", filterFlags...)
 	cli.GroupFlags(c, "Output and memory", "output", "shards", "memory", "temp-dir")
@@ -102,7 +102,7 @@ func (f *buildFlags) register(c *cobra.Command, normal string) {
 	f.values.register(c)
 	sizeFlags(c, &f.size)
 	maxFPRFlag(c, &f.config.Limits.FPR)
-	c.Flags().StringVar(&f.spec, "spec", "", "`SPEC`: family and its parameters (default "+normal+")")
+	c.Flags().StringVar(&f.spec, "spec", "", "`SPEC`: family and parameters; see help specs (default "+normal+")")
 	cli.Alias(c, "family", "spec")
 	f.effort.register(c)
 	f.form.register(c)
@@ -221,7 +221,7 @@ func (a *app) printChoice(best plan.Choice, exact bool) {
 		fmt.Fprintf(a.stderr, "  values: behind a tab in each line of the input, else 0%s\n", later)
 	}
 	if best.Warning != "" {
-		fmt.Fprintf(a.stderr, "  but: %s\n", best.Warning)
+		printWrapped(a.stderr, "but: "+best.Warning)
 	}
 }
 

@@ -90,7 +90,7 @@ func (f *buildFlags) adviseLike(err error) error {
 
 	switch wrong.Field {
 	case "allow":
-		return cli.Advise(fmt.Errorf("--like %s: %w", f.like, err), "Give the list, too, with --allow LIST.")
+		return fmt.Errorf("%s was built with --allow: give that list again, with --allow LIST", f.like)
 	case "values":
 		return cli.Advise(fmt.Errorf("--like %s, which has a value with each key: %w", f.like, err),
 			"Nothing was written. bloomery get prints keys with their values.")

@@ -35,7 +35,7 @@ func TestDemoText(t *testing.T) {
 		}
 	}
 
-	for _, want := range []string{"yopmail.com  yes ", "gmail.com    no ", "yes  a false positive", "  ribbon ", "  fuse ",
+	for _, want := range []string{" as a filter at 1%\n", "yopmail.com  yes ", "gmail.com    no ", "yes  a false positive", "  ribbon ", "  fuse ",
 		"  standard ", "  blocked ", "  rankindexed "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in the demo:\n%s", want, text)
@@ -82,7 +82,7 @@ func TestDemoAll(t *testing.T) {
 // TestDemoNext runs the command that the demo suggests, as printed, in the root of the module.
 func TestDemoNext(t *testing.T) {
 	root := filepath.Join("..", "..")
-	output := filepath.Join(root, "list.bloom")
+	output := filepath.Join(root, "out.bloom")
 	if _, err := os.Stat(output); err == nil {
 		t.Skip(output, "exists, and the command would replace it")
 	}
@@ -92,7 +92,7 @@ func TestDemoNext(t *testing.T) {
 	c := exec.CommandContext(t.Context(), words[0], words[1:]...)
 	c.Dir = root
 	out, err := c.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "list.bloom: 133604 keys") {
+	if err != nil || !strings.Contains(string(out), "out.bloom: 133604 keys") {
 		t.Errorf("%s: %v\n%s", demoNext, err, out)
 	}
 	if _, err := os.Stat(output); err != nil {

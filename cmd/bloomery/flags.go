@@ -69,7 +69,7 @@ func outputFlag(c *cobra.Command, to *string) {
 
 // maxFPRFlag adds --max-fpr, for commands that raise the false-positive rate of a filter.
 func maxFPRFlag(c *cobra.Command, to *float64) {
-	parse(c, to, "max-fpr", "fail if the rate would be more than a tenth above `RATE`", parseRate)
+	parse(c, to, "max-fpr", "fail if the rate is more than a tenth above `RATE`", parseRate)
 }
 
 // shrinkFlag adds --shrink, for commands that replace a file by one made from a list. It sets the fraction of the keys
@@ -229,8 +229,8 @@ var needWords = map[string]func(*plan.Needs){
 func needNames() []string { return slices.Sorted(maps.Keys(needWords)) }
 
 func (f *wishFlags) register(c *cobra.Command) {
-	c.Flags().StringSliceVar(&f.needs, "needs", nil, "`LIST`: what the filter must do: "+strings.Join(needNames(), ", "))
-	c.Flags().StringVar(&f.objective, "for", "", "`GOAL`: rank by size or speed")
+	c.Flags().StringSliceVar(&f.needs, "needs", nil, "`LIST`: what the filter must do (help specs): "+strings.Join(needNames(), ", "))
+	c.Flags().StringVar(&f.objective, "for", "", "`GOAL`: choose by size or by speed")
 	complete(c, "needs", needNames()...)
 	complete(c, "for", string(plan.Smallest), string(plan.Fastest))
 }

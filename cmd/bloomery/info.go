@@ -109,9 +109,11 @@ func (r report) write(w io.Writer) {
 		fmt.Fprintf(w, "\t%.4f after the search; %d keys came later: see bloomery optimize\n", r.FillSearched, r.Late)
 	}
 
-	prior := "predicted"
+	prior, source := "predicted", "from the fill"
 	if f, err := families.ByName(r.Spec.Family()); err == nil && f.Can.Has(family.CanSearch) {
 		prior = "before the search"
+	} else if err == nil && !f.Can.Has(family.CanAdd) {
+		source = "from the length of the fingerprints"
 	}
 
 	lowest := family.LowestRate(r.hasher.ID(), r.Keys) // the rate of absent keys with the hash of a key
@@ -121,7 +123,7 @@ func (r report) write(w io.Writer) {
 		const text = "false positive rate\t%.4g, that of equal hashes: no filter with this hash has a lower one\n"
 		fmt.Fprintf(w, text, lowest)
 	} else {
-		fmt.Fprintf(w, "false positive rate\t%.4g from the bits that are set (%.4g %s)\n", r.FPRPosterior, r.FPRPrior, prior)
+		fmt.Fprintf(w, "false positive rate\t%.4g %s (%.4g %s)\n", r.FPRPosterior, source, r.FPRPrior, prior)
 	}
 	if r.FPRChosen > 0 {
 		state := "kept"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"strconv"
@@ -69,6 +70,7 @@ If no filter does it, the output names what is impossible and what comes nearest
 				return a.printJSON(p)
 			}
 			a.printPick(*pick)
+			a.printBetter(n, *pick, p.Choices)
 			a.printPlan(n, p, all)
 			return nil
 		},
@@ -154,12 +156,12 @@ const columns = 80
 // printPick prints the pick, what it costs, and why it is the pick.
 func (a *app) printPick(c plan.Choice) {
 	fmt.Fprintf(a.stdout, "pick: %s\n", c.Spec)
-	a.printWrapped(fmt.Sprintf("%s; false-positive rate %.3g", sizeText(c.FileBytes, c.Bits, c.Keys), c.FPRPrior))
+	printWrapped(a.stdout, fmt.Sprintf("%s; false-positive rate %.3g", sizeText(c.FileBytes, c.Bits, c.Keys), c.FPRPrior))
 	far := ""
 	if c.FileBytes >= 1<<20 && c.FarQuery > 1.1*c.NsQuery { // smaller filters stay in the caches, larger ones never do
 		far = fmt.Sprintf(", %.0f ns outside the caches", c.FarQuery)
 	}
-	a.printWrapped(fmt.Sprintf("a query takes about %.0f ns%s; the build takes %s", c.NsQuery, far, buildTime(c)))
+	printWrapped(a.stdout, fmt.Sprintf("a query takes about %.0f ns%s; the build takes %s", c.NsQuery, far, buildTime(c)))
 	a.printReason(c)
 }
 
@@ -169,11 +171,43 @@ func (a *app) printReason(c plan.Choice) {
 	if c.Instead != "" {
 		reason = c.Instead + ": " + reason
 	}
-	a.printWrapped(reason)
+	printWrapped(a.stdout, reason)
 	if c.Warning != "" {
-		a.printWrapped("but: " + c.Warning)
+		printWrapped(a.stdout, "but: "+c.Warning)
 	}
 }
+
+// printBetter says why the pick is not the first of the choices: what is better in a filter before it, and how to get
+// that filter. It does so once for filters with a known patent and once for others.
+func (a *app) printBetter(n plan.Needs, pick plan.Choice, choices []plan.Choice) {
+	done := map[bool]bool{} // by whether the method is patented
+	for _, c := range choices {
+		if c.Spec.String() == pick.Spec.String() {
+			return
+		}
+		_, form := formOf(c)
+		if done[form.Patented] {
+			continue
+		}
+
+		done[form.Patented] = true
+		better := fmt.Sprintf("%.2g%% smaller", 100*(1-float64(c.FileBytes)/float64(pick.FileBytes)))
+		switch {
+		case n.For == plan.Fastest:
+			better = fmt.Sprintf("%.2g%% faster", 100*(1-c.NsQuery/pick.NsQuery))
+		case byRate(n):
+			better = "more accurate"
+		}
+		instead := "--for size takes it"
+		if form.Patented {
+			instead = "patented, so only --spec takes it"
+		}
+		printWrapped(a.stdout, fmt.Sprintf("%s is %s; %s", c.Spec, better, instead))
+	}
+}
+
+// byRate returns whether all filters of a plan have the same size, and the most accurate is the first.
+func byRate(n plan.Needs) bool { return n.FPR == 0 && (n.BitsPerKey > 0 || n.Bytes > 0) }
 
 // printRows prints a line of figures for each choice, and its spec, on a line of its own if it does not fit.
 func (a *app) printRows(choices []plan.Choice) {
@@ -200,18 +234,18 @@ func buildTime(c plan.Choice) string {
 	return took.Round(unit).String()
 }
 
-// printWrapped prints text, indented, in lines of at most 80 columns.
-func (a *app) printWrapped(text string) {
+// printWrapped writes text, indented, in lines of at most 80 columns.
+func printWrapped(w io.Writer, text string) {
 	const indent = "  "
 	line := ""
 	for _, word := range strings.Fields(text) {
 		if line != "" && len(indent+line)+1+len(word) > columns {
-			fmt.Fprintln(a.stdout, indent+line)
+			fmt.Fprintln(w, indent+line)
 			line = ""
 		}
 		line = strings.TrimPrefix(line+" "+word, " ")
 	}
-	fmt.Fprintln(a.stdout, indent+line)
+	fmt.Fprintln(w, indent+line)
 }
 
 // shortPlan is the number of filters that a plan lists without --all.
@@ -223,7 +257,7 @@ func (a *app) printPlan(n plan.Needs, p plan.Plan, all bool) {
 	switch {
 	case n.For == plan.Fastest:
 		order = "fastest"
-	case n.FPR == 0 && (n.BitsPerKey > 0 || n.Bytes > 0): // all have the same size
+	case byRate(n):
 		order = "most accurate"
 	}
 
@@ -250,7 +284,7 @@ func (a *app) printPlan(n plan.Needs, p plan.Plan, all bool) {
 		if i == 0 {
 			fmt.Fprintln(a.stdout, "\nnot:")
 		}
-		a.printWrapped(fmt.Sprintf("%s %s", r.Spec, r.Why))
+		printWrapped(a.stdout, fmt.Sprintf("%s %s", r.Spec, r.Why))
 	}
 }
 
@@ -261,7 +295,7 @@ func (a *app) printImpossible(e *plan.Impossible) error {
 
 	fmt.Fprintln(a.stdout, "impossible:")
 	for line := range strings.Lines(e.What) {
-		a.printWrapped(line)
+		printWrapped(a.stdout, line)
 	}
 	if len(e.Nearest) > 0 {
 		fmt.Fprintln(a.stdout, "\nnearest:")

@@ -170,8 +170,8 @@ A list that was cut must not replace a good filter: --like, optimize and publish
 keys, exact update 10% of the members or any key of the universe. --shrink=P% allows a loss of P%, --shrink any.
 
 build --allow LIST makes a filter that finds no key of LIST, such as popular domains beside a blocklist. Each false
-positive in LIST costs about 1.44 log2(keys / exceptions) + 4.4 bits. Keys cannot change later. A key in both lists is an
-error.`
+positive in LIST costs about 1.44 log2(keys / exceptions) + 4.4 bits, and all together 80 to 300 bytes more. Keys cannot
+change later. A key in both lists is an error.`
 
 const valuesText = `build --value-bits V stores a number of V bits with each key. A line of the input is a key, a tab and the number,
 such as "10.0.0.1<TAB>3"; csv and tsv have --value-column. A key may repeat only with the same value.

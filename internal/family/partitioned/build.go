@@ -243,7 +243,7 @@ func About() family.About {
 		Forms: []family.Form{{
 			Spec: family.NewSpec(Family), Patented: true,
 			Can:     family.CanAdd | family.CanLater | family.CanSearch | family.CanSpill,
-			Reason:  "smallest: a search fits its hash functions to the keys",
+			Reason:  "the smallest that takes later keys: a search fits its hash functions",
 			Warning: "patented in the US, nominally until 2027-06-15; needs all keys for the build",
 		}},
 	}
