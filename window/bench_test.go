@@ -318,7 +318,7 @@ func BenchmarkMany(b *testing.B) {
 func BenchmarkClock(b *testing.B) {
 	const keys = 1_000_000
 	f, at := full(b, keys, 0.01)
-	g := must(New[filter.Hash](Config{Keys: keys, TTL: time.Hour, Overflow: Shorten}))
+	g := must(New[filter.Hash](Config{Keys: keys, TTL: time.Hour, FPR: 0.01, Overflow: Shorten}))
 	for i := range uint64(keys * 15 / 14) {
 		_ = g.Add(hash(i))
 	}

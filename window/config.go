@@ -10,12 +10,12 @@ import (
 )
 
 // DefaultFPR is the false-positive rate if Config.FPR is 0.
-const DefaultFPR = 0.01
+const DefaultFPR = 0.001
 
 // Config configures a Filter. Zero fields take the default noted beside them.
 type Config struct {
 	// Keys is the largest number of distinct keys that arrive within TTL. Required. Keys and FPR determine the size of
-	// the filter: for a million keys, 13.8 bits per key at a rate of 1%, and 17.7 at 0.1%. On average, 1.07·Keys keys
+	// the filter: for a million keys, 13.7 bits per key at a rate of 1%, and 17.6 at 0.1%. On average, 1.07·Keys keys
 	// are in memory. The filter always has room for min(Keys + 300, 2·Keys) keys.
 	Keys uint64
 	// TTL is the least time for which a key is remembered, at least a millisecond. Required.
@@ -71,7 +71,7 @@ func (c Config) validate() error {
 	case c.TTL < minTTL:
 		return family.Invalid("TTL", c.TTL, "want at least %v", minTTL)
 	case c.FPR != 0 && !(c.FPR >= minFPR && c.FPR <= maxFPR): // the negation also refuses NaN
-		return family.Invalid("FPR", c.FPR, "want %g to %g, such as 0.01", minFPR, maxFPR)
+		return family.Invalid("FPR", c.FPR, "want %g to %g, such as 0.001", minFPR, maxFPR)
 	case !(c.Burst >= 0 && c.Burst <= 1):
 		return family.Invalid("Burst", c.Burst, "want 0 to 1, such as 0.5")
 	case c.Overflow > Shorten:

@@ -59,7 +59,7 @@ var goldens = []struct {
 	}},
 	{"new", nil, func(t *testing.T) *Filter[string] {
 		g := rankindexed.Geometry{Capacity: 11, Buckets: 1, Chains: 18, Cells: [3]int{11}, Remainder: 6}
-		return withTable(t, g, Config{Keys: 10, TTL: time.Hour, EventTime: true})
+		return withTable(t, g, Config{Keys: 10, TTL: time.Hour, FPR: 0.01, EventTime: true})
 	}, []string{"a"}},
 }
 

@@ -33,6 +33,7 @@ type memoryFacts struct {
 	keys, bytes uint64
 	fpr         float64
 	early       uint64        // keys that were forgotten early
+	came        uint64        // estimated number of different keys within the time to live
 	late        uint64        // rows whose time was before the time of an earlier row
 	latest      time.Duration // largest delay of such a row
 }
@@ -157,6 +158,8 @@ type windowMemory struct {
 	hash  filter.Hasher
 	early uint64 // keys that earlier runs have forgotten early
 
+	ttl    time.Duration
+	begun  int64 // time of the first row, or of the start without times of rows
 	now    int64 // latest time of a row
 	late   uint64
 	latest int64
@@ -168,7 +171,7 @@ func (a *app) windowMemory(f dedupFlags, head *container.File, secret *filter.Se
 		EventTime: f.timeColumn != "", Secret: secret,
 	}
 
-	w := &windowMemory{hash: filter.NewHasher(0), now: math.MinInt64}
+	w := &windowMemory{hash: filter.NewHasher(0), ttl: f.ttl, begun: time.Now().UnixNano(), now: math.MinInt64}
 	if secret != nil {
 		w.hash = filter.NewKeyedHasher(*secret)
 	}
@@ -225,6 +228,7 @@ func (w *windowMemory) testAndAdd(dst []bool, hs []filter.Hash, times []uint64) 
 // advance moves the time to the time of row n, and returns the end of the following rows that do not move it further.
 func (w *windowMemory) advance(n int, times []uint64) (end int) {
 	t := int64(times[n])
+	w.begun = min(w.begun, t)
 	w.keys.Advance(time.Unix(0, t))
 	w.now = max(w.now, t)
 	for end = n; end < len(times) && int64(times[end]) <= w.now; end++ {
@@ -239,8 +243,16 @@ func (w *windowMemory) hasher() filter.Hasher { return w.hash }
 
 func (w *windowMemory) facts() memoryFacts {
 	i := w.keys.Info()
+	early := i.Shortened - w.early
+
+	// After a run of several times to live, only the last one counts.
+	now := w.now
+	if now == math.MinInt64 {
+		now = time.Now().UnixNano()
+	}
+	share := min(1, float64(w.ttl)/float64(max(now-w.begun, 1)))
 	return memoryFacts{
-		keys: i.Keys, bytes: i.Bytes, fpr: i.FPR, early: i.Shortened - w.early,
+		keys: i.Keys, bytes: i.Bytes, fpr: i.FPR, early: early, came: i.Keys + uint64(share*float64(early)),
 		late: w.late, latest: time.Duration(w.latest),
 	}
 }

@@ -21,9 +21,9 @@ type deduper struct {
 
 	mu             sync.Mutex // guards the fields below and the memory
 	rows, selected int64
-	unsaved        bool // the memory has keys that the state does not have
-	unprinted      bool // the memory has keys whose rows were not printed, so it must not be saved
-	warned         bool
+	unsaved        bool   // the memory has keys that the state does not have
+	unprinted      bool   // the memory has keys whose rows were not printed, so it must not be saved
+	advised        uint64 // the number of keys in the last warning that keys are forgotten early
 	hits           []bool
 }
 
@@ -153,11 +153,27 @@ func (d *deduper) saveState(ctx context.Context) error {
 }
 
 func (d *deduper) warnEarly(facts memoryFacts) {
-	if facts.early > 0 && !d.warned {
-		d.warned = true
-		d.warn("more than %d different keys came within %v: the oldest are forgotten too early, and their rows may be "+
-			"printed again\n  Give more --keys.", d.keys, d.ttl)
+	if facts.early == 0 {
+		return
 	}
+
+	enough := enoughKeys(facts.came, d.keys)
+	if enough <= d.advised { // more keys may come after a warning: then another one advises twice as many or so
+		return
+	}
+	d.advised = enough
+	d.warn("more than %d different keys came within %v: the oldest are forgotten too early, and their rows may be "+
+		"printed again\n  About %s different lines came: --keys %s.", d.keys, d.ttl,
+		cli.Short(float64(max(facts.came, d.keys))), cli.Short(float64(enough)))
+}
+
+// enoughKeys returns a round number of keys that is above the number that came and above the number that was too small.
+func enoughKeys(came, tooSmall uint64) uint64 {
+	unit := uint64(1)
+	for came/unit >= 10 {
+		unit *= 10
+	}
+	return max((came+unit-1)/unit*unit, (tooSmall/unit+1)*unit)
 }
 
 // end saves the state, reports, and returns the error of the run.
@@ -175,6 +191,16 @@ func (d *deduper) end(ctx context.Context, err error) error {
 			{"count", d.selected}, {"rows", d.rows}, {"keys", facts.keys}, {"bytes", facts.bytes}, {"fpr", facts.fpr},
 			{"early", facts.early}, {"late", facts.late}, {"bad_rows", d.badRows},
 		}, "%d\n", d.selected)
+	}
+	if !d.count && !d.json {
+		unit, found := "lines", "new"
+		if d.in.columns() {
+			unit = "rows"
+		}
+		if d.repeats {
+			found = "repeated"
+		}
+		d.note("%d %s, %d %s", d.rows, unit, d.selected, found)
 	}
 	if d.state == "" || d.count && err != nil { // a state must not remember rows that were not counted
 		return err

@@ -147,7 +147,7 @@ func TestDedupAhead(t *testing.T) {
 		before := mustRead(t, state)
 		var stdout, stderr strings.Builder
 		line := fmt.Sprintf("new,%d\n", time.Now().Unix())
-		args := append([]string{"dedup", "--state", state}, c.flags...)
+		args := append([]string{"dedup", "-q", "--state", state}, c.flags...)
 		code := run(t.Context(), args, strings.NewReader(line), &stdout, &stderr)
 		printed := stdout.String() == line
 		if code != c.code || printed != (code == exitOK) || !strings.Contains(stderr.String(), c.says) ||

@@ -184,7 +184,7 @@ func TestMemoryOfWindows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a filter of 48 MiB; left out with -short")
 	}
-	f, err := window.New[string](window.Config{Keys: 28_000_000, TTL: time.Hour})
+	f, err := window.New[string](window.Config{Keys: 28_000_000, TTL: time.Hour, FPR: 0.01})
 	must(t, err)
 	must(t, f.Add("a"))
 	path := filepath.Join(t.TempDir(), "seen.window")

@@ -32,7 +32,31 @@ func TestWindowTime(t *testing.T) {
 	}
 }
 
-// TestWindowDamage checks that truncated files, and files with additional bytes at the end, are refused as damaged.
+// TestWindowOfProgram checks that dedup continues the file of a program with the same Keys and TTL, and the program the
+// file of dedup, both with their default rates.
+func TestWindowOfProgram(t *testing.T) {
+	config := window.Config{Keys: 1000, TTL: 24 * time.Hour}
+	f, err := window.New[string](config)
+	must(t, err)
+	must(t, f.Add("of the program"))
+	path := filepath.Join(t.TempDir(), "seen.state")
+	must(t, f.Save(t.Context(), path))
+
+	args := []string{"dedup", "--ttl", "24h", "--keys", "1000", "--state", path}
+	if code, out := runOn(t, "of the program\nof the command\n", args...); code != 0 || out != "of the command\n" {
+		t.Errorf("dedup: %d, %q", code, out)
+	}
+
+	f, err = window.Open[string](t.Context(), path, config)
+	must(t, err)
+	for _, key := range []string{"of the program", "of the command"} {
+		if !f.Contains(key) {
+			t.Errorf("%q is missing", key)
+		}
+	}
+}
+
+// TestWindowDamage checks that files that were cut, or have more bytes after their end, are refused as damaged.
 func TestWindowDamage(t *testing.T) {
 	file := mustRead(t, "../../window/testdata/few.window")
 	path := filepath.Join(t.TempDir(), "seen.window")
