@@ -56,7 +56,7 @@ var publishSigned = []string{rankindexed, "bloomery keygen -o k", "bloomery publ
 var followOnce = append(publishSigned[:3:3], "bloomery follow ./site -o copy --key k.pub --once", publishSigned[3],
 	"bloomery publish site list --sign k")
 
-// run runs the lines to run first, change, and the line.
+// run runs the setup lines, calls change, and runs the line.
 func (n namedFile) run(t *testing.T, bin string, change func(dir string)) (dir string, got outcome) {
 	t.Helper()
 	dir = t.TempDir()

@@ -155,7 +155,7 @@ func waiting(arrived *atomic.Int32, n int32) {
 }
 
 // TestConcurrent sends the same request fifty times at once. The handler must run exactly once, and all other requests
-// must wait and receive a response that says that the request was already handled.
+// must wait for it and receive the status of a repeated request.
 func TestConcurrent(t *testing.T) {
 	const senders = 50
 	var arrived atomic.Int32
@@ -180,7 +180,8 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestConflict checks that a request waits at most for the timeout, and that it is answered when it is repeated.
+// TestConflict checks that a request waits for a running one with the same key at most for patience, and is answered
+// when it is repeated later.
 func TestConflict(t *testing.T) {
 	began, end := make(chan struct{}), make(chan struct{})
 	r := newReceiver(t, usual(), func(w http.ResponseWriter, q *http.Request) {

@@ -15,7 +15,8 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// TestLockFile checks that anything but a regular file is an immediate error, and nothing is created behind a link.
+// TestLockFile checks that anything except a regular file is refused at once, and that no file is created through a
+// link.
 func TestLockFile(t *testing.T) {
 	dir := t.TempDir()
 	target := filepath.Join(dir, "target")
@@ -60,8 +61,8 @@ func TestLockFileMode(t *testing.T) {
 	}
 }
 
-// TestLockFileAccess checks that a lock file that others could open is closed to them, unless it has a second hard
-// link, which may be an attack. Root gives a new one to the owner of the folder.
+// TestLockFileAccess checks that a lock file loses the permissions of other users, unless it has a second hard link,
+// which may be an attack. If root creates the lock file, the owner of the folder must own it.
 func TestLockFileAccess(t *testing.T) {
 	for _, linked := range []bool{false, true} {
 		dir := t.TempDir()
@@ -102,8 +103,8 @@ func TestLockFileAccess(t *testing.T) {
 	}
 }
 
-// TestLockFileOfOthers checks that a lock file of another user in a sticky folder is refused: that user could hold it
-// for any time.
+// TestLockFileOfOthers checks that a lock file of another user in a sticky folder is refused: that user could hold the
+// lock forever.
 func TestLockFileOfOthers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("NOT ROOT: only root can make a file of another owner")
@@ -113,7 +114,7 @@ func TestLockFileOfOthers(t *testing.T) {
 	if err := errors.Join(os.WriteFile(path, nil, 0o666), os.Chown(path, 12345, 12345)); err != nil {
 		t.Skip(err)
 	}
-	f, _, err := LockFile(t.Context(), path, nil, nil) // the folder is ours: we could remove it
+	f, _, err := LockFile(t.Context(), path, nil, nil) // the folder is ours, so we could remove the file
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +178,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestLockPipe checks that a pipe is an error at once, and a folder can be locked.
+// TestLockPipe checks that a pipe is refused at once, and that a folder can be locked.
 func TestLockPipe(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "pipe")

@@ -28,7 +28,7 @@ func owner(t *testing.T, path string) (uid, gid uint32, mode fs.FileMode) {
 	return s.Uid, s.Gid, st.Mode().Perm()
 }
 
-// TestOwner lets root replace a file of another owner and group, and checks that both stay, without a warning.
+// TestOwner replaces a file of another owner and group as root, and checks that both are kept without a warning.
 func TestOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make a file of another owner")
@@ -48,11 +48,11 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// ownerEnv makes a process started by TestOwnerLost give up its rights and replace the file f of its folder.
+// ownerEnv makes a process started by TestOwnerLost drop its privileges and replace the file f of its folder.
 const ownerEnv = "BLOOMERY_TEST_OWNER"
 
-// TestOwnerLost lets another user replace a file, and checks that no further user can read it and that there is a
-// warning.
+// TestOwnerLost replaces a file as another user, and checks that no additional user can read the file and that there is
+// a warning.
 func TestOwnerLost(t *testing.T) {
 	if os.Getenv(ownerEnv) != "" {
 		if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(34567), syscall.Setuid(34567)); err != nil {

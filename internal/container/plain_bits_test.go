@@ -27,8 +27,8 @@ func standardBits(p *plain, _ []byte, h filter.Hash) (at []uint64) {
 	return at
 }
 
-// countingAnswer takes the smallest counter of the key. A counter that several probes fall on is divided by their
-// number, and one of 15 says nothing.
+// countingAnswer returns the smallest counter of the key. A counter that several probes hit is divided by their number.
+// A counter of 15 is saturated and is ignored.
 func countingAnswer(p *plain, at []uint64) answer {
 	a := answer{has: true, counts: true, count: 15, saturated: true}
 	for _, i := range at {

@@ -14,7 +14,7 @@ type plainLayer struct {
 	limits                       [4]uint64
 	factor, turn                 uint64
 	blocks, wide, columns        uint64
-	firstWord, firstBucket, next uint64 // the word behind the layer
+	firstWord, firstBucket, next uint64 // the word after the layer
 }
 
 // ribbonLayers returns the layers.

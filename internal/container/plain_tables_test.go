@@ -95,7 +95,7 @@ func (b *plainBucket) takeCells(p *plain, section int, at, n, width uint64) uint
 func rankindexedBucket(p *plain, number uint64) (b plainBucket) {
 	chains := p.number("chains")
 	width := p.number("growth") + p.number("remainder") + 2*p.number("counting") + p.number("value_bits")
-	if p.text("trimmed") != "" { // read all buckets before
+	if p.text("trimmed") != "" { // read all buckets before this one
 		for at := uint64(0); ; number-- {
 			b = plainBucket{}
 			at = b.take(p, 0, at, chains)

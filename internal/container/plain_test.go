@@ -10,7 +10,8 @@ import (
 )
 
 // plain answers queries of a stored filter from its Spec and its raw words, as the pages of docs/format describe it. It
-// is the reference of the test vectors: one bit at a time, without tables and kernels, and without a call of a family.
+// is the reference of the test vectors. It reads one bit at a time, without tables and kernels, and calls no code of
+// the families.
 type plain struct {
 	spec     filter.Spec
 	keys     uint64
@@ -29,7 +30,7 @@ type plainFamily struct {
 // answer is the answer of a filter for a key.
 type answer struct {
 	has              bool
-	excepted         bool // the exceptions say that the key is absent
+	excepted         bool // the exceptions make the key absent
 	counts           bool // the family counts
 	count            uint64
 	saturated        bool // count is a lower bound

@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// Filter files do not depend on the machine: testdata/files.txt and sizes.txt have the SHA-256 of files that every
+// Filter files do not depend on the machine: testdata/files.txt and sizes.txt contain the SHA-256 of files that every
 // processor and operating system must write. CI runs these tests on amd64, without assembly, on 386, arm64, s390x and
 // js/wasm.
 
@@ -41,7 +41,7 @@ func portableKeys(n int) [][]byte {
 	return keys
 }
 
-// portableSecret is the secret of the smallest file of each family, which has the keyed hash function.
+// portableSecret is the secret of the smallest file of each family, which uses the keyed hash function.
 var portableSecret = filter.Secret{3, 1, 4, 1, 5, 9, 2, 6}
 
 // portableFile returns the file of a filter of the keys.
@@ -87,15 +87,15 @@ func TestSameBytesEverywhere(t *testing.T) {
 }
 
 // TestSizesEverywhere is TestSameBytesEverywhere for small files of many odd sizes: a result of package math that
-// reaches a file differs between machines for a few rates of a thousand only.
+// affects a file may differ between machines for only a few rates in a thousand.
 func TestSizesEverywhere(t *testing.T) {
 	var lines strings.Builder
 	for _, f := range families.All() {
 		if f.Can.Has(family.CanSearch) {
-			continue // TestSameBytesEverywhere has the searches, which take longer
+			continue // TestSameBytesEverywhere tests the searches, which take longer
 		}
 		sum, files := sha256.New(), 12
-		if f.Name == "redisbloom" { // stores values that it computes from the size
+		if f.Name == "redisbloom" { // redisbloom stores values that it computes from the size
 			files = 300
 		}
 		for i := range files {
@@ -104,7 +104,7 @@ func TestSizesEverywhere(t *testing.T) {
 				fmt.Sprintf("bits_per_key=%.6g", 3+float64(i*i*i%1009)/50),
 			} {
 				text := f.Name + "(" + size + ")"
-				if _, s := parseSpec(t, text); f.Check(s) == nil { // not every family takes both
+				if _, s := parseSpec(t, text); f.Check(s) == nil { // not every family supports both
 					sum.Write(portableFile(t, text, portableKeys(9)))
 				}
 			}

@@ -50,7 +50,7 @@ func TestShortForeign(t *testing.T) {
 			}
 		}
 	}
-	// An error of the reader counts, unless what came already shows another format.
+	// The error of the reader is returned, unless the bytes so far show another format.
 	broken := errors.New("broken")
 	for text, want := range map[string]error{"": broken, "\x89BL": broken, "abc": filter.ErrMagic} {
 		r := io.MultiReader(strings.NewReader(text), failing{broken})
@@ -141,7 +141,7 @@ func TestExactRecords(t *testing.T) {
 }
 
 // used returns the number of bits of a section that can be set in some filter of its Spec, as the page of the family in
-// docs/format says. ok is false if the page knows no spare bits at the end of the section.
+// docs/format says. ok is false if the page describes no spare bits at the end of the section.
 func used(p *plain, section int) (bits uint64, ok bool) {
 	switch n := p.number; p.spec.Family() {
 	case "standard":
@@ -164,8 +164,8 @@ func used(p *plain, section int) (bits uint64, ok bool) {
 	return 0, false
 }
 
-// TestSpareBits sets each of the bits after the last one of a section, under a right checksum: every reader must refuse
-// it, because no query would notice.
+// TestSpareBits sets each of the bits after the last used one of a section, with a correct checksum. Every reader must
+// refuse the file, because no query would detect the change.
 func TestSpareBits(t *testing.T) {
 	le, o := binary.LittleEndian, reading{Secret: &secret}
 	tried := map[string]int{}
@@ -221,8 +221,8 @@ func TestEveryFlippedBit(t *testing.T) {
 	}
 }
 
-// TestEveryFlippedBitMended flips bits of sections and corrects the checksums: the result is an error or a filter with
-// these bits.
+// TestEveryFlippedBitMended flips bits of sections and corrects the checksums. Reading must return an error or a filter
+// with these bits.
 func TestEveryFlippedBitMended(t *testing.T) {
 	le := binary.LittleEndian
 	for _, s := range samples(t) {
@@ -317,7 +317,7 @@ func TestForgedHeaders(t *testing.T) {
 	}
 }
 
-// TestAllocationBomb reads valid headers that announce far more data than follows.
+// TestAllocationBomb reads valid headers that state far more data than follows.
 func TestAllocationBomb(t *testing.T) {
 	for spec, id := range map[string]uint16{"standard(k=7,m=34359738368)": 1, "blocked(blocks=67108864,k=7,layout=line)": 2, "fuse(seed=1,segment=262144,segments=4096,width=32)": 3} {
 		s, err := filter.ParseSpec(spec)
@@ -403,7 +403,7 @@ func TestReadPipe(t *testing.T) {
 			t.Skip("the system does not name open files")
 		}
 		s := samples(t)[0]
-		if _, err := w.WriteString(string(s.file) + behind); err != nil { // less than a pipe holds
+		if _, err := w.WriteString(string(s.file) + behind); err != nil { // less than the capacity of a pipe
 			t.Fatal(err)
 		}
 		w.Close()
@@ -415,7 +415,7 @@ func TestReadPipe(t *testing.T) {
 	}
 }
 
-// TestTakesHash checks that a filter cannot be written with a hash function that it does not take.
+// TestTakesHash checks that a filter cannot be written with a hash function that it does not support.
 func TestTakesHash(t *testing.T) {
 	for _, s := range samples(t) {
 		for id := filter.XXH3; id <= filter.Uint64; id++ {

@@ -27,7 +27,7 @@ func stream(fields ...field) (b []byte) {
 // because adds to the last case the text that the error of Go must contain.
 func (f forger) because(reason string) { (*f.cases)[len(*f.cases)-1].reason = reason }
 
-// made adds a case with another spec, number of keys and sections. It has to be refused if reason is not empty.
+// made adds a case with another spec, number of keys and sections. The case must be refused if reason is not empty.
 func (f forger) made(name, reason, spec string, keys uint64, sections ...[]byte) {
 	f.build(name, reason != "", func(p *forgery) {
 		p.spec, p.sections = "rankindexed("+spec+")", sections
@@ -36,7 +36,7 @@ func (f forger) made(name, reason, spec string, keys uint64, sections ...[]byte)
 	f.because(reason)
 }
 
-// rankindexedLimits are geometries at a limit and beyond.
+// rankindexedLimits adds geometries at a limit and beyond it.
 func rankindexedLimits(f forger) {
 	spec := func(reason, spec string, words ...int) {
 		f.empty(reason != "", "rankindexed("+spec+")", words...)
@@ -61,7 +61,7 @@ func rankindexedLimits(f forger) {
 		"buckets=128,capacity=1,cells=6560,chains=1,remainder=9,trimmed=0", 2)
 }
 
-// rankindexedLevels are filters of three levels with one cell each: a bucket has 4 bits of base index, 1 of higher
+// rankindexedLevels adds filters of three levels with one cell each: a bucket has 4 bits of base index, 1 of higher
 // index, a pointer of 2 bits and a cell of 3 bits.
 func rankindexedLevels(f forger) {
 	spec := func(buckets string) string {
@@ -101,7 +101,7 @@ func rankindexedLevels(f forger) {
 		join(third(0, 5, 0), free))
 }
 
-// rankindexedTrimmed are trimmed filters of cells of 3 bits. Those without room end with the section.
+// rankindexedTrimmed adds trimmed filters with cells of 3 bits. Filters without room end with the section.
 func rankindexedTrimmed(f forger) {
 	spec := func(buckets, pools, cells string) string {
 		more, pool := "", ""
@@ -163,7 +163,7 @@ func ribbonCases(f forger) {
 	g.bit("the last bit behind the tail", true, 2, 319)
 	g.keys(true, 0)
 	g.keys(false, math.MaxUint64)
-	with := func(refused bool, parameters ...string) { // the parameters of file, changed
+	with := func(refused bool, parameters ...string) { // file with changed parameters
 		s := file
 		for i := 0; i < len(parameters); i += 2 {
 			s = strings.Replace(s, parameters[i], parameters[i+1], 1)

@@ -111,7 +111,7 @@ func searchedCases(f forger) {
 	g.empty(false, "partitioned(bits=4096,groups=1,k=1,shards=2,width=1)", 129, 2, 2)
 	g.empty(true, "partitioned(bits=4095,groups=1,k=1,shards=2,width=1)", 129, 2, 2)
 
-	// block=512, blocks=1, groups=4, k=10, width=4: a head of 160 bits, all others are payload.
+	// block=512, blocks=1, groups=4, k=10, width=4: a head of 160 bits, all other bits are payload.
 	g = f.with("blockpartitioned", "blockpartitioned-0.bloom")
 	g.bit("a shift", false, 0, 159)
 	g.bit("the last bit", false, 0, 511)
@@ -199,7 +199,7 @@ func tableFamilyCases(f forger) {
 	g.bit("the last bit of the last word in use", true, 0, 20*64-1)
 }
 
-// windowRefusals adds files of package window, whose answers depend on the time: no reader of filters opens them. It
+// windowRefusals adds files of package window, whose answers depend on the time: no reader of filters may open them. It
 // also adds a file of a family that no reader knows.
 func windowRefusals(f forger) {
 	for _, name := range []string{"few", "keyed", "new"} {

@@ -19,7 +19,7 @@ import (
 )
 
 // testdata/refused.json is a list of edits of files of testdata. Every reader must refuse or accept each result, as
-// stated. Readers in other languages apply them too. The secret of files with hash 2 is 01 02 03 and thirteen zeros.
+// stated. Readers in other languages also apply them. The secret of files with hash 2 is 01 02 03 and thirteen zeros.
 
 // edited is an entry of refused.json. A file is edited in the order of the fields.
 type edited struct {
@@ -27,8 +27,8 @@ type edited struct {
 	File   string  `json:"file"`             // from testdata
 	Length *int    `json:"length,omitempty"` // first the file is cut to this length, or filled with zeros up to it
 	Edits  []patch `json:"edits"`            // then these bytes are overwritten, all below the length
-	// Checksums is true if the CRC-32C of each section whose entry and bytes are in the file is then computed again,
-	// and after that the checksum of the header, if its bytes are in the file.
+	// If Checksums is true, the CRC-32C of each section whose entry and bytes are in the file is then recomputed, and
+	// after that the checksum of the header, if its bytes are in the file.
 	Checksums bool `json:"checksums,omitempty"`
 	Refused   bool `json:"refused"`
 	// Unknown is true if every reader must return its error for an unknown family.
@@ -36,7 +36,7 @@ type edited struct {
 	// Newer is true if every reader must return its error for a file that is newer than itself.
 	Newer bool `json:"newer,omitempty"`
 
-	reason string // the errors of Go have to contain it
+	reason string // the errors of Go must contain this text
 }
 
 // patch overwrites bytes of a file.
@@ -64,7 +64,7 @@ func (e edited) apply(file []byte) ([]byte, error) {
 	return b, nil
 }
 
-// mend computes the checksums of a file again, as far as their bytes are in the file.
+// mend recomputes the checksums of a file, as far as their bytes are in the file.
 func mend(b []byte) {
 	le := binary.LittleEndian
 	if len(b) < headerSize {
@@ -86,7 +86,7 @@ func mend(b []byte) {
 	}
 }
 
-// difference returns the edits that make a file of another.
+// difference returns the edits that change one file into another.
 func difference(from, to []byte) (length *int, patches []patch) {
 	if len(from) != len(to) {
 		n := len(to)
@@ -100,7 +100,7 @@ func difference(from, to []byte) (length *int, patches []patch) {
 			continue
 		}
 		end := i + 1
-		for j := end; j < len(to) && j < end+4; j++ { // join edits that are near to each other
+		for j := end; j < len(to) && j < end+4; j++ { // join edits that are close to each other
 			if from[j] != to[j] {
 				end = j + 1
 			}
@@ -195,7 +195,7 @@ type forger struct {
 	cases  *[]edited
 }
 
-// forgery is a file in parts, which can be put together with another layout.
+// forgery holds the parts of a file, which can be assembled with another layout.
 type forgery struct {
 	head     []byte // the first 64 bytes
 	spec     string
@@ -211,7 +211,7 @@ func (f forger) with(family, path string) forger {
 	return f
 }
 
-// parts takes the file apart.
+// parts splits the file into its parts.
 func (f forger) parts() forgery {
 	h, err := readHeader(bytes.NewReader(f.file), true)
 	if err != nil {
@@ -224,7 +224,7 @@ func (f forger) parts() forgery {
 	return p
 }
 
-// bytes puts the file together. Checksums are missing.
+// bytes assembles the file, without checksums.
 func (p forgery) bytes() []byte {
 	le := binary.LittleEndian
 	b := bytes.Clone(p.head)
@@ -251,7 +251,7 @@ func (p forgery) bytes() []byte {
 // add adds a case: the file with these bytes.
 func (f forger) add(name string, refused, checksums bool, changed []byte) {
 	base := f.file
-	if checksums { // the reader computes them anew, so the edits need not have them
+	if checksums { // the reader of the test recomputes checksums, so the edits need not contain them
 		changed = slices.Clone(changed)
 		mend(changed)
 		base = slices.Clone(base)
@@ -261,39 +261,39 @@ func (f forger) add(name string, refused, checksums bool, changed []byte) {
 	*f.cases = append(*f.cases, e)
 }
 
-// edit adds a case whose checksums are right.
+// edit adds a case with correct checksums.
 func (f forger) edit(name string, refused bool, change func(b []byte)) {
 	b := bytes.Clone(f.file)
 	change(b)
 	f.add(name, refused, true, b)
 }
 
-// newer adds a case to refuse as newer, whose checksums are right.
+// newer adds a case with correct checksums that must be refused as newer.
 func (f forger) newer(name string, change func(b []byte)) {
 	f.edit(name, true, change)
 	(*f.cases)[len(*f.cases)-1].Newer = true
 }
 
-// raw adds a case to refuse, whose checksums are left as they are.
+// raw adds a case that must be refused, with unchanged checksums.
 func (f forger) raw(name string, change func(b []byte)) {
 	b := bytes.Clone(f.file)
 	change(b)
 	f.add(name, true, false, b)
 }
 
-// cut adds a case to refuse: the file cut or extended to a length.
+// cut adds a case that must be refused: the file truncated or extended to a length.
 func (f forger) cut(name string, n int) {
 	f.add(name, true, false, append(bytes.Clone(f.file), make([]byte, max(0, n-len(f.file)))...)[:n])
 }
 
-// build adds a case put together from parts.
+// build adds a case that is assembled from changed parts.
 func (f forger) build(name string, refused bool, change func(p *forgery)) {
 	p := f.parts()
 	change(&p)
 	f.add(name, refused, true, p.bytes())
 }
 
-// spec adds a case with another spec and the sections as they are.
+// spec adds a case with another spec and unchanged sections.
 func (f forger) spec(refused bool, spec string) {
 	name := spec
 	if len(name) > 80 {
@@ -302,7 +302,7 @@ func (f forger) spec(refused bool, spec string) {
 	f.build("spec "+name, refused, func(p *forgery) { p.spec = spec })
 }
 
-// empty adds a case with another spec, no keys, and sections of these numbers of zero words.
+// empty adds a case with another spec, no keys, and sections of the given numbers of zero words.
 func (f forger) empty(refused bool, spec string, words ...int) {
 	f.build(fmt.Sprintf("empty %s, %d words", spec, words), refused, func(p *forgery) {
 		p.spec, p.sections = spec, nil

@@ -21,8 +21,8 @@ var values = []string{
 	"18446744073709551616",
 }
 
-// TestEditedSpecs edits one parameter of the Spec of stored filters. Each result must be refused, or be the Spec of the
-// filter that is read: so each filter has exactly one Spec, and all strict readers agree.
+// TestEditedSpecs edits one parameter of the Spec of stored filters. Each result must be refused or be the Spec of the
+// filter that is read, so that each filter has exactly one Spec and all strict readers agree.
 func TestEditedSpecs(t *testing.T) {
 	paths := slices.Concat(glob(t, "testdata/*.bloom", 30), glob(t, "testdata/vectors/*.bloom", 60))
 	names := map[string]bool{
@@ -72,7 +72,7 @@ func TestEditedSpecs(t *testing.T) {
 var errRefused = fmt.Errorf("refused")
 
 // readsAs reads the sections of f, or zeros if their sizes differ, as a filter of another Spec. It returns errRefused
-// if there is no such filter, and another error if the filter that is read does not have this Spec.
+// if no such filter exists, and another error if the filter that is read has a different Spec.
 func readsAs(s filter.Spec, f *File) error {
 	kind, err := families.ByName(s.Family())
 	if err != nil {

@@ -41,8 +41,8 @@ func startHolding(t *testing.T, path string) (cmd *exec.Cmd, finish io.Closer) {
 	return cmd, in
 }
 
-// TestAbandoned lets one process write a file while another is killed and a third still writes: the temporary file of
-// the killed one is removed; the file of the living one and other files stay.
+// TestAbandoned writes a file after another writer was killed and while a third one is still writing. The temporary
+// file of the killed writer must be removed. The file of the running writer and other files must remain.
 func TestAbandoned(t *testing.T) {
 	if path := os.Getenv(holdEnv); path != "" {
 		err := WriteAtomic(t.Context(), path, func(w io.Writer) error {
@@ -59,7 +59,7 @@ func TestAbandoned(t *testing.T) {
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f.bloom")
-	beside := filepath.Join(dir, ".f.bloom.tmp-0123456789abcdeX") // not one of ours
+	beside := filepath.Join(dir, ".f.bloom.tmp-0123456789abcdeX") // not a name of our temporary files
 	if err := os.WriteFile(beside, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func entries(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestMayWrite leaves nothing behind.
+// TestMayWrite checks that MayWrite leaves no files.
 func TestMayWrite(t *testing.T) {
 	dir := t.TempDir()
 	if err := MayWrite(filepath.Join(dir, "f")); err != nil || len(entries(t, dir)) > 0 {

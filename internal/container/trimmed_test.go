@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/internal/sums"
 )
 
-// trimmedSpecs are tried for each family that has a trimmed form.
+// trimmedSpecs lists the tested specs of each family that has a trimmed form.
 var trimmedSpecs = map[string][]string{
 	"rankindexed": {
 		"rankindexed(bits_per_key=6)", "rankindexed(fpr=0.01)", "rankindexed(fpr=0.0003)", "rankindexed(bucket=512,fpr=0.03)",
@@ -57,7 +57,7 @@ func TestTrimmed(t *testing.T) {
 	}
 }
 
-// TestInflatedOverflow checks that a spec whose extensions take 2^64 bytes is refused.
+// TestInflatedOverflow checks that a spec whose extensions would need 2^64 bytes is refused.
 func TestInflatedOverflow(t *testing.T) {
 	f, s := parseSpec(t, "rankindexed(buckets=1,capacity=1000,cells=40,cells2=8192,chains=64,pool2=281474976710656,"+
 		"remainder=48,trimmed=0,value_bits=15)")

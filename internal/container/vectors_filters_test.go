@@ -12,14 +12,16 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// vectorFilter describes a filter of testdata/vectors: one of a size or form that the golden files do not have.
+// vectorFilter describes a filter of testdata/vectors: a filter of a size or form that does not occur in the golden
+// files.
 type vectorFilter struct {
 	name string
-	// spec is the spec of a builder or of New; with made the spec of a built filter, whose shifts are random.
+	// spec is the spec of a builder or of New; if made is true, it is the spec of a built filter, whose shifts are
+	// random.
 	spec string
 	made bool
-	keys int // how many of the held keys of filtertest.MixedKeys, then further ones, are in it
-	// lengths is true if the filter holds keys of all lengths instead.
+	keys int // number of keys in the filter: held keys of filtertest.MixedKeys first, then others
+	// lengths is true if the filter contains keys of all lengths instead.
 	lengths bool
 	seed    uint64
 	keyed   bool // hash with secret
@@ -27,7 +29,7 @@ type vectorFilter struct {
 	chosen  float64
 	trimmed bool
 	listed  int                                           // allowed keys; if not 0, the filter has exceptions
-	change  func(f family.Filter, hs []filter.Hash) error // after the keys were added
+	change  func(f family.Filter, hs []filter.Hash) error // called after the keys were added
 }
 
 var vectorFilters = []vectorFilter{
@@ -171,7 +173,7 @@ var vectorFilters = []vectorFilter{
 	{name: "fuse-uint64", spec: "fuse(width=8)", keys: 40, hash: filter.Uint64, chosen: 1. / 256},
 }
 
-// addLater adds the last ten keys again with another hash, as keys that come after the search.
+// addLater adds the last ten keys again with another hash, as keys that are added after the search.
 func addLater(f family.Filter, hs []filter.Hash) error {
 	for _, h := range hs[len(hs)-10:] {
 		if err := f.(family.Adder).Add(filter.Hash{Hi: h.Lo, Lo: h.Hi}); err != nil {
@@ -195,7 +197,7 @@ func addAgain(most int) func(family.Filter, []filter.Hash) error {
 	}
 }
 
-// removeHalf removes every second of the keys from number 24 on: those before are in the vectors.
+// removeHalf removes every second key from number 24 on. The keys before that are in the vectors.
 func removeHalf(f family.Filter, hs []filter.Hash) error {
 	for i := 24; i < len(hs); i += 2 {
 		if err := f.(family.Remover).Remove(hs[i]); err != nil {
@@ -208,7 +210,7 @@ func removeHalf(f family.Filter, hs []filter.Hash) error {
 // valueOf returns the value of key i, which has at most width bits.
 func valueOf(i, width int) uint64 { return uint64(i+1) * 0x9E3779B97F4A7C15 >> (64 - width) }
 
-// addAll adds the keys to a builder, with values if the filter is to have some and takes them from its builder.
+// addAll adds the keys to a builder, with values if the filter has values that are added to the builder.
 func addAll(b family.Builder, hs []filter.Hash, width int) error {
 	vb, ok := b.(family.ValueBuilder)
 	if !ok || width == 0 {
@@ -252,7 +254,7 @@ func (v vectorFilter) held(i int) (held, absent []filtertest.VectorKey) {
 	return held[:v.keys], absent
 }
 
-// emptyFirst are parameters with which a filter begins empty and takes keys one by one.
+// emptyFirst lists parameters with which a filter starts empty and keys are added one by one.
 var emptyFirst = []string{"m", "blocks", "buckets", "growth", "expansion"}
 
 // make builds the filter and returns its file.
@@ -287,7 +289,7 @@ func (v vectorFilter) make(t *testing.T, keys []filtertest.VectorKey) []byte {
 		b, err := kind.NewBuilder(spec, uint64(len(hs)))
 		must(err)
 		width := 0
-		if kind.NeedsValues(spec) { // putValues sets others
+		if kind.NeedsValues(spec) { // putValues sets other values later
 			width = kind.BuildValueBits(spec)
 		}
 		must(addAll(b, hs, width))
@@ -320,7 +322,7 @@ func (v vectorFilter) make(t *testing.T, keys []filtertest.VectorKey) []byte {
 	return b.Bytes()
 }
 
-// shifted returns an empty filter of the Spec of a built filter, with random shifts where it has shifts.
+// shifted returns an empty filter with the Spec of a built filter, and random shifts if the family has shifts.
 func shifted(t *testing.T, kind families.Family, s filter.Spec) family.Encoded {
 	words, err := kind.SectionWords(s)
 	if err != nil {

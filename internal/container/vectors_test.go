@@ -17,8 +17,8 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// The files of testdata/vectors are for readers in other languages: keys with their hash, the places at which a query
-// looks, and the answer. Each has the layout of vectorFile, one key on a line, and numbers of 64 bits as text.
+// The files of testdata/vectors are for readers in other languages: keys with their hash, the positions that a query
+// reads, and the answer. Each has the layout of vectorFile, one key on a line, and numbers of 64 bits as text.
 //
 // "positions" are the positions that the page of the family, docs/format/FAMILY.md, defines, in its order. They come
 // from plain, which calls no code of the families, and the test compares its answers with the answers of the families.
@@ -102,7 +102,7 @@ func glob(t *testing.T, pattern string, least int) []string {
 	return paths
 }
 
-// compare requires that the file has this content, or with -update writes it.
+// compare requires that the file has the given content. With -update it writes the file.
 func compare(t *testing.T, path string, content []byte) {
 	t.Helper()
 	if *update {
@@ -134,7 +134,7 @@ func vectorsOf(t *testing.T, dir, path string, held, absent []filtertest.VectorK
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, err := ReadFile(path, options.options(0)) // the raw words, of a trimmed file too
+	stored, err := ReadFile(path, options.options(0)) // the raw words, also of a trimmed file
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,8 @@ func agree(t *testing.T, f family.Filter, v vector) {
 	}
 }
 
-// parses requires that the text is JSON of vectorFile without other fields, and that it has the given number of keys.
+// parses requires that the text is JSON of vectorFile without other fields, and that it contains the given number of
+// keys.
 func parses(t *testing.T, text []byte, keys int) {
 	var f vectorFile
 	d := json.NewDecoder(strings.NewReader(string(text)))

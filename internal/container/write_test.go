@@ -85,7 +85,8 @@ func TestReplaceFile(t *testing.T) {
 	}
 }
 
-// TestWriteRate checks that Write rejects the chosen rates that Read rejects, and has one encoding for no rate.
+// TestWriteRate checks that Write rejects the chosen rates that Read rejects, and that the absence of a rate has one
+// encoding.
 func TestWriteRate(t *testing.T) {
 	s := samples(t)[0]
 	for _, rate := range []float64{-0.01, 1, 2, math.Inf(1), math.NaN()} {

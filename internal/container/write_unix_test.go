@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// TestPermissions checks that the umask decides the permissions of a new file, and an old file keeps its permissions.
+// TestPermissions checks that the umask determines the permissions of a new file, and that an old file keeps its
+// permissions.
 func TestPermissions(t *testing.T) {
 	s := samples(t)[0]
 	path := filepath.Join(t.TempDir(), "f.bloom")
@@ -48,8 +49,8 @@ func TestWriteFileNamesThePath(t *testing.T) {
 	}
 }
 
-// TestFullDisk writes with a file size limit of ten bytes. It runs in a separate process, because the limit would
-// affect the log of the test as well.
+// TestFullDisk writes with a file size limit of ten bytes. It runs in a separate process, because the limit would also
+// affect the log of the test.
 func TestFullDisk(t *testing.T) {
 	const in = "BLOOMERY_TEST_FULL_DISK"
 	if path := os.Getenv(in); path != "" {
@@ -78,7 +79,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestNoLinks replaces a link, with and without NoLinks: its target changes only without it.
+// TestNoLinks replaces a link, with and without NoLinks. The target must change only without NoLinks.
 func TestNoLinks(t *testing.T) {
 	for _, missing := range []bool{false, true} {
 		dir, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "target")
@@ -110,8 +111,8 @@ func TestNoLinks(t *testing.T) {
 	}
 }
 
-// TestMapPipe maps a named pipe whose writer closes it at once. Map must open it only once: the second time there may
-// be no writer, and the bytes are gone.
+// TestMapPipe maps a named pipe whose writer closes it at once. Map must open the pipe only once, because at a second
+// time the writer and the bytes would be gone.
 func TestMapPipe(t *testing.T) {
 	s := samples(t)[0]
 	for range 200 {

@@ -17,13 +17,13 @@ import (
 
 const module = "github.com/bloomery/bloomery"
 
-// atRoot runs the rest of a test in the root of the repository, so that its paths are written as from there. It is not
-// done in TestMain: Go's cache of test results follows only changes of folder that a running test makes.
+// atRoot runs the rest of a test in the root of the repository, so that its paths are written as from there. TestMain
+// cannot do this, because Go's cache of test results tracks only changes of the folder by a running test.
 func atRoot(t *testing.T) { t.Chdir("../..") }
 
-// layers lists the rooms of this module and of the lab, from the bottom up. A room imports rooms of lower layers only:
-// no room of its own layer and none above. "internal/family/*" and "eval/lab/*" are all rooms there that no other line
-// names. A new room goes into the lowest layer that its imports allow.
+// layers lists the rooms of this module and of the lab, from the bottom up. A room may import only rooms of lower
+// layers. "internal/family/*" and "eval/lab/*" are all rooms there that no other line names. A new room belongs into
+// the lowest layer that its imports allow.
 var layers = [][]string{
 	// Rooms that are independent of filters.
 	{"internal/docs", "internal/plot", "internal/stat", "internal/strictjson", "internal/sums",
@@ -74,13 +74,13 @@ var upward = map[string][]string{
 	".": {"internal/settest", "publish"},
 	// Its examples make the files that they compare.
 	"delta": {"."},
-	// Everything that opens sets refuses files of windows by name.
+	// Its tests check that all functions that open sets refuse files of windows.
 	"window": {".", "internal/settest", "shard"},
 	// Its tests use sharded sets as users do.
 	"internal/engine/shards": {".", "delta", "internal/settest"},
 }
 
-// labOnly are modules that only eval uses, so that bloomery does not bring them along.
+// labOnly lists modules that only eval may use, so that bloomery does not depend on them.
 var labOnly = []string{"gonum.org/", "github.com/gopacket/"}
 
 // layerOf returns the number of the layer of a room, or -1, and the line that names it.
@@ -182,12 +182,12 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// libraries are the libraries in modules of their own. They use public names of this module only, since a user may take
-// a newer version of it: go get -u.
+// libraries lists the libraries in separate modules. They may use only public names of this module, since a user may
+// combine them with a newer version of it (go get -u).
 var libraries = []string{"buckets", "pebblefilter"}
 
-// TestLibraries checks that no file of a library imports an internal package of this module, tests and their tools
-// aside.
+// TestLibraries checks that no file of a library, except tests and their tools, imports an internal package of this
+// module.
 func TestLibraries(t *testing.T) {
 	atRoot(t)
 	for _, dir := range libraries {
@@ -240,8 +240,8 @@ func TestWorkName(t *testing.T) {
 	}
 }
 
-// homes lists the files of the root that may name a home of the engine: those that make, open or lock a Set. All other
-// files know only engine.Engine, so that no method of Set depends on its form.
+// homes lists the files of the root that may import an implementation of the engine: the files that make, open or lock
+// a Set. All other files may use only engine.Engine, so that no method of Set depends on its form.
 var homes = map[string][]string{
 	"internal/engine/one":    {"bloomery.go", "builder.go", "combine.go", "file.go", "set.go"},
 	"internal/engine/shards": {"combine.go", "file.go"},

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// online is where links of godoc and of pages outside of the repository find its files.
+// online is the address of the repository's files in godoc and in pages outside of the repository.
 const online = "https://github.com/bloomery/bloomery/blob/main/"
 
 var (
@@ -53,7 +53,7 @@ func tree(t *testing.T, visit func(name, text string)) {
 	}
 }
 
-// anchors returns the anchors of the headings of a page, as GitHub makes them.
+// anchors returns the anchors that GitHub generates for the headings of a page.
 func anchors(page string) map[string]bool {
 	names := map[string]bool{}
 	for _, h := range heading.FindAllStringSubmatch(fence.ReplaceAllString(page, ""), -1) {
@@ -71,7 +71,7 @@ func anchors(page string) map[string]bool {
 	return names
 }
 
-// checkTarget requires that a file of the repository exists, and that it has the heading of an anchor.
+// checkTarget requires that a file of the repository exists, and that it contains the heading of an anchor.
 func checkTarget(t *testing.T, from, target string) {
 	t.Helper()
 	name, anchor, _ := strings.Cut(target, "#")

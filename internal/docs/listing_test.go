@@ -26,8 +26,8 @@ var most = map[string]int{
 
 const mostTogether = 410
 
-// TestListing compares the public names of each package with its listing in docs/api, so that every change is seen, and
-// limits their number. After an intended change: go test ./internal/docs -run TestListing -update-api
+// TestListing compares the public names of each package with its listing in docs/api, so that every change is visible,
+// and limits their number. After an intended change: go test ./internal/docs -run TestListing -update-api
 func TestListing(t *testing.T) {
 	atRoot(t)
 	together := 0

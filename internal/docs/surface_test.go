@@ -114,8 +114,8 @@ func receiver(e ast.Expr) string {
 	return ""
 }
 
-// TestVersions checks that the C header, the npm package and the Python package have one version, and the header has
-// the license.
+// TestVersions checks that the C header, the npm package and the Python package have the same version, and that the
+// header contains the license.
 func TestVersions(t *testing.T) {
 	atRoot(t)
 	read := func(path string) string {

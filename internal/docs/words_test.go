@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// words are the largest numbers of words in pages, counted as wc -w does. A page belongs to the first group that
-// matches its name.
+// words lists the largest allowed numbers of words in pages, counted as by wc -w. A page belongs to the first group
+// that matches its name.
 var words = []struct {
 	name  string
 	pages *regexp.Regexp
@@ -25,7 +25,7 @@ var words = []struct {
 	{"docs", regexp.MustCompile(`^docs/.*\.md$`), 24_000},
 }
 
-// TestWords limits the words of the pages, so that a page is cut when another one grows.
+// TestWords limits the words of the pages, so that a page must be shortened when another one grows.
 func TestWords(t *testing.T) {
 	atRoot(t)
 	count := make([]int, len(words))

@@ -88,7 +88,7 @@ func TestDriftOfEdges(t *testing.T) {
 			t.Errorf("%s: %+v: %s", c.name, d, d)
 		}
 	}
-	// Equal numbers of releases, and a range that overflows no difference.
+	// Equal numbers of releases, and a range whose differences do not overflow.
 	same := []Measured{{7, 0.01}, {7, 0.01}, {7, 0.0101}}
 	if d := Of(0.01, same); d.Slope != 0 {
 		t.Errorf("%+v", d)

@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// few is a filter that takes one of 16 keys for members, and all members.
+// few is a filter that contains all members and one of 16 other keys.
 type few struct{ members map[filter.Hash]bool }
 
 func (f few) Has(h filter.Hash) bool { return f.members[h] || h.Hi>>60 == 7 }
@@ -57,7 +57,7 @@ func built(t *testing.T, members, list []filter.Hash, like []Size) (*Cascade, *F
 
 // TestCost compares the size with the documented equation, for any ratio of members to exceptions.
 func TestCost(t *testing.T) {
-	for _, n := range [][3]int{ // members, exceptions, most bits an exception
+	for _, n := range [][3]int{ // members, exceptions, most bits per exception
 		{0, 100, 200}, {1, 10, 100}, {133_604, 1000, 17}, {133_604, 10_000, 10}, {10_000, 10_000, 5},
 		{1000, 100_000, 2},
 		{100_000, 1, 500}, {3, 3, 150}, {64, 64, 25},
@@ -76,7 +76,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// TestPlanWrong gives a plan for other numbers of keys: further levels follow until no key is left.
+// TestPlanWrong uses a plan for other numbers of keys. Further levels must follow until no key is left.
 func TestPlanWrong(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, tiny := range [][]Size{{{1, 1}}, {{1, 1}, {1, 1}, {1, 1}}, {{1, 64}}, {{9, 2}, {1, 1}}} {
@@ -135,7 +135,7 @@ func TestLike(t *testing.T) {
 	}
 }
 
-// TestBoth checks that a key that is both a member and in the list, recognised by its hash, is an error.
+// TestBoth checks that a hash that belongs to both a member and a key of the list is an error.
 func TestBoth(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	members, list := hashes(r, 100), hashes(r, 100)
@@ -158,7 +158,7 @@ func TestBoth(t *testing.T) {
 	}
 }
 
-// TestDecode refuses every section that contradicts itself, and any number of words cut from its end.
+// TestDecode checks that every inconsistent section and every truncated section is refused.
 func TestDecode(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	c, f := built(t, hashes(r, 3000), hashes(r, 3000), nil)

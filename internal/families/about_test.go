@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestAbilities checks what each family says of itself against its filters, builders and specs.
+// TestAbilities compares the declared abilities of each family with its filters, builders and specs.
 func TestAbilities(t *testing.T) {
 	for _, f := range All() {
 		_, spec := parse(t, f.Name)
@@ -81,7 +81,7 @@ func TestAbilities(t *testing.T) {
 	}
 }
 
-// TestForm finds the form of a planner's choice, with a size, room for later keys and another width of values.
+// TestForm checks the form of a planner's choice with a size, room for later keys and another width of values.
 func TestForm(t *testing.T) {
 	for _, f := range All() {
 		for _, form := range f.Forms {
@@ -99,7 +99,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestList checks that both tables list the same families in the same order, each id once.
+// TestList checks that both tables list the same families in the same order, and each id once.
 func TestList(t *testing.T) {
 	all := All()
 	if len(all) != len(formats) || len(all) != len(Names()) {
@@ -171,8 +171,8 @@ func table(prefix string, parameters bool) string {
 	return b.String()
 }
 
-// TestTable checks that the package comment of filter lists every family, and the page of specs also the parameters.
-// With -update it writes them.
+// TestTable checks that the package comment of filter lists the parameters of every family. With -update it writes the
+// comment.
 func TestTable(t *testing.T) {
 	for _, page := range []struct{ path, before, lines, after string }{
 		{"../../filter/doc.go", "[compares] the families:\n//\n", table("//\t", false), "//\n// # Rates\n"},

@@ -41,7 +41,7 @@ func batched(t *testing.T, f family.Filter, hs []filter.Hash) {
 	}
 }
 
-// everyThird makes filters 0, 3 and 6 of a Spread f, and returns a HasMany that queries them in turn.
+// everyThird stores f as filters 0, 3 and 6 of a Spread, and returns a HasMany that queries them in turn.
 func everyThird(t *testing.T, s family.Spread, f family.Filter) func(dst []bool, hs []filter.Hash) {
 	for i := 0; i < 9; i += 3 {
 		if !s.SetFilter(i, f) {
@@ -57,7 +57,7 @@ func everyThird(t *testing.T, s family.Spread, f family.Filter) func(dst []bool,
 	}
 }
 
-// wrongBatches calls HasMany with a dst that is too short or too long. It must panic and write nothing.
+// wrongBatches calls HasMany with a dst that is too short or too long. HasMany must panic and write nothing.
 func wrongBatches(t *testing.T, f family.Filter, present []filter.Hash) {
 	t.Helper()
 	const keys = 40

@@ -13,8 +13,8 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// BenchmarkQuery asks filters that fit the caches and larger ones for absent and for present keys, one by one, in
-// batches, and in the form for many writers.
+// BenchmarkQuery queries filters that fit into the caches and larger ones for absent and for present keys, one by one,
+// in batches, and in the form for many writers.
 func BenchmarkQuery(b *testing.B) {
 	specs := []string{
 		"standard", "blocked", "blocked(layout=split)", "blocked(k=20)", "counting", "rankindexed", "guava",
@@ -35,7 +35,7 @@ func BenchmarkQuery(b *testing.B) {
 				return built
 			}
 			var dst [256]bool
-			// loop reports the fastest of all passes over the keys, which other load on the machine changes least.
+			// loop reports the fastest of all passes over the keys, which other load on the machine affects least.
 			loop := func(b *testing.B, asked []filter.Hash, ask func(hs []filter.Hash)) {
 				best := time.Duration(math.MaxInt64)
 				for b.Loop() {
@@ -72,7 +72,8 @@ func BenchmarkQuery(b *testing.B) {
 	}
 }
 
-// BenchmarkFill compares builders with Add. A builder that does not gather its keys takes at most 1.2x the time of Add.
+// BenchmarkFill compares builders with Add. A builder that does not gather its keys should take at most 1.2 times the
+// time of Add.
 func BenchmarkFill(b *testing.B) {
 	const keys = 1_000_000
 	hs := filtertest.Hashes(keys, 1)
@@ -124,10 +125,10 @@ func BenchmarkPlan(b *testing.B) {
 		for _, spec := range benchSpecs(f) {
 			for _, n := range []uint64{1000, 1_000_000} {
 				if _, _, err := f.Forecast(spec, n); err != nil {
-					continue // a rate that the family does not have
+					continue // a rate that the family does not support
 				}
 				b.Run(fmt.Sprintf("spec=%s/n=%g", spec, float64(n)), func(b *testing.B) {
-					keys := n // another number each time: no family has the result from before
+					keys := n // another number each time, so that no family can reuse a result
 					for b.Loop() {
 						keys++
 						if _, _, err := f.Forecast(spec, keys); err != nil {
@@ -158,8 +159,8 @@ func BenchmarkSmallBuild(b *testing.B) {
 }
 
 // BenchmarkConcurrent measures the time per key of adding new keys to the plain and the concurrent form of filters, and
-// of TestAndAdd in the concurrent form, with 1 and 2 goroutines. The time is wall time: with two goroutines, half is
-// ideal. The plain form of TestAndAdd is Has, then Add.
+// of TestAndAdd in the concurrent form, with 1 and 2 goroutines. The time is wall time, so with two goroutines half the
+// time is ideal. The plain form of TestAndAdd is Has, then Add.
 func BenchmarkConcurrent(b *testing.B) {
 	const keys = 1 << 20
 	hs := filtertest.Hashes(keys, 1)

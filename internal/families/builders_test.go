@@ -16,8 +16,8 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// gatherers returns specs whose builders gather keys, by the list of families: the family without parameters, its
-// forms, and both with sizes.
+// gatherers returns specs of f whose builders gather keys: the family without parameters, its forms, and both with
+// sizes.
 func gatherers(t *testing.T, f Family) (specs []filter.Spec) {
 	t.Helper()
 	if f.NewBuilder == nil {
@@ -49,8 +49,8 @@ func plainSpecs(f Family) []filter.Spec {
 }
 
 // TestGatherers builds each filter whose builder gathers its keys in several ways: without the number of keys in
-// advance, in another order, with keys in a file, and with other numbers of workers. All give the same filter, with and
-// without duplicates among the keys.
+// advance, in another order, with keys in a file, and with other numbers of workers. All must give the same filter,
+// with and without duplicate keys.
 func TestGatherers(t *testing.T) {
 	const keys = 5000
 	hs := filtertest.Hashes(keys, 1)
@@ -92,7 +92,7 @@ func TestGatherers(t *testing.T) {
 	}
 }
 
-// TestGatherersWithoutFolder gives builders no folder for the keys that memory has no room for.
+// TestGatherersWithoutFolder runs builders without a folder for the keys that do not fit into memory.
 func TestGatherersWithoutFolder(t *testing.T) {
 	for _, f := range All() {
 		for _, s := range gatherers(t, f) {
@@ -114,8 +114,8 @@ func TestGatherersWithoutFolder(t *testing.T) {
 func fills(f Family) bool { return f.NewBuilder != nil && f.New != nil && !f.Can.Has(family.CanSpill) }
 
 // TestFillers fills filters that do not gather their keys from many goroutines, in batches of different lengths, and
-// compares them with filters to which the same keys are added one by one. There are filters that fit into the caches
-// and larger ones, for which builders have different code.
+// compares them with filters to which the same keys are added one by one. It tests filters that fit into the caches and
+// larger ones, for which builders use different code.
 func TestFillers(t *testing.T) {
 	const most = 40_000
 	hs := filtertest.Hashes(most, 1)
@@ -150,7 +150,7 @@ func TestFillers(t *testing.T) {
 	}
 }
 
-// like builds filters like an older one: of the same keys, and after 2% of them were replaced.
+// like builds filters like an older one: of the same keys, and after 2% of the keys were replaced.
 func like(t *testing.T, f Family, old family.Filter, hs []filter.Hash) {
 	moves := f.Name == "fuse" || f.Name == "ribbon" // a filter like another one keeps neither its geometry nor its bits
 	again := buildLike(t, f, old, hs, 1)
@@ -189,7 +189,7 @@ func buildLike(t *testing.T, f Family, old family.Filter, hs []filter.Hash, work
 	return finish(t, b, hs)
 }
 
-// differences returns the number of bits that differ between two filters of the same geometry, and the number of those
+// differences returns the number of bits that differ between two filters of the same geometry, and the number of bits
 // that are set in either.
 func differences(a, b family.Filter) (flips, ones int) {
 	x, y := a.(family.Encoder).Encode().Sections, b.(family.Encoder).Encode().Sections

@@ -16,7 +16,7 @@ import (
 
 var long = flag.Bool("long", false, "10^7 operations against a map, all cases of TestRates: ten minutes")
 
-// merge merges filters of the same geometry. Filters of another geometry or type, and none, must be refused.
+// merge merges filters of the same geometry. Filters of another geometry or type, and nil, must be refused.
 func merge(t *testing.T, f Family, s filter.Spec) {
 	a, b := filtertest.Hashes(500, 21), filtertest.Hashes(500, 22)
 	of := func(parts ...[]filter.Hash) family.Filter {
@@ -51,7 +51,8 @@ func merge(t *testing.T, f Family, s filter.Spec) {
 	}
 }
 
-// intersect reduces a filter to the keys of another one: the common keys stay, and the bits are in both filters.
+// intersect intersects a filter with another one. The common keys must remain, and the set bits must be set in both
+// filters.
 func intersect(t *testing.T, f Family, s filter.Spec) {
 	hs := filtertest.Hashes(300, 5)
 	x := finish(t, newBuilder(t, f, s, 1000), hs[:200])
@@ -110,8 +111,8 @@ func remove(t *testing.T, f Family, s filter.Spec) {
 	noFalseNegative(t, built, stay)
 }
 
-// modelSpecs are the filters that TestModel compares: some are so small that keys share most of their cells, others
-// grow or have no room for all keys.
+// modelSpecs are the filters that TestModel compares: some are so small that keys share most of their cells, other
+// filters grow or have no room for all keys.
 var modelSpecs = []string{
 	"counting", "counting(k=7,m=40)", "counting(k=4,m=5)", "counting(bits_per_key=80)",
 	"rankindexed", "rankindexed(counting=1)", "rankindexed(value_bits=7)", "rankindexed(bucket=512,fpr=0.05)",
@@ -134,7 +135,7 @@ func TestModel(t *testing.T) {
 			keys /= 40
 		}
 		first := start(t, f, s, keys)
-		empty := func() family.Filter { // plans nothing: a plan takes longer than the operations on a filter
+		empty := func() family.Filter { // does not plan, since a plan takes longer than the operations on a filter
 			made, err := f.Empty(first)
 			if err != nil {
 				t.Fatal(err)
@@ -149,7 +150,7 @@ func TestModel(t *testing.T) {
 }
 
 const (
-	modelKeys   = 300 // the number of different keys: few, so that each is added and removed many times
+	modelKeys   = 300 // the number of different keys: small, so that each key is added and removed many times
 	modelChecks = 100 // the number of sequences of operations that are drawn, the default of rapid
 )
 

@@ -18,7 +18,7 @@ import (
 // writers is the number of goroutines that change a filter at once.
 const writers = 4
 
-// shared tests the form of a filter that goroutines may change at the same time. Run it with the race detector as well.
+// shared tests the form of a filter that goroutines may change at the same time. Run it also with the race detector.
 func shared(t *testing.T, f Family, s filter.Spec) {
 	if !f.Can.Has(family.CanConcurrent) {
 		t.Skip("the family has no such form")
@@ -31,8 +31,8 @@ func shared(t *testing.T, f Family, s filter.Spec) {
 	t.Run("owners", func(t *testing.T) { owners(t, f, empty) })
 }
 
-// TestConcurrentSmall runs the same tests in filters so small that keys share most of their counters, and words many of
-// them, with and without stuck ones.
+// TestConcurrentSmall runs the same tests in filters so small that keys share most of their counters, and words contain
+// many shared counters, with and without stuck ones.
 func TestConcurrentSmall(t *testing.T) {
 	for _, text := range []string{"counting(k=3,m=300)", "counting(k=5,m=60)"} {
 		f, s := parse(t, text)

@@ -13,9 +13,9 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// specs are the parameters that the conformance suite tries for each family, with -short the first three. Of each
-// family that searches, one has a named effort: the laws do not depend on the length of a search, but most of the time
-// of the suite does.
+// specs lists the parameters that the conformance suite tests for each family; with -short it tests the first three.
+// For each family that searches, only one spec has a named effort: the laws do not depend on the length of a search,
+// but the time of the suite does.
 var specs = map[string][]string{
 	"standard": {"bits_per_key=4", "fpr=0.01", "bits_per_key=17.3", "bits_per_key=24", "bits_per_key=40",
 		"bits_per_key=8,k=1"},
@@ -41,7 +41,7 @@ var specs = map[string][]string{
 	"redisbloom": {"fpr=0.01", "expansion=0,fpr=0.001", "bits_per_key=12", "capacity=20000,fpr=0.01"},
 }
 
-// tried returns the specs of a family that the suite tries.
+// tried returns the specs of a family that the suite tests.
 func tried(f Family) (all []string) {
 	for _, parameters := range specs[f.Name] {
 		if parameters == "" {
@@ -64,7 +64,7 @@ func TestConformance(t *testing.T) {
 	}
 	for _, f := range All() {
 		if f.Can.Has(family.CanRawKeys) {
-			continue // takes no hashes; its own package tests the same laws
+			continue // does not use hashes; its own package tests the same laws
 		}
 		texts := tried(f)
 		if len(texts) == 0 {
@@ -258,7 +258,7 @@ func cancelled(t *testing.T, f Family) {
 	}
 }
 
-// spent requires errors of a Builder that has built: its keys would be lost, or would change the filter.
+// spent requires that a Builder returns errors after Build, since its keys would be lost or would change the filter.
 func spent(t *testing.T, f Family, s filter.Spec) {
 	hs := filtertest.Hashes(20, 1)
 	b := newBuilder(t, f, s, 10)

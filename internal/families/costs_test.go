@@ -7,7 +7,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// TestCosts checks that the table has every kind, and the same number of points for each.
+// TestCosts checks that the table contains every kind, each with the same number of points.
 func TestCosts(t *testing.T) {
 	c := Costs()
 	for _, k := range Forms() {

@@ -13,7 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// trials is the number of absent keys that observedRate asks of each filter.
+// trials is the number of absent keys for which observedRate queries each filter.
 const trials = 300_000
 
 // absentKeys caches the results of absent: all filters are asked for the same keys.
@@ -25,13 +25,13 @@ func absent(seed uint64) []filter.Hash {
 	return hs.(func() []filter.Hash)()
 }
 
-// observedRate requires that the observed rate is within 4.5 standard deviations of the posterior rate, over several
-// seeds, and the posterior rate near the prior one.
+// observedRate requires that the observed rate, over several seeds, is within 4.5 standard deviations of the posterior
+// rate, and that the posterior rate is close to the prior rate.
 func observedRate(t *testing.T, f Family, s filter.Spec) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	searched := f.Can.Has(family.CanSearch) // the prior rate is an upper bound then: a search lowers the rate
+	searched := f.Can.Has(family.CanSearch) // a search lowers the rate, so the prior rate is an upper bound
 	for _, n := range []int{1000, 30_000} {
 		var seen, want, prior float64
 		for seed := uint64(10); seed < 14; seed++ {
@@ -105,8 +105,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestSizeAsAsked checks that no form of a family makes a filter that is much smaller than was asked for. A size that
-// it cannot use is an error.
+// TestSizeAsAsked checks that no form of a family makes a filter that is much smaller than requested. A size that it
+// cannot use must be an error.
 func TestSizeAsAsked(t *testing.T) {
 	for _, f := range All() {
 		for _, s := range plainSpecs(f) {

@@ -16,7 +16,7 @@ import (
 const (
 	ownedKeys = 600 // keys of a goroutine that are added and removed
 	stayKeys  = 300 // keys of a goroutine that are never removed
-	maxCopies = 3   // of a key; few enough for every family that counts
+	maxCopies = 3   // of a key; small enough for every family that counts
 )
 
 // owner is a goroutine with its own keys and a model of them.
@@ -27,12 +27,13 @@ type owner struct {
 	keys   []filter.Hash
 	copies []uint64 // additions minus removals of each key
 	stay   []filter.Hash
-	stayed atomic.Int64 // how many of stay were added; their Add returned before this changed
+	stayed atomic.Int64 // number of keys of stay that were added; it changes after their Add has returned
 	random *rand.Rand
 }
 
 // owners starts goroutines that add, remove, test and count their own keys at random and compare with a model of them,
-// while another goroutine takes snapshots. At the end all keys that can be removed are removed, and nothing may remain.
+// while another goroutine takes snapshots. At the end, all keys that can be removed are removed, and the filter must
+// then be empty.
 func owners(t *testing.T, f Family, empty func(keys uint64) family.Filter) {
 	steps := 20_000
 	if testing.Short() {
@@ -69,7 +70,7 @@ func owners(t *testing.T, f Family, empty func(keys uint64) family.Filter) {
 		defer close(done)
 		for more := true; more; {
 			more = running.Load()
-			runtime.Gosched() // on js nothing interrupts a goroutine
+			runtime.Gosched() // on js, goroutines are not preempted
 			if err := checkSnapshot(f, c, all); err != nil {
 				t.Error(err)
 				return

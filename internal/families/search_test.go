@@ -15,19 +15,19 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestKeepsRate asks for rates: the searched filter has them, also with few keys, whose filters are all different,
-// and in hardly more bits than it needs. A run tries a third of the rates and numbers of keys.
+// TestKeepsRate builds searched filters for chosen rates. They must keep the rates, even for few keys, where filters
+// vary most, and must not be much larger than necessary. A run tests a third of the rates and numbers of keys.
 func TestKeepsRate(t *testing.T) {
 	runs := filtertest.Third(t, *long || testing.Short())
 	for _, text := range append(With(family.CanSearch), "twochoice(hashing=double)") {
 		f, plain := parse(t, text)
 		for _, fpr := range []float64{0.3, 0.2, 0.05, 0.01, 1e-3, 1e-5, 1e-6} {
 			for _, n := range []int{1, 2, 3, 5, 10, 17, 30, 300, 2000, 20_000} {
-				if fpr == 1e-6 && f.Name == "blockpartitioned" { // whose lowest rate is 2.1e-6
+				if fpr == 1e-6 && f.Name == "blockpartitioned" { // its lowest rate is 2.1e-6
 					continue
 				}
 				if testing.Short() && n > 300 || family.Given(plain, "hashing") && (n < 1000 || fpr < 0.01) {
-					continue // of double hashing, groups that coincide are too many there
+					continue // with double hashing, too many groups coincide there
 				}
 				if !runs() {
 					continue
@@ -48,15 +48,16 @@ func TestKeepsRate(t *testing.T) {
 }
 
 // TestRates checks the promises of searches: the mean of five seeds, or of two for 100,000 keys, whose rate varies less
-// than the mean of five filters of 10,000 keys. With CI_FULL=1 five seeds always. A third of the cases run. Published for
-// partitioned are 0.0098, 1.13e-4 and 1.66e-8 (Table 2). At the sizes of blockpartitioned, a plain blocked filter has
-// 0.0234, 0.0095 and 8.4e-4, a standard one 0.0216, 0.0082 and 4.6e-4.
+// than the mean of five filters of 10,000 keys. With CI_FULL=1, all cases use five seeds. Otherwise a third of the
+// cases run. The published rates of partitioned are 0.0098, 1.13e-4 and 1.66e-8 (Table 2). At the sizes of
+// blockpartitioned, a plain blocked filter has rates of 0.0234, 0.0095 and 8.4e-4, a standard filter 0.0216, 0.0082 and
+// 4.6e-4.
 func TestRates(t *testing.T) {
 	runs := filtertest.Third(t, *long || testing.Short())
 	for _, c := range []struct {
 		spec   string
 		atMost float64
-		most   int // keys of the largest filter; those of more than 100,000 with -long only
+		most   int // keys of the largest filter; more than 100,000 only with -long
 	}{
 		{"partitioned(bits_per_key=8,effort=fast)", 0.0084, 10_000_000},
 		{"partitioned(bits_per_key=16,effort=fast)", 7.2e-5, 10_000_000},
@@ -78,7 +79,7 @@ func TestRates(t *testing.T) {
 			work := float64(n) * perKey * float64(anneal.Passes(family.ReadEffort(family.Reader(s))))
 			switch {
 			case f.Name == "blockpartitioned" && (n < 100_000 || testing.Short()):
-				continue // blocks have the loads that chance gives them, which takes many of them
+				continue // the loads of blocks are random, so the rate needs many blocks
 			case !*long && (n > 100_000 || work > 3e8 || testing.Short() && work > 1e6) || !runs():
 				continue
 			}
@@ -145,8 +146,8 @@ func TestReoptimize(t *testing.T) {
 	}
 }
 
-// TestLater tells builders how many keys will come late, and compares the rate after them with the chosen rate and with
-// the rate of a filter that was not told.
+// TestLater gives builders the number of later keys, and compares the rate after these keys with the chosen rate and
+// with the rate of a filter whose builder did not know the number.
 func TestLater(t *testing.T) {
 	const n, late = 12_000, 8_000
 	hs := filtertest.Hashes(n+late, 1)
@@ -176,8 +177,8 @@ func TestLater(t *testing.T) {
 	}
 }
 
-// TestEnough ends searches with the cause filter.ErrEnough, after they began and before, and with another cause, which
-// is an error.
+// TestEnough ends searches with the cause filter.ErrEnough, before and after they begin, and with another cause, which
+// must be an error.
 func TestEnough(t *testing.T) {
 	hs := filtertest.Hashes(40_000, 1)
 	for _, name := range With(family.CanSearch) {
@@ -186,7 +187,7 @@ func TestEnough(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			b := newBuilder(t, f, s, len(hs))
 			b.(family.Gatherer).SetOptions(family.BuildOptions{Progress: func(p filter.Progress) {
-				if p.Rate > 0 || name != "partitioned" { // others know no rate before the end of a part
+				if p.Rate > 0 || name != "partitioned" { // other families know no rate before the end of a part
 					cancel(cause)
 				}
 			}})
@@ -221,7 +222,7 @@ func TestEnough(t *testing.T) {
 }
 
 // TestDecodeCounts changes one of the three numbers that are stored with the bits of a stored filter that was searched.
-// Each may go as far as its limit, and the filter then describes itself; one more is an error that names it.
+// Each number is valid up to its limit, and Info must then report it. One more must be an error that names the number.
 func TestDecodeCounts(t *testing.T) {
 	hs := filtertest.Hashes(110, 1)
 	for _, name := range With(family.CanSearch) {
@@ -243,7 +244,7 @@ func TestDecodeCounts(t *testing.T) {
 			{"keys", setKeys, 1001<<44 - 1, true},
 			{"keys", setKeys, 1001 << 44, false},
 			{"keys", setKeys, math.MaxUint64, false},
-			{"keys", setKeys, 10, true}, // as many as were late
+			{"keys", setKeys, 10, true}, // the number of later keys
 			{"keys", setKeys, 9, false},
 			{"late", setLate, 0, true},
 			{"late", setLate, 110, true},
@@ -255,7 +256,7 @@ func TestDecodeCounts(t *testing.T) {
 			{"searched", setSearched, math.MaxUint64, false},
 		} {
 			if name == "twochoice" && c.name == "keys" && c.value >= 1001<<44 {
-				continue // has no such limit
+				continue // the family has no such limit
 			}
 			t.Run(fmt.Sprintf("%s/%s=%d", name, c.name, c.value), func(t *testing.T) {
 				e := f.(family.Encoder).Encode()
@@ -282,8 +283,8 @@ func TestDecodeCounts(t *testing.T) {
 	}
 }
 
-// TestFewSlots builds with numbers of slots of the caller: larger filters of the same rate, in which a key changes
-// fewer bits. The rate holds after the later keys.
+// TestFewSlots builds filters with a given number of slots. They are larger at the same rate, and a key changes fewer
+// bits. They must keep the rate after the later keys.
 func TestFewSlots(t *testing.T) {
 	const keys, later = 40_000, 4000
 	hs := filtertest.Hashes(keys+later, 3)

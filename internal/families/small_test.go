@@ -40,8 +40,8 @@ func filled(t *testing.T, f Family, s filter.Spec, n uint64, r *rand.Rand) (fami
 
 // TestFewKeys checks the predicted and the posterior rates of the families of other systems against observed ones, for
 // small filters in which double hashing has many times the rate of independent probes. The bounds are five standard
-// deviations of the number of false positives, 20% of a rate that double hashing dominates and 3% of others: the error
-// that package probe states.
+// deviations of the number of false positives plus the error that package probe states: 20% of a rate that double
+// hashing dominates, and 3% of other rates.
 func TestFewKeys(t *testing.T) {
 	const seeds, trials = 4, 100_000
 	for _, text := range []string{
@@ -78,7 +78,7 @@ func TestFewKeys(t *testing.T) {
 					}
 				}
 				scatter := math.Sqrt(max(0, squares-sum*sum) / (seeds - 1))
-				few := 1.0 // the rates of filters of a few keys differ by more than so small a sample tells
+				few := 1.0 // the rates of filters of a few keys vary too much for such a small sample
 				if n < 10 {
 					few = 10
 				}
@@ -90,7 +90,8 @@ func TestFewKeys(t *testing.T) {
 	}
 }
 
-// TestFewKeysPromise checks that a filter keeps its chosen rate, or the error names the number of keys that it needs.
+// TestFewKeysPromise checks that a filter keeps its chosen rate, or that the error names the number of keys that it
+// needs.
 func TestFewKeysPromise(t *testing.T) {
 	for _, name := range []string{"guava", "bitsandblooms", "redisbloom", "spark"} {
 		f, _ := parse(t, name)

@@ -19,7 +19,7 @@ import (
 // hasIn answers a query of a stored filter from its sections.
 type hasIn func(sections [][]byte, h filter.Hash) bool
 
-// views are the specs and numbers of keys that TestView tries. of returns the number of bytes in use of each section
+// views lists the specs and numbers of keys that TestView tests. of returns the number of bytes in use of each section
 // and the forms of queries of a built filter with the Spec.
 var views = []struct {
 	specs []string
@@ -134,8 +134,9 @@ func TestView(t *testing.T) {
 	}
 }
 
-// compareView compares a query of the sections of a filter with the filter, for its keys and for others, at every
-// alignment. It must not allocate. Each section has the number of bytes in use and 8 more, which a query may read.
+// compareView compares a query of the sections of a filter with the filter, for its keys and for other keys, at every
+// alignment. The query must not allocate. Each section consists of the bytes in use and 8 more bytes, which a query may
+// read.
 func compareView(t *testing.T, f family.Filter, keys []filter.Hash, used []uint64, has hasIn) {
 	e := f.(family.Encoder).Encode()
 	hs := append(filtertest.Hashes(20_000, 71), keys...)
@@ -162,7 +163,7 @@ func compareView(t *testing.T, f family.Filter, keys []filter.Hash, used []uint6
 			sections[i] = b[skip:]
 		}
 		asked := hs
-		if skip > 0 { // an alignment changes how words are read, not which ones
+		if skip > 0 { // the alignment affects how words are read, not which words
 			asked = append(hs[:3000:3000], keys...)
 		}
 		for _, h := range asked {

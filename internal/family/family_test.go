@@ -25,14 +25,14 @@ func TestReaderErrors(t *testing.T) {
 	}
 }
 
-// fixed is a Filter of a family that does not match any other.
+// fixed is a Filter of a family that does not match any other family.
 type fixed struct{ spec filter.Spec }
 
 func (f *fixed) Has(filter.Hash) bool { return false }
 func (f *fixed) Info() filter.Info    { return filter.Info{Spec: f.spec} }
 func (f *fixed) Spec() filter.Spec    { return f.spec }
 
-// TestMismatch names both filters, also where one is nil.
+// TestMismatch checks that the error names both filters, even if one is nil.
 func TestMismatch(t *testing.T) {
 	s := NewSpec("a", "k", 1)
 	for want, other := range map[string]Filter{
@@ -48,8 +48,8 @@ func TestMismatch(t *testing.T) {
 	}
 }
 
-// TestHashIDs checks that every hash function of package filter has a name that comes back, and belongs to us or to
-// others.
+// TestHashIDs checks that the name of every hash function of package filter can be parsed, and that each function is
+// either ours or foreign.
 func TestHashIDs(t *testing.T) {
 	for id := range filter.HashID(10) {
 		_, err := filter.ForeignHasher(id)
@@ -69,9 +69,9 @@ func TestHashIDs(t *testing.T) {
 	}
 }
 
-// TestNewSpecPanics on what ParseSpec would reject.
+// TestNewSpecPanics checks that NewSpec panics on text that ParseSpec would reject.
 func TestNewSpecPanics(t *testing.T) {
-	odd := []any{"k"} // a literal is refused by staticcheck already
+	odd := []any{"k"} // staticcheck would refuse a literal
 	for what, f := range map[string]func(){
 		"no family":  func() { NewSpec("") },
 		"no value":   func() { NewSpec("a", odd...) },
@@ -90,7 +90,7 @@ func TestNewSpecPanics(t *testing.T) {
 	}
 }
 
-// TestSpecParts takes parameters from a Spec and looks for them.
+// TestSpecParts removes parameters from a Spec and searches for them.
 func TestSpecParts(t *testing.T) {
 	s := NewSpec("standard", "m", uint64(5), "bits_per_key", 9.5)
 	if s.String() != "standard(bits_per_key=9.5,m=5)" || !Given(s, "m") || Given(s, "k") || Given(filter.Spec{}, "") {

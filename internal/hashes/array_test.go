@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// compare and ordered are the plain specification of the order and of what gathering does.
+// compare and ordered are simple implementations of the order and of gathering.
 func compare(x, y filter.Hash) int {
 	return cmp.Or(cmp.Compare(x.Hi, y.Hi), cmp.Compare(x.Lo, y.Lo))
 }
@@ -20,7 +20,7 @@ func ordered(hs []filter.Hash) []filter.Hash {
 	return slices.Compact(hs)
 }
 
-// inputs are hashes as they should be and as an adversary may choose them.
+// inputs lists random hashes and hashes that an adversary may choose.
 var inputs = []struct {
 	name string
 	make func(rnd *rand.Rand, i, n int) filter.Hash
@@ -38,7 +38,7 @@ var inputs = []struct {
 		x := rand.NewPCG(uint64(i%(n/3+1)), 0)
 		return filter.Hash{Hi: x.Uint64(), Lo: x.Uint64()}
 	}},
-	{"one bit", func(rnd *rand.Rand, i, n int) filter.Hash { // every step tells few apart
+	{"one bit", func(rnd *rand.Rand, i, n int) filter.Hash { // every step distinguishes few hashes
 		if b := rnd.IntN(128); b >= 64 {
 			return filter.Hash{Hi: 1 << (b - 64), Lo: uint64(i)}
 		} else {
@@ -104,7 +104,7 @@ func wantArray(t *testing.T, a *array, want []filter.Hash, format string, args .
 	}
 }
 
-// TestArrayPart cuts an array at and around the ends of its chunks.
+// TestArrayPart takes parts of an array that end at and near the ends of its chunks.
 func TestArrayPart(t *testing.T) {
 	hs := input(2, inputs[0].make, 3*chunkLen+10)
 	var a array
@@ -121,7 +121,7 @@ func TestArrayPart(t *testing.T) {
 	}
 }
 
-// check ends a test at an error.
+// check ends the test if err is not nil.
 func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestByShard checks that the hashes of each shard come back in order for any memory limit, and no file remains.
+// TestByShard checks that the hashes of each shard are returned in order for any memory limit, and that no file
+// remains.
 func TestByShard(t *testing.T) {
 	hs := randomHashes(10_000, 1)
 	for _, shards := range []int{1, 3, 5000} {
@@ -56,12 +57,12 @@ func TestByShard(t *testing.T) {
 	}
 }
 
-// TestPairs checks that a ByShard gives both entries of each hash one after the other, from memory and from its file,
-// in the shard of the hash.
+// TestPairs checks that a ByShard returns both entries of each hash one after the other, in the shard of the hash, from
+// memory and from its file.
 func TestPairs(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const shards, n = 5, 3 * BlockSize / hashSize
-	s := NewByShard(shards, 1, t.TempDir()) // keeps the least, and writes several groups
+	s := NewByShard(shards, 1, t.TempDir()) // keeps as little as possible in memory, and writes several groups
 	defer s.Close()
 	want := map[filter.Hash]uint64{}
 	for range n / 300 {
@@ -164,7 +165,7 @@ func TestOneShard(t *testing.T) {
 			if got := s.file != nil; got != tt.spills {
 				t.Errorf("spilled: %v, want %v", got, tt.spills)
 			}
-			if runtime.GOOS != "windows" { // where an open file keeps its name
+			if runtime.GOOS != "windows" { // on Windows an open file keeps its name
 				wantFiles(t, dir, 0)
 			}
 			if err := errors.Join(s.Close(), s.Close()); err != nil {
@@ -235,8 +236,8 @@ func TestByShardErrors(t *testing.T) {
 	wantError(t, s.Add(countedHashes(10, 1)), "disk full")
 }
 
-// TestMemoryIsUsedAgain checks that a ByShard may use the memory of one that was closed, but not while that one is
-// read.
+// TestMemoryIsUsedAgain checks that a ByShard may reuse the memory of a closed one, but not while the closed one is
+// still being read.
 func TestMemoryIsUsedAgain(t *testing.T) {
 	const n = 2*BlockSize/hashSize + BlockSize/hashSize/2
 	fill := func(limit, from int) *ByShard {
@@ -244,7 +245,7 @@ func TestMemoryIsUsedAgain(t *testing.T) {
 		check(t, s.Add(countedHashes(from, n)))
 		return s
 	}
-	for _, limit := range []int{0, 2 * BlockSize / hashSize, BlockSize / hashSize} { // in memory, two with a file
+	for _, limit := range []int{0, 2 * BlockSize / hashSize, BlockSize / hashSize} { // one in memory, two with a file
 		for range 4 {
 			s := fill(limit, 0)
 			wantHashes(t, s, n)
@@ -291,7 +292,7 @@ func TestCheckShards(t *testing.T) {
 	}
 }
 
-// TestBuffer checks that hashes come back by shard, in order, with any number of shards and before and after reset.
+// TestBuffer checks that hashes are returned by shard and in order, with any number of shards, before and after reset.
 func TestBuffer(t *testing.T) {
 	for _, shards := range []int{1, 2, 16, 1000, 50_000} {
 		b := newBuffer(shards, 20_000)

@@ -19,7 +19,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestMemory checks that hashes take 16 bytes each for any Expect, and Finish takes little more.
+// TestMemory checks that hashes need 16 bytes each for any Expect, and that Finish needs little more.
 func TestMemory(t *testing.T) {
 	hs := input(9, inputs[0].make, 400_000)
 	for _, tt := range []struct {
@@ -37,7 +37,7 @@ func TestMemory(t *testing.T) {
 	} {
 		tt.c.Dir = t.TempDir()
 		add, finish := tt.add+1, tt.finish+1
-		for try := 0; try < 5 && (add > tt.add || finish > tt.finish); try++ { // the runtime allocates at times, too
+		for try := 0; try < 5 && (add > tt.add || finish > tt.finish); try++ { // the runtime sometimes allocates, too
 			var k *Sorted
 			add = min(add, allocated(func() {
 				k = NewSorted(tt.c)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestList appends in steps of many lengths, in lists that use each other's blocks.
+// TestList appends in steps of many lengths, to lists that reuse each other's blocks.
 func TestList(t *testing.T) {
 	var pool Pool[uint32]
 	for round := range 3 {
@@ -39,7 +39,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestShortLists checks that a short list takes little memory, and its block is not kept.
+// TestShortLists checks that a short list needs little memory, and that its block is not kept.
 func TestShortLists(t *testing.T) {
 	var pool Pool[uint64]
 	l := List[uint64]{Pool: &pool}

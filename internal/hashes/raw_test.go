@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestRaw checks that keys come back in order, from memory, from the file and from both, and no file is left.
+// TestRaw checks that keys are returned in order, from memory, from the file and from both, and that no file remains.
 func TestRaw(t *testing.T) {
 	keys := [][]byte{{}, []byte("a"), bytes.Repeat([]byte("long"), BlockSize/3), {}, []byte("z")}
 	for i := range 30_000 {
@@ -23,7 +23,7 @@ func TestRaw(t *testing.T) {
 		for _, k := range keys {
 			buf = append(buf[:0], k...)
 			check(t, r.Add(buf))
-			clear(buf) // it is not kept
+			clear(buf) // the Raw must not keep it
 		}
 		if r.Len() != uint64(len(keys)) {
 			t.Errorf("%d keys, want %d", r.Len(), len(keys))

@@ -88,8 +88,8 @@ func TestRunFile(t *testing.T) {
 	}
 }
 
-// TestHostile checks that every truncation, every changed bit and every foreign header is an error, of the index or of
-// a segment.
+// TestHostile checks that every truncation, every changed bit and every foreign header is an error of the index or of a
+// segment.
 func TestHostile(t *testing.T) {
 	h := Header{Plan: [16]byte{1, 2}, Range: 3, Shards: 4}
 	good, _ := runFile(t, h, GroupKeys, randomHashes(40, 1))
@@ -109,7 +109,7 @@ func TestHostile(t *testing.T) {
 	for i := range good {
 		check(fmt.Sprintf("cut to %d bytes", i), good[:i], h)
 		if i < headerSize {
-			continue // the header is that of the reader: see below
+			continue // the reader checks the header: see below
 		}
 		bad := slices.Clone(good)
 		bad[i] ^= 1 << (i % 8)
@@ -123,7 +123,7 @@ func TestHostile(t *testing.T) {
 	} {
 		check(fmt.Sprintf("header %d", i), good, other)
 	}
-	// An index with the right checksum whose groups are not full, or too full.
+	// An index with a correct checksum whose groups are not full, or too full.
 	for _, counts := range [][]Count{{{Keys: 1}, {}, {Keys: 1}, {}}, {{Keys: GroupKeys}, {Keys: 1}}, {{}, {}}} {
 		bad := &Index{Shards: 2, Counts: counts}
 		if err := bad.Check(2); !errors.Is(err, ErrDamaged) {
@@ -132,9 +132,9 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// FuzzReadIndex checks that no index makes ReadIndex take memory that the file does not have, or return an impossible
-// one, and no segment has other hashes than its checksum says. It reads every file as it is, and with the end and the
-// checksum of the index put right.
+// FuzzReadIndex checks that ReadIndex never allocates more memory than the length of the file and never returns an
+// impossible index, and that the hashes of a segment match its checksum. It reads every file unchanged, and with a
+// corrected end and checksum of the index.
 func FuzzReadIndex(f *testing.F) {
 	h := Header{Range: 1, Shards: 3}
 	for _, n := range []int{0, 1, 10, 100} {

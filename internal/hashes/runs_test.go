@@ -11,8 +11,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// fullFile is a file on a disk with little room, or one that cannot be read back, or that cannot be removed before it
-// is closed.
+// fullFile is a file on a nearly full disk, a file that cannot be read, or a file that cannot be removed before it is
+// closed.
 type fullFile struct {
 	file
 	room    int64
@@ -104,7 +104,7 @@ func TestNoDir(t *testing.T) {
 	}
 }
 
-// TestReadBack fails to read in Finish and in Each, at the start and on the way.
+// TestReadBack makes reads fail in Finish and in Each, at the first and at later reads.
 func TestReadBack(t *testing.T) {
 	hs := input(12, inputs[0].make, 10_000)
 	f := &fullFile{room: 1 << 30}
@@ -126,7 +126,7 @@ func TestReadBack(t *testing.T) {
 		t.Errorf("Each: %v", err)
 	}
 	f.readErr = nil
-	wantPieces(t, pieces(t, k, parts["many"]), ordered(hs), parts["many"]) // no harm was done
+	wantPieces(t, pieces(t, k, parts["many"]), ordered(hs), parts["many"]) // the Sorted is still usable
 	if err := k.Close(); err != nil {
 		t.Error(err)
 	}
@@ -154,7 +154,7 @@ func TestLocked(t *testing.T) {
 	wantFiles(t, dir, 0)
 }
 
-// TestSortedFile checks that the file is in the chosen folder, and no other user can read it.
+// TestSortedFile checks that the file is in the chosen folder, and that no other user can read it.
 func TestSortedFile(t *testing.T) {
 	dir := t.TempDir()
 	f, err := createTemp(dir)

@@ -19,18 +19,18 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestMain fails if goroutines are left. On js the Go runtime has one of its own.
+// TestMain fails if goroutines are still running. On js the Go runtime has its own goroutine.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent"))
 }
 
-// A piece is what f of Each is given.
+// A piece holds the arguments of one call of f by Each.
 type piece struct {
 	part uint64
 	keys []filter.Hash
 }
 
-// pieces returns what Each gives.
+// pieces returns the pieces of Each.
 func pieces(t *testing.T, k *Sorted, part func(filter.Hash) uint64) []piece {
 	t.Helper()
 	var got []piece
@@ -112,7 +112,7 @@ func testSorted(t *testing.T, hs, want []filter.Hash, memory int64) {
 		step = min(step, n-at)
 		batch := slices.Clone(hs[at : at+step])
 		check(t, k.AddMany(batch))
-		clear(batch) // no reference is kept
+		clear(batch) // the Sorted must not keep a reference
 	}
 	if got, err := k.Finish(t.Context()); got != uint64(len(want)) || err != nil {
 		t.Fatalf("Finish: %d, %v; want %d", got, err, len(want))
@@ -130,7 +130,7 @@ func testSorted(t *testing.T, hs, want []filter.Hash, memory int64) {
 			t.Errorf("%d parts", len(got))
 		}
 		wantPieces(t, pieces(t, k, part), want, part) // again
-		wantPieces(t, got, want, part)                // and what was given stays
+		wantPieces(t, got, want, part)                // the returned pieces must not change
 	}
 	var all []filter.Hash
 	err := k.Blocks(t.Context(), func(hs []filter.Hash) error {
@@ -159,7 +159,7 @@ func wantSpilled(t *testing.T, k *Sorted, want bool) {
 	}
 }
 
-// TestRepeated checks that repeated keys stay in memory if the distinct ones fill at most half of the room.
+// TestRepeated checks that repeated keys remain in memory if the distinct keys fill at most half of the room.
 func TestRepeated(t *testing.T) {
 	const room = 1000
 	k := NewSorted(Config{Memory: room * hashSize, Dir: t.TempDir()})
@@ -183,7 +183,7 @@ func TestConcurrent(t *testing.T) {
 		for i := range 8 {
 			wg.Go(func() {
 				rnd := rand.New(rand.NewPCG(6, uint64(i)))
-				for at := i * 5000; at < min(i*5000+15_000, len(hs)); { // a key comes from up to three of them
+				for at := i * 5000; at < min(i*5000+15_000, len(hs)); { // up to three goroutines add a key
 					step := min(1+rnd.IntN(2000), len(hs)-at)
 					if err := k.AddMany(hs[at : at+step]); err != nil {
 						t.Error(err)
@@ -204,7 +204,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// lateContext ends when Err is called for the time after left.
+// lateContext ends after left calls of Err.
 type lateContext struct {
 	context.Context
 	left atomic.Int64
@@ -217,7 +217,7 @@ func (c *lateContext) Err() error {
 	return nil
 }
 
-// TestCanceled ends the context at more and more of the places where Finish looks at it, until it gets by.
+// TestCanceled ends the context at each call of Err by Finish in turn, until Finish succeeds.
 func TestCanceled(t *testing.T) {
 	hs := input(7, inputs[0].make, chunkLen+1)
 	for _, memory := range []int64{0, 500 << 10} {
@@ -273,7 +273,7 @@ func TestEachStops(t *testing.T) {
 	}
 }
 
-// TestMisuse calls things in the wrong order.
+// TestMisuse calls methods in the wrong order.
 func TestMisuse(t *testing.T) {
 	k := NewSorted(Config{})
 	wantError(t, k.Each(t.Context(), parts["one"], nil), "before Finish")
@@ -304,7 +304,7 @@ func wantError(t *testing.T, err error, text string) {
 func TestForms(t *testing.T) {
 	hs := input(11, inputs[0].make, 30_000)
 	hs = append(hs, hs[:10_000]...)
-	hs = append(hs, slices.Repeat(hs[:1], 5000)...) // more copies than a run holds
+	hs = append(hs, slices.Repeat(hs[:1], 5000)...) // more copies than fit into a run
 	for name, form := range map[string]func(filter.Hash) filter.Hash{
 		"none": nil,
 		"turn": func(h filter.Hash) filter.Hash { return filter.Hash{Hi: bits.RotateLeft64(h.Hi, 32), Lo: h.Lo} },

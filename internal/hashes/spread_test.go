@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestSortPages sorts arrays that end at and around the ends of pages, with one worker and with many, twice: the second
-// time with further hashes, some of which are duplicates.
+// TestSortPages sorts arrays that end at and near the ends of pages, with one worker and with many. Then it sorts them
+// again with further hashes, some of which are duplicates.
 func TestSortPages(t *testing.T) {
 	sizes := []int{chunkLen + pageLen, roomLen*2 + 5, chunkLen + 1, chunkLen + 2*pageLen - 1}
 	if testing.Short() {
@@ -48,7 +48,7 @@ func TestSortPages(t *testing.T) {
 	}
 }
 
-// TestSortPagesAgain requires sorting again and again to use the same pages.
+// TestSortPagesAgain requires that repeated sorting reuses the same pages.
 func TestSortPagesAgain(t *testing.T) {
 	hs := input(14, inputs[0].make, 4*chunkLen)
 	var a array
@@ -59,7 +59,7 @@ func TestSortPagesAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A page for each bucket and worker and one for each bucket, and those that a worker allocates ahead.
+	// One page for each bucket and worker, one for each bucket, and the pages that a worker allocates in advance.
 	if most := 4*chunkLen/pageLen + 32*4 + 3*freshLen; len(a.pages) > most {
 		t.Errorf("%d pages after five times, want at most %d", len(a.pages), most)
 	}
@@ -112,7 +112,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestChange turns gathered hashes to another order and back, in arrays of one slice and of pages.
+// TestChange changes gathered hashes to another order and back, in arrays of one slice and of pages.
 func TestChange(t *testing.T) {
 	turn := func(by int) func(filter.Hash) filter.Hash {
 		return func(h filter.Hash) filter.Hash { return filter.Hash{Hi: bits.RotateLeft64(h.Hi, by), Lo: h.Lo} }

@@ -20,7 +20,7 @@ var hasher = filter.NewHasher(7)
 // testKey returns the i-th key, and its value.
 func testKey(i int) (key string, value uint64) { return fmt.Sprint("key-", i), uint64(i) & 255 }
 
-// recorder is a Sink that keeps hashes and values.
+// recorder is a Sink that stores hashes and values.
 type recorder struct {
 	mu     sync.Mutex
 	bits   int
@@ -60,7 +60,7 @@ func want(values bool) map[filter.Hash]uint64 {
 	return all
 }
 
-// add adds all keys from four goroutines, each in another way.
+// add adds all keys from four goroutines, each by another method.
 func add(t *testing.T, in *Intake, values bool) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -121,7 +121,7 @@ func add(t *testing.T, in *Intake, values bool) {
 // TestSources adds keys from all sources, with and without values, and with and without a spool.
 func TestSources(t *testing.T) {
 	for _, values := range []bool{false, true} {
-		for _, counted := range []bool{false, !values} { // a spool takes no values
+		for _, counted := range []bool{false, !values} { // a spool does not support values
 			for _, keep := range []bool{false, true} {
 				r := newRecorder(8)
 				in := New(hasher, r)
@@ -171,7 +171,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestShards adds more keys to Shards than its memory holds, and passes them on.
+// TestShards adds more keys to Shards than fit into its memory, and passes them on.
 func TestShards(t *testing.T) {
 	for text, static := range map[string]bool{
 		"ribbon(value_bits=8)": true, "rankindexed(value_bits=8)": false, "standard": false,
@@ -213,7 +213,7 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// TestList checks that members of a list are named by it, or by their text.
+// TestList checks that an error names a key by its text in the list, or else by the text that the caller gives.
 func TestList(t *testing.T) {
 	keys := [][]byte{[]byte("b"), []byte("a")}
 	l, err := NewList(t.Context(), slices.Values(keys), hasher, hashes.NewByShard(2, 1, t.TempDir()))
@@ -233,8 +233,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestStart checks that a Sink that Start got takes the counted keys and all later ones, from every source, and is
-// closed.
+// TestStart checks that the Sink passed to Start receives the counted keys and all later keys, from every source, and
+// is closed.
 func TestStart(t *testing.T) {
 	in := Counted(hasher, 1<<10, t.TempDir(), NoValues(filter.Spec{}))
 	want := map[filter.Hash]uint64{}

@@ -13,7 +13,8 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// layouts calls f for every number of probes per key, 0 being the split layout, with the bits of a key in its block.
+// layouts calls f for every number of probes per key (0: the split layout), with a function that returns the bits of a
+// key in its block.
 func layouts(f func(k, blockWords int, answerer func(words []uint64) Blocks, bitsOf func(lo uint64) []uint64)) {
 	f(0, 4, func(words []uint64) Blocks { return NewSplit(words) }, func(lo uint64) (at []uint64) {
 		for i, s := range SplitSalts {
@@ -105,8 +106,8 @@ func TestBlocksBits(t *testing.T) {
 	})
 }
 
-// TestBlocksHas compares the vector form with the plain one on random words, as full as they are in a filter and
-// fuller, and the code that answers many keys against both.
+// TestBlocksHas compares the vector form, the plain form and the code for many keys on random words, which are as full
+// as in a filter or fuller.
 func TestBlocksHas(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	layouts(func(k, blockWords int, answerer func([]uint64) Blocks, _ func(uint64) []uint64) {
@@ -150,8 +151,8 @@ func TestBlocksHas(t *testing.T) {
 	})
 }
 
-// TestBlocksWithoutVector takes the way from the assembly into Go that a processor without AVX2 takes, on a stack that
-// must grow there.
+// TestBlocksWithoutVector tests the call from the assembly into Go that a processor without AVX2 makes, on a stack that
+// must grow in the call.
 func TestBlocksWithoutVector(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	layouts(func(k, blockWords int, answerer func([]uint64) Blocks, _ func(uint64) []uint64) {

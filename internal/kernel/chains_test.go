@@ -12,8 +12,8 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// TestChains compares the assembly with the functions in Go, over tables whose bits are random: an index
-// that fits its cells or not, and chains that go beyond them.
+// TestChains compares the assembly with the functions in Go on tables of random bits, in which the index may not match
+// the cells and chains may extend beyond them.
 func TestChains(t *testing.T) {
 	if n := unsafe.Sizeof(Chains{}); bits.UintSize == 64 && n != 32*8 {
 		t.Fatalf("Chains has %d bytes; the assembly knows it as 32 words", n)
@@ -67,8 +67,8 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// TestChainsHow pins where four or eight words are counted at once: not beyond a bucket, nor where the bit behind the
-// index lies in a further word.
+// TestChainsHow pins when four or eight words are counted at once: not beyond a bucket, and not if the bit after the
+// index is in another word.
 func TestChainsHow(t *testing.T) {
 	if !countsBits {
 		t.Skip("this machine does not count bits so")
@@ -162,8 +162,8 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// TestTorn queries buckets of random bits, in which chains go anywhere, while another goroutine writes others: Has
-// ends.
+// TestTorn queries buckets of random bits, in which chains can lead anywhere, while another goroutine writes other
+// buckets. Has must always return.
 func TestTorn(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 4))
 	all := 0

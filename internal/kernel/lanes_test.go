@@ -6,7 +6,7 @@ import (
 )
 
 // TestBestLanes compares both forms of BestLanes with the plain one: groups of all sizes, windows at both ends of the
-// cells, lanes that are left out, and sums up to 255.
+// cells, excluded lanes, and sums up to 255.
 func TestBestLanes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	forms := map[string]func([]byte, []uint32, *[4]uint64, *[4]uint64) uint32{"chosen": BestLanes, "go": bestLanesGo}
@@ -41,7 +41,7 @@ func TestBestLanes(t *testing.T) {
 	}
 }
 
-// bestLanesPlain is the specification of BestLanes.
+// bestLanesPlain is a simple implementation of BestLanes.
 func bestLanesPlain(cells []byte, at []uint32, start, keep *[4]uint64) (best uint32) {
 	var sums [Lanes]uint64
 	var top uint64

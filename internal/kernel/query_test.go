@@ -15,8 +15,8 @@ type only filter.Hash
 
 func (o only) Has(h filter.Hash) bool { return h == filter.Hash(o) }
 
-// TestQueryHashes compares the hashes of ask with filter.Hasher for keys of all lengths, by way of a filter that holds
-// one hash.
+// TestQueryHashes compares the hashes of ask with filter.Hasher for keys of all lengths, by queries of a filter that
+// contains one hash.
 func TestQueryHashes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	xxh64, err := filter.ForeignHasher(filter.XXH64)
@@ -97,7 +97,7 @@ func (r raw) Contains(h filter.Hash, key []byte) bool {
 	return len(key) == int(r)
 }
 
-// TestQueryOfEngine queries for keys as they are.
+// TestQueryOfEngine queries an Engine with unhashed keys.
 func TestQueryOfEngine(t *testing.T) {
 	for n := range 40 {
 		q := NewQuery(filter.NewHasher(1), nil, raw(n))
@@ -116,7 +116,7 @@ func TestQueryOfEngine(t *testing.T) {
 	}
 }
 
-// TestQueryOnGrowingStack queries on a stack that has to grow on the way into Go, for a key on this stack.
+// TestQueryOnGrowingStack queries a key on a stack that must grow in the call into Go.
 func TestQueryOnGrowingStack(t *testing.T) {
 	h := filter.NewHasher(3)
 	text := "a key of more than one hundred and twenty-eight bytes, for which the assembly calls the hash function in Go, " +
@@ -142,7 +142,7 @@ func askBelow(q *Query, key string, depth int) bool {
 	return q.Bytes(on[:copy(on[:], key)]) == (len(key) <= len(on)) && q.String(key)
 }
 
-// BenchmarkAsk asks a filter in Go, so that it times the hash and the way.
+// BenchmarkAsk queries a filter in Go, so that it measures the hash and the call.
 func BenchmarkAsk(b *testing.B) {
 	h := filter.NewHasher(1)
 	q := NewQuery(h, only{}, nil)
@@ -171,8 +171,8 @@ func (b *Bits) positions(h filter.Hash, f func(at uint64)) {
 	}
 }
 
-// TestBits compares the code for many keys with the definition of their bits, for all numbers of probes and numbers of
-// keys that fill groups or do not.
+// TestBits compares the code for many keys with the definition of their bits, for all numbers of probes, and for
+// numbers of keys that do and do not fill groups.
 func TestBits(t *testing.T) {
 	if !probes {
 		t.Skip("NOT TESTED: there is no assembly here")

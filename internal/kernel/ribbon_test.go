@@ -35,11 +35,11 @@ func forms(r *Ribbon) []uint64 {
 	if hasRibbon512 {
 		return []uint64{byGo, r.how + byBroad, r.how}
 	}
-	return []uint64{byGo, r.how} // twice the same without assembly
+	return []uint64{byGo, r.how} // both are the same without assembly
 }
 
 // TestRibbon compares answers of the vector code with the answers of the code in Go, in layers of all forms.
-// Fingerprints are long in some layers, so that few keys are present in these; one bit in others.
+// In some layers fingerprints are long, so that few keys are present. In others they have one bit.
 func TestRibbon(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 19))
 	for _, width := range []uint64{64, 128} {
@@ -78,7 +78,7 @@ func TestRibbon(t *testing.T) {
 	}
 }
 
-// testRibbonForms compares all forms of the code for a layer and the next one with the code in Go.
+// testRibbonForms compares all forms of the code for a layer and the next layer with the code in Go.
 func testRibbonForms(t *testing.T, r *Ribbon, hs []filter.Hash) {
 	t.Helper()
 	for _, r.how = range forms(r) {
@@ -102,7 +102,7 @@ func testRibbonForms(t *testing.T, r *Ribbon, hs []filter.Hash) {
 	}
 }
 
-// hasInGo is Has by the code in Go in all layers.
+// hasInGo is Has with the code in Go in all layers.
 func hasInGo(r *Ribbon, h filter.Hash) bool {
 	for ; ; r = r.Next {
 		start, bumped := r.startOf(h.Hi)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestSlots compares the form chosen on this machine and the one in Go with the plain one, for blocks of all shapes
-// with bits so dense that many keys are present.
+// TestSlots compares the form for this machine and the form in Go with the plain form, for blocks of all shapes in
+// which so many bits are set that many keys are present.
 func TestSlots(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	present, asked := 0, 0

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// number is an Options.Parse.
+// number is a function for Options.Parse.
 func number(second []byte) (uint64, error) { return strconv.ParseUint(string(second), 10, 64) }
 
 // TestBadRows reads rows, some of which are bad, in blocks of any size. With Stop, only the keys before the first bad
@@ -95,7 +95,7 @@ func TestBadRows(t *testing.T) {
 	}
 }
 
-// TestPass checks that with Pass, rows with NUL bytes are keys and counted; other bad rows stop.
+// TestPass checks that with Pass, rows with NUL bytes are keys and are counted, and that other bad rows end the pass.
 func TestPass(t *testing.T) {
 	for _, block := range []int{1, 5, blockSize} {
 		for format, text := range map[Format]string{
@@ -162,7 +162,7 @@ func (c *cancelling) Read(p []byte) (int, error) {
 	return c.zeros.Read(p)
 }
 
-// TestSkipEndless ends a pass within an endless line; the pass keeps only the beginning of the line.
+// TestSkipEndless cancels a pass within an endless line. The pass must keep only the beginning of the line in memory.
 func TestSkipEndless(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	in, err := OpenReader("zeros", &cancelling{cancel: cancel}, Options{BadRows: Skip})

@@ -22,7 +22,7 @@ func linesOfKeys(from, to int) string {
 	return b.String()
 }
 
-// TestCut checks that every truncation of a compressed input is an error, unless the rest is empty or ends with a whole
+// TestCut checks that every truncation of a compressed input is an error, unless it is empty or ends after a complete
 // member, which looks like a complete file.
 func TestCut(t *testing.T) {
 	a, b := linesOfKeys(0, 60), linesOfKeys(60, 100)
@@ -60,14 +60,14 @@ func TestCut(t *testing.T) {
 				t.Errorf("%s: %d of %d bytes: %v", name, cut, len(whole), err)
 			}
 		}
-		// Bytes behind the last member are damage, too, and not silence.
+		// Bytes after the last member must also be an error.
 		if n, err := countKeys(t, whole+"\x1f\x8b"); err == nil {
 			t.Errorf("%s: half a member behind the last one: %d keys", name, n)
 		}
 	}
 }
 
-// isText reports whether so few bytes can be a key, such as "(" and "BZh".
+// isText reports whether the few bytes of head can be a key, such as "(" and "BZh".
 func isText(head string) bool {
 	return slices.Contains([]string{"\x1f", "(", "P", "P*", "P*M", "B", "BZ", "BZh"}, head)
 }
@@ -89,7 +89,7 @@ const bzipped = "" +
 	"062790fa1636f913642ad2a1a2a249058cef54b04b0845d293b357d02c0e157770e23c3dfd02c3e34ebccfa05848161e8161" +
 	"c02c3f8bb9229c28481c7a7d1400"
 
-// bomb is a zstd frame of 128 KiB times blocks of c: each block is a byte that is repeated.
+// bomb returns a zstd frame of 128 KiB times blocks of c. Each block is one repeated byte.
 func bomb(blocks int, c byte) string {
 	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38} // with a window of 128 KiB, without length and checksum
 	for i := range blocks {
@@ -102,7 +102,7 @@ func bomb(blocks int, c byte) string {
 	return string(frame)
 }
 
-// TestBombs reads small files that decompress to much more than a list of keys does. Without a limit, nested ones can
+// TestBombs reads small files that decompress to much more than a list of keys does. Without a limit, nested bombs can
 // take weeks.
 func TestBombs(t *testing.T) {
 	for name, tt := range map[string]struct{ file, says string }{

@@ -70,13 +70,13 @@ func TestCSVBatchLine(t *testing.T) {
 		lines = append(lines, b.Line)
 		return nil
 	})
-	// A block of 40 bytes holds ten keys of three bytes and one end each. The first key is on line 4.
+	// A block of 40 bytes contains ten keys of three bytes and a newline each. The first key is on line 4.
 	if want := []int64{4, 24, 44, 64}; err != nil || !slices.Equal(lines, want) {
 		t.Errorf("first keys on lines %v, %v; want %v", lines, err, want)
 	}
 }
 
-// TestRows checks that rows come as they are in the input, with the header row of the first one.
+// TestRows checks that rows are returned unchanged, with the header row of the first input.
 func TestRows(t *testing.T) {
 	csv := "mail,note\r\n\n\"a@x\",\"1\n2\"\r\n\r\n ,b\n,no key\nc@x,\"\"\"q\"\"\""
 	for _, tt := range []struct {
@@ -128,8 +128,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestRowsRandom checks that the rows of a table, one after the other, are the table, and its keys are what
-// encoding/csv reads. Also if it comes one byte at a time through a pipe, compressed.
+// TestRowsRandom checks that the concatenated rows of a table are the table, and that its keys are what encoding/csv
+// reads, also if the table is compressed and read one byte at a time from a pipe.
 func TestRowsRandom(t *testing.T) {
 	const seed = 7
 	r := rand.New(rand.NewPCG(seed, 0))

@@ -221,8 +221,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestChangedBetweenPasses checks that a further pass over a file that has changed fails, also if it changes during
-// that pass. A single pass does not.
+// TestChangedBetweenPasses checks that a second pass over a changed file fails, even if the file changes during that
+// pass, and that a single pass does not fail.
 func TestChangedBetweenPasses(t *testing.T) {
 	path := write(t, "keys", "a\nb\n")
 	grow := func() error {
@@ -296,7 +296,8 @@ func TestChangedBetweenPasses(t *testing.T) {
 	}
 }
 
-// TestOpenReader checks that a reader is read once, errors have its name, and with Plain it is not decompressed.
+// TestOpenReader checks that a reader is read once, that errors contain its name, and that it is not decompressed with
+// Plain.
 func TestOpenReader(t *testing.T) {
 	const text = bom + "a\nb"
 	for _, tt := range []struct {

@@ -91,7 +91,7 @@ func checkKeys(t *testing.T, format Format, cases []keysCase) {
 	}
 }
 
-// errorCase is an input that cannot be read, and what its error says.
+// errorCase is an input that cannot be read, and the text of its error.
 type errorCase struct {
 	name string
 	o    Options
@@ -112,8 +112,8 @@ func checkErrors(t *testing.T, format Format, cases []errorCase) {
 	}
 }
 
-// plainKeys is the specification of Lines and Null: it returns the keys of one input whose lines have that end, or the
-// line of a key longer than maxKey.
+// plainKeys is a simple implementation of Lines and Null. It returns the keys of one input whose lines end with end, or
+// the number of the line of a key longer than maxKey.
 func plainKeys(content, end string, keepEmpty bool, maxKey int) (keys []string, tooLong int64) {
 	keys = []string{}
 	lines := strings.Split(content, end)
@@ -197,11 +197,11 @@ func wantError(t testing.TB, err error, parts ...string) {
 	}
 }
 
-// lineReader returns n lines, one each Read, and then err. If n is negative, it never ends.
+// lineReader returns n lines, one per Read, and then err. If n is negative, it never ends.
 type lineReader struct {
 	n    int
 	err  error
-	read atomic.Int64 // lines so far; a pump may go on reading for a moment after its pass
+	read atomic.Int64 // lines so far; a pump may continue to read for a moment after its pass
 }
 
 func (r *lineReader) Read(p []byte) (int, error) {

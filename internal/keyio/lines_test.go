@@ -66,7 +66,7 @@ func TestKeyTooLong(t *testing.T) {
 	x := strings.Repeat("x", 100)
 	for _, tt := range []struct {
 		name, text string
-		line       int64 // 0: fits
+		line       int64 // 0: the key fits
 	}{
 		{"fits", "a\n" + x + "\nb", 0},
 		{"fits with CR", "a\n" + x + "\r\nb", 0},

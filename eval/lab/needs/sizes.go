@@ -65,6 +65,7 @@ func runSizes(_ context.Context, c experiment.Config) (figure.Result, error) {
 			result.Add(figure.Exact(label, kind.bits(rate)).Noted("%.2f bits above the smallest possible size",
 				kind.bits(rate)-math.Log2(1/rate)))
 		}
+		c.Progress(float64(i+1) / float64(len(curves)))
 	}
 
 	bound := figure.Curve{Name: "smallest possible", Bound: true}

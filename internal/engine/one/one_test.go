@@ -30,7 +30,8 @@ func engineOf(t *testing.T, spec string) *one.Set {
 	return one.New(f, h)
 }
 
-// TestEngines checks each form as a Set uses it: the kind of its keys, its answers, and the error of a change.
+// TestEngines checks each form through the methods that a Set uses: the kind of its keys, its answers, and the error of
+// a change.
 func TestEngines(t *testing.T) {
 	broken := errors.New("broken")
 	path := filepath.Join(t.TempDir(), "f.bloom")

@@ -18,8 +18,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestAllowShards builds sharded sets for a list, with the hashes in memory and in temporary files, and compares each
-// shard with the single filter of its keys. It is exhaustive over members and list.
+// TestAllowShards builds sharded sets with exceptions for a list, with the hashes in memory and in temporary files, and
+// compares each shard with the single filter of its keys. It queries all members and the whole list.
 func TestAllowShards(t *testing.T) {
 	ctx := context.Background()
 	const shards = 4
@@ -32,7 +32,7 @@ func TestAllowShards(t *testing.T) {
 			{"memory", 10_000, 50_000, bloomery.Config{}}, {"counted", 5000, 20_000,
 				bloomery.Config{Keys: 5000, Hashing: bloomery.Hashing{Seed: 5}}},
 			{"files", 70_000, 140_000, bloomery.Config{Building: bloomery.Building{Memory: 4000,
-				TempDir: t.TempDir()}}}, // each Spill has 65,536 in memory
+				TempDir: t.TempDir()}}}, // each Spill keeps 65,536 hashes in memory
 			{"one list is empty", 3000, 0, bloomery.Config{}}, {"no members", 0, 100, bloomery.Config{}},
 		} {
 			c, n, allowed := tt.c, tt.n, tt.allowed
@@ -88,7 +88,7 @@ func shardAlone(t *testing.T, c bloomery.Config, i, n, allowed int) *bloomery.Se
 	return s
 }
 
-// routed yields the keys of a shard.
+// routedTo yields the keys of shard i.
 func routedTo(keys iter.Seq[[]byte], h filter.Hasher, i, shards int) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for key := range keys {
@@ -99,7 +99,7 @@ func routedTo(keys iter.Seq[[]byte], h filter.Hasher, i, shards int) iter.Seq[[]
 	}
 }
 
-// TestAllowShardsReadOnly checks that a sharded set with exceptions cannot be changed, but trimmed, cloned and saved.
+// TestAllowShardsReadOnly checks that a sharded set with exceptions can be trimmed, cloned and saved, but not changed.
 func TestAllowShardsReadOnly(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	const n, allowed = 10_000, 30_000
@@ -140,7 +140,7 @@ func TestAllowShardsReadOnly(t *testing.T) {
 	}
 }
 
-// TestAllowShardsConflict checks that the error names the keys of all shards, and the folder is unchanged.
+// TestAllowShardsConflict checks that the error names the keys of all shards, and that the folder is unchanged.
 func TestAllowShardsConflict(t *testing.T) {
 	ctx, parent := context.Background(), t.TempDir()
 	const n = 20_000
@@ -203,8 +203,8 @@ func filesIn(t *testing.T, dir string) (all string) {
 	return all
 }
 
-// TestAllowShardsLike checks that a set like another one keeps the geometry of the exceptions of each shard, and needs
-// a list.
+// TestAllowShardsLike checks that a set like another one has the same geometry of the exceptions of each shard, and
+// that it needs a list.
 func TestAllowShardsLike(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	const n, allowed = 20_000, 100_000
@@ -273,7 +273,7 @@ func TestAllowShardsShort(t *testing.T) {
 	}
 }
 
-// sizesOf returns the numbers of an Info that a manifest does not have.
+// sizesOf returns the numbers of an Info that a manifest does not contain.
 func sizesOf(i filter.Info) [4]uint64 {
 	return [4]uint64{i.Bits, i.Allowed, i.Exceptions, i.ExceptionBits}
 }

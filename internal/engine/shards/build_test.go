@@ -21,8 +21,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestShardedBuild builds a set with little memory, so that most hashes go to a file, and with much: the bytes are the
-// same. Each shard is equal to the result of Build for its keys, and the manifest describes it.
+// TestShardedBuild builds a set with little memory, so that most hashes go to a file, and with much memory. The bytes
+// must be the same, each shard must equal the result of Build for its keys, and the manifest must describe it.
 func TestShardedBuild(t *testing.T) {
 	keys := settest.Words(150_000)
 	const shards = 3
@@ -62,7 +62,7 @@ func TestShardedBuild(t *testing.T) {
 	}
 }
 
-// TestShardedBuilderAdds checks that all ways of adding keys, from many goroutines, give the same set.
+// TestShardedBuilderAdds checks that all methods that add keys, called from many goroutines, give the same set.
 func TestShardedBuilderAdds(t *testing.T) {
 	keys := settest.Words(20_000)
 	c := bloomery.Config{Spec: "blocked", Sharding: bloomery.Sharding{Shards: 3}}
@@ -251,8 +251,8 @@ func (c replaced) Err() error {
 	return nil
 }
 
-// TestEndAfterCommit checks that once the manifest is replaced, Build returns the set, even if its context ends then:
-// an error means that the folder is unchanged.
+// TestEndAfterCommit checks that once the manifest is replaced, Build returns the set even if its context ends. An
+// error must mean that the folder is unchanged.
 func TestEndAfterCommit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "set")
 	c := bloomery.Config{Sharding: bloomery.Sharding{Dir: dir, Shards: 3}}
@@ -273,8 +273,8 @@ func TestEndAfterCommit(t *testing.T) {
 	}
 }
 
-// TestOptimizeSmallShards checks that the loss of an optimized set is the loss of all shards together. Of small ones
-// some lose most of their keys by chance.
+// TestOptimizeSmallShards checks that the loss of an optimized set is the loss of all shards together. Some small
+// shards lose most of their keys by chance.
 func TestOptimizeSmallShards(t *testing.T) {
 	dir, keys := t.TempDir(), settest.Names("member", 600)
 	writeShards(t, dir, bloomery.Config{Spec: "partitioned(bits_per_key=16)"}, 128, keys)
@@ -297,7 +297,7 @@ func TestOptimizeSmallShards(t *testing.T) {
 	}
 }
 
-// TestMaxBytesLikeShards checks that MaxBytes bounds all shards together, also with Like.
+// TestMaxBytesLikeShards checks that MaxBytes limits all shards together, with and without Like.
 func TestMaxBytesLikeShards(t *testing.T) {
 	dir := t.TempDir()
 	writeShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 16, settest.Names("member", 1000))
@@ -316,8 +316,8 @@ func TestMaxBytesLikeShards(t *testing.T) {
 	}
 }
 
-// TestStrayShard checks that a file with a name of shards is not written into the folder of a set, whose next writer
-// would remove it.
+// TestStrayShard checks that a file with a name like a shard is not written into the folder of a set, because the next
+// writer of the set would remove it.
 func TestStrayShard(t *testing.T) {
 	dir := t.TempDir()
 	writeShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 2, settest.Names("member", 100))

@@ -54,8 +54,8 @@ func lockDir(tb testing.TB, dir string) *bloomery.Locked {
 	return l
 }
 
-// TestShardedAdd adds keys in several ways, also with little memory: the shards are those that a build of all keys
-// writes, and shards without new keys keep their files.
+// TestShardedAdd adds keys in several ways, with much and with little memory. The shards must equal the shards of a
+// build of all keys, and shards without new keys must keep their files.
 func TestShardedAdd(t *testing.T) {
 	const spec = "standard(bytes=2048)"
 	old, more := settest.Names("old", 2000), settest.Names("more", 5)
@@ -113,8 +113,8 @@ func TestShardedAdd(t *testing.T) {
 	}
 }
 
-// TestShardedAbandoned closes a Locked without Replace, and leaves files as a writer that was killed: the old set
-// stays, and nothing else.
+// TestShardedAbandoned closes a Locked without Replace, and leaves files like a killed writer. Only the old set may
+// remain.
 func TestShardedAbandoned(t *testing.T) {
 	defer setLockedMemory(setLockedMemory(1))
 	old := settest.Names("old", 1000)
@@ -134,7 +134,7 @@ func TestShardedAbandoned(t *testing.T) {
 		check(t, os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o666))
 	}
 	_ = lockDir(t, dir).Close()
-	if left := settest.Entries(t, dir); hasLocks && len(left) != 11 { // files of others stay
+	if left := settest.Entries(t, dir); hasLocks && len(left) != 11 { // files of other programs remain
 		t.Errorf("left: %q", left)
 	}
 	if now := holds(t, dir, old).Manifest(); !slices.Equal(now.Shards, m.Shards) {
@@ -142,8 +142,8 @@ func TestShardedAbandoned(t *testing.T) {
 	}
 }
 
-// TestShardedOpenDuringChange checks that a reader whose shards are not loaded when the set is replaced still reads the
-// shards of the old set.
+// TestShardedOpenDuringChange checks that a reader that has not loaded its shards when the set is replaced still reads
+// the shards of the old set.
 func TestShardedOpenDuringChange(t *testing.T) {
 	old := settest.Names("old", 1000)
 	dir, _ := sharded(t, "standard(bytes=2048)", 4, old)
@@ -327,7 +327,7 @@ func testShardedCombine(t *testing.T) {
 	}
 }
 
-// TestShardedMismatch combines sets that do not belong together.
+// TestShardedMismatch combines sets that cannot be combined.
 func TestShardedMismatch(t *testing.T) {
 	dir, _ := sharded(t, "standard(bytes=4096)", 4, settest.Names("a", 100))
 	more, _ := sharded(t, "standard(bytes=4096)", 5, settest.Names("a", 100))
@@ -350,7 +350,7 @@ func TestShardedMismatch(t *testing.T) {
 	if _, err := bloomery.MergeFiles(t.Context(), twice); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("the same folder: %v", err)
 	}
-	// The spec is the same, but the geometry of the last shard follows from other keys: the set stays unchanged.
+	// The spec is the same, but the geometry of the last shard follows from other keys. The set must be unchanged.
 	fpr, _ := sharded(t, "standard(fpr=0.01)", 4, settest.Names("a", 1000))
 	mixed, m := sharded(t, "standard(fpr=0.01)", 4, settest.Names("a", 1000))
 	larger, with := sharded(t, "standard(fpr=0.01)", 4, settest.Names("b", 9000))
@@ -364,7 +364,7 @@ func TestShardedMismatch(t *testing.T) {
 	}
 }
 
-// TestShardedSave saves sharded sets to folders, and to paths that cannot be one.
+// TestShardedSave saves sharded sets to folders, and to paths that cannot be folders.
 func TestShardedSave(t *testing.T) {
 	keys := settest.Names("key", 1000)
 	dir, m := sharded(t, "blocked(fpr=0.01)", 4, keys)
@@ -395,7 +395,8 @@ func TestShardedSave(t *testing.T) {
 	if !set.Equal(holds(t, copied, keys)) {
 		t.Error("the copy differs")
 	}
-	// A changed set in the same place: new names for the shards that differ, also if the old ones are open.
+	// A changed set is saved to the same folder. Shards that differ must get new names, even if the old shards are
+	// open.
 	c, err := set.Clone()
 	check(t, err)
 	check(t, c.AddString("new"))
@@ -504,7 +505,7 @@ func TestShardedConcurrentWriters(t *testing.T) {
 	}
 }
 
-// steps is a context that ends at its n-th question.
+// steps is a context that ends at the n-th call of Err.
 type steps struct {
 	context.Context
 	left *atomic.Int64
@@ -517,8 +518,8 @@ func (s steps) Err() error {
 	return nil
 }
 
-// TestShardedFailingSteps makes each step of Replace fail in turn, and checks that the old set stays complete and no
-// other file is left.
+// TestShardedFailingSteps makes each step of Replace fail in turn, and checks that the old set remains complete and
+// that no other file remains.
 func TestShardedFailingSteps(t *testing.T) {
 	old, more := settest.Names("old", 500), settest.Names("more", 50)
 	dir, m := sharded(t, "standard(bytes=2048)", 4, old)
@@ -555,8 +556,8 @@ func TestShardedFailingSteps(t *testing.T) {
 	}
 }
 
-// TestShardedRetry opens a set while its manifest names a missing shard, and checks for an error unless the manifest
-// changes.
+// TestShardedRetry opens a set while its manifest names a missing shard, and checks that this is an error unless the
+// manifest changes.
 func TestShardedRetry(t *testing.T) {
 	keys := settest.Names("key", 100)
 	dir, m := sharded(t, "standard(bytes=2048)", 4, keys)
@@ -614,7 +615,7 @@ func setLockedMemory(n int64) (old int64) {
 	return old
 }
 
-// check ends a test at an error.
+// check ends the test if err is not nil.
 func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

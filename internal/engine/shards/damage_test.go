@@ -15,7 +15,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// spoil cuts, flips, replaces and repeats bytes of a file; the first rounds cut it at places all over it.
+// spoil truncates a file, or flips, replaces or repeats some of its bytes. The first rounds truncate it at places
+// throughout the file.
 func spoil(r *rand.Rand, good []byte, round int) []byte {
 	if round < 500 {
 		return good[:round*len(good)/500]
@@ -34,8 +35,8 @@ func spoil(r *rand.Rand, good []byte, round int) []byte {
 	return b
 }
 
-// TestSpoiledManifest spoils the manifest of a set 2,000 times: Open refuses it, or the Set gives the same answers to
-// members and to others.
+// TestSpoiledManifest damages the manifest of a set 2,000 times. Open must refuse it, or the Set must give the same
+// answers for members and other keys.
 func TestSpoiledManifest(t *testing.T) {
 	const seed = 28
 	for _, c := range []struct {

@@ -48,8 +48,9 @@ func deltaSet(t *testing.T, dir string, from, to int) {
 	}
 }
 
-// TestPatchFolder patches a sharded set into a new folder, into its own one, and into the folder of the version before,
-// which has the new names with other content. A delta that is damaged at any place leaves every folder unchanged.
+// TestPatchFolder patches a sharded set into a new folder, into its own folder, and into the folder of the version
+// before, which contains files with the new names and other content. A delta that is damaged at any place must leave
+// every folder unchanged.
 func TestPatchFolder(t *testing.T) {
 	ctx := t.Context()
 	top := t.TempDir()
@@ -89,7 +90,7 @@ func TestPatchFolder(t *testing.T) {
 			t.Fatalf("byte %d: a folder was changed", at)
 		}
 	}
-	// names with hashes, as changed sets have, are new ones
+	// the names of changed sets contain hashes and are new
 	deltaSet(t, path("next"), 0, 2000)
 	deltaSet(t, path("next"), 10, 2010)
 	if d, err = delta.DiffFiles(ctx, path("old"), path("next")); err != nil {
@@ -102,7 +103,7 @@ func TestPatchFolder(t *testing.T) {
 }
 
 // TestFileOfSet checks that no function replaces a single file of a sharded set. Other files in the folder, and shards
-// without a manifest, are ordinary files.
+// without a manifest, can be replaced.
 func TestFileOfSet(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	keys := settest.Names("member", 1000)

@@ -13,8 +13,8 @@ import (
 	"github.com/bloomery/bloomery/internal/settest"
 )
 
-// TestShardedFewFiles opens a set of more shards than the process may have open files, with many limits: several
-// goroutines meet the limit at once. Each limit comes twice, or with CI_FULL=1 seven times.
+// TestShardedFewFiles opens a set with more shards than the process may have open files, with many limits. Several
+// goroutines reach the limit at once. Each limit is tested twice, or with CI_FULL=1 seven times.
 func TestShardedFewFiles(t *testing.T) {
 	keys := settest.Names("key", 2000)
 	dir := t.TempDir()
@@ -40,7 +40,8 @@ func TestShardedFewFiles(t *testing.T) {
 	holds(t, dir, keys)
 }
 
-// TestShardsKeepModes checks that files of a set that others may not read are not opened to them by a change.
+// TestShardsKeepModes checks that after a change, other users still cannot read the files of a set that they could not
+// read before.
 func TestShardsKeepModes(t *testing.T) {
 	keys := settest.Names("key", 1000)
 	dir, _ := sharded(t, "standard(bytes=2048)", 4, keys)

@@ -50,7 +50,7 @@ func TestSaveBesideLocked(t *testing.T) {
 	}
 }
 
-// locking is a context that locks and unlocks a folder whenever it is asked for its error.
+// locking is a context that locks and unlocks a folder at each call of Err.
 type locking struct {
 	context.Context
 	dir string
@@ -65,8 +65,9 @@ func (l locking) Err() error {
 	return l.Context.Err()
 }
 
-// TestReplaceBesideLocked checks that Replace of a Set that was opened without the lock takes it, so that no process
-// that locks the folder meanwhile mistakes its new shards for shards of a killed writer. It waits for a Locked.
+// TestReplaceBesideLocked checks that Replace of a Set that was opened without the lock acquires the lock, so that no
+// process that locks the folder in the meantime mistakes the new shards for shards of a killed writer. Replace must
+// wait for a Locked.
 func TestReplaceBesideLocked(t *testing.T) {
 	keys := settest.Names("key", 1000)
 	dir, _ := sharded(t, "standard(bytes=2048)", 4, keys)

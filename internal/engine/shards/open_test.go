@@ -21,8 +21,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestSharded queries sharded sets of several families: every member is found, in single queries and in batches, and
-// the rates and sizes match the shards.
+// TestSharded queries sharded sets of several families. Single queries and batches must find every member, and the
+// rates and sizes must match the shards.
 func TestSharded(t *testing.T) {
 	for _, c := range []struct {
 		spec         string
@@ -83,7 +83,7 @@ func TestSharded(t *testing.T) {
 	}
 }
 
-// seedOf returns a seed for families that take one.
+// seedOf returns a seed for families that support one.
 func seedOf(spec string) uint64 {
 	if strings.HasPrefix(spec, "guava") {
 		return 0
@@ -150,7 +150,7 @@ func TestShardedConcurrent(t *testing.T) {
 	}
 }
 
-// TestShardedSecret checks that a sharded set with a secret opens with this secret only.
+// TestShardedSecret checks that a sharded set with a secret can be opened only with this secret.
 func TestShardedSecret(t *testing.T) {
 	secret := filter.NewSecret()
 	dir := t.TempDir()
@@ -172,12 +172,12 @@ func TestShardedSecret(t *testing.T) {
 	}
 }
 
-// damage is a way to spoil the folder of a set. It returns the errors that opening or asking for keys may give.
+// damage is a way to damage the folder of a set, with the errors that Open or queries may return.
 type damage struct {
 	name string
 	do   func(t *testing.T, dir string, m *shard.Manifest) error
 	want []error
-	open bool // Open finds it
+	open bool // Open returns the error
 }
 
 var damages = []damage{
@@ -241,7 +241,8 @@ func flip(tb testing.TB, path string, at int) error {
 	return os.WriteFile(path, b, 0o666)
 }
 
-// TestShardedDamage spoils one shard in every way: Open or the first use names it, and no key is ever absent.
+// TestShardedDamage damages one shard in every way. The error of Open or of the first use must name the shard, and no
+// key may become absent.
 func TestShardedDamage(t *testing.T) {
 	keys := settest.Names("member", 4000)
 	for _, d := range damages {
@@ -303,7 +304,7 @@ func TestShardedDamage(t *testing.T) {
 	}
 }
 
-// TestShardedFolders opens folders that are no sets.
+// TestShardedFolders opens folders that are not sets.
 func TestShardedFolders(t *testing.T) {
 	empty := t.TempDir()
 	_, err := bloomery.Open(t.Context(), empty)
@@ -357,8 +358,8 @@ func TestShardedMaxBytes(t *testing.T) {
 // hasLocks reports whether this system locks files and folders.
 const hasLocks = runtime.GOOS != "windows" && runtime.GOOS != "js" && runtime.GOOS != "wasip1"
 
-// TestShardedInPlace overwrites and truncates shards of an open set, before and after their first use: no key is ever
-// absent, and the error names the shard.
+// TestShardedInPlace overwrites and truncates shards of an open set, before and after their first use. No key may
+// become absent, and the error must name the shard.
 func TestShardedInPlace(t *testing.T) {
 	keys := settest.Names("member", 4000)
 	for _, spec := range []string{"blocked(bytes=4096)", "blocked(bytes=2097152)"} { // read, and mapped
@@ -381,7 +382,7 @@ func TestShardedInPlace(t *testing.T) {
 				inMemory := used && !container.CanMap(m.Shards[1].Bytes)
 				bloomery.Keyed[string](set).ContainsMany(got, keys)
 				for i, k := range keys {
-					// A mapped file that was overwritten in place has other bits: Err tells.
+					// A mapped file that was overwritten in place contains other bits. Err reports this.
 					if (!got[i] || !set.ContainsString(k)) && !(name == "overwritten" && used) {
 						t.Fatalf("%s, %s, used %v: %s is absent", spec, name, used, k)
 					}
@@ -397,7 +398,7 @@ func TestShardedInPlace(t *testing.T) {
 	}
 }
 
-// TestShardedLive follows a set whose manifest is replaced, by a damaged one too.
+// TestShardedLive follows a set whose manifest is replaced by valid and by damaged ones.
 func TestShardedLive(t *testing.T) {
 	dir := t.TempDir()
 	m := writeShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 4, settest.Names("a", 100))

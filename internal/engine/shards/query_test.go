@@ -62,7 +62,8 @@ func TestShardedBatches(t *testing.T) {
 	}
 }
 
-// TestShardedBatchesChange adds keys after batches, which copies mapped and read shards: later batches find them.
+// TestShardedBatchesChange adds keys after batches, which copies mapped and read shards. Later batches must find the
+// keys.
 func TestShardedBatchesChange(t *testing.T) {
 	for _, spec := range []string{"blocked(bytes=3600000,k=7)", "blocked(bits_per_key=10)", "standard(bits_per_key=10)"} {
 		keys := settest.Integers(30_000, 1)
@@ -82,8 +83,8 @@ func TestShardedBatchesChange(t *testing.T) {
 	}
 }
 
-// TestShardedBatchesUnreadable truncates the file of a mapped shard in place: batches answer true for its keys, and Err
-// says why.
+// TestShardedBatchesUnreadable truncates the file of a mapped shard in place. Batches must answer true for its keys,
+// and Err must return the reason.
 func TestShardedBatchesUnreadable(t *testing.T) {
 	if !container.CanMap(1<<20) || runtime.GOOS == "windows" {
 		t.Skip("needs mapped files that can be truncated")

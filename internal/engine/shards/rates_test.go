@@ -21,7 +21,7 @@ import (
 var manyShards = flag.Bool("many.shards", false, "rates of 1,000 shards of every family, more seeds: some minutes")
 
 // manifestOf builds the shards of a set in memory and returns its manifest, without files. Each shard is sized for
-// sized keys, or for those that it has if sized is 0.
+// sized keys, or if sized is 0, for the number of its keys.
 func manifestOf(t *testing.T, f families.Family, s filter.Spec, parts [][]filter.Hash, sized uint64) *shard.Manifest {
 	m := &shard.Manifest{Spec: s, Hash: filter.XXH3}
 	if f.Foreign() {
@@ -56,9 +56,9 @@ func routed(seed, n, shards int) [][]filter.Hash {
 	return parts
 }
 
-// TestShardedExceeds builds sharded sets of every family, several rates and seeds, with 1,150 keys per shard on
-// average: none exceeds its rate. -many.shards has 1,000 shards of every family; without it, of those that are built
-// fast, and a third of the rates and sizes in a run.
+// TestShardedExceeds builds sharded sets of every family with several rates and seeds, with 1,150 keys per shard on
+// average. None may exceed its rate. With -many.shards, it tests 1,000 shards for every family, else only for families
+// with fast builds, and a third of the rates and sizes per run.
 func TestShardedExceeds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -100,7 +100,8 @@ func TestShardedExceeds(t *testing.T) {
 }
 
 // TestShardedOverfull builds one shard with ten times the keys for which it was sized. Its rate is near 1. The set
-// exceeds its rate if the mean over all shards does: in a set of 16 shards it does, in one of 1,000 it does not.
+// exceeds its rate if the mean over all shards exceeds it. This must be so in a set of 16 shards, but not in a set of
+// 1,000.
 func TestShardedOverfull(t *testing.T) {
 	f, err := families.ByName("standard")
 	check(t, err)
@@ -122,8 +123,8 @@ func TestShardedOverfull(t *testing.T) {
 	}
 }
 
-// TestShardedInfo opens sharded sets from files: the rates are as in the manifest and agree with the answers. Then
-// it adds as many keys again, and Info says that the set has left its rate.
+// TestShardedInfo opens sharded sets from files. The rates must equal the rates in the manifest and agree with the
+// answers. Then it adds the same number of keys, and Info must report that the set exceeds its rate.
 func TestShardedInfo(t *testing.T) {
 	const rate, keys = 0.01, 20_000
 	for _, family := range []string{"standard", "blocked", "partitioned"} {

@@ -14,8 +14,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestEngine checks the engine of a folder as a Set uses it: queries of a key go to its shard, even if the shard cannot
-// be read.
+// TestEngine checks the engine of a folder through the methods that a Set uses. A query must use the shard of its key,
+// even if the shard cannot be read.
 func TestEngine(t *testing.T) {
 	dir := t.TempDir()
 	to, err := shardset.LockFolder(t.Context(), dir, shardset.Locking{})

@@ -28,7 +28,7 @@ type vectorSet struct {
 	name   string
 	config bloomery.Config
 	keys   int
-	suffix string // of shard 1, as if it had been replaced
+	suffix string // of the name of shard 1, as if the shard had been replaced
 }
 
 var vectorSecret = filter.Secret{1, 2, 3}
@@ -73,7 +73,7 @@ func TestShardVectors(t *testing.T) {
 	}
 }
 
-// build builds the set in dir. In counting sets some keys count more than once.
+// build builds the set in dir. In counting sets some keys are added more than once.
 func (v vectorSet) build(t *testing.T, dir string, keys []filtertest.VectorKey) {
 	b, err := settest.NewShardBuilder(dir, v.config)
 	check(t, err)

@@ -36,7 +36,7 @@ type other struct{}
 func (other) Has(filter.Hash) bool { return false }
 func (other) Info() filter.Info    { return filter.Info{} }
 
-// TestLaws checks the laws of the conformance suite, which is for filters that take hashes.
+// TestLaws checks the laws of the conformance suite, which tests only filters of hashes.
 func TestLaws(t *testing.T) {
 	for _, c := range []Config{{Keys: 2000}, {Keys: 2000, Size: family.Sizing{BitsPerKey: 4}}, {M: 20001, K: 12},
 		{M: 20001, Length: 30000, K: 3}, {M: 9, K: 255}, {M: 1, K: 1}, {M: 20001, K: 2}, {M: 20001, K: 6}} {
@@ -84,7 +84,7 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// TestIntersect checks that the common keys stay, and the bits are those that both filters have.
+// TestIntersect checks that the common keys remain, and that the set bits are the bits that are set in both filters.
 func TestIntersect(t *testing.T) {
 	c := Config{M: 20001, Length: 20100, K: 5}
 	a, b := filled(t, c, 0, 1000), filled(t, c, 700, 900)
@@ -102,7 +102,7 @@ func TestIntersect(t *testing.T) {
 	}
 }
 
-// TestMismatch checks that nil, nil pointers and filters of another type or geometry are refused and change nothing.
+// TestMismatch checks that nil, nil pointers and filters of another type or geometry are refused without a change.
 func TestMismatch(t *testing.T) {
 	a := filled(t, Config{M: 1000, K: 3}, 0, 50)
 	before := slices.Clone(a.words)
@@ -121,7 +121,7 @@ func TestMismatch(t *testing.T) {
 	}
 }
 
-// TestEstimateKeys counts keys that were added twice once.
+// TestEstimateKeys checks that keys that were added twice count once.
 func TestEstimateKeys(t *testing.T) {
 	f := filled(t, Config{Keys: 20_000}, 0, 0)
 	if n := f.EstimateKeys(); n != 0 {
@@ -141,7 +141,7 @@ func TestEstimateKeys(t *testing.T) {
 	}
 }
 
-// TestHas checks that Has tests the probes that a Hash determines. With k=7 those are 3: probes 0, 2 and 6.
+// TestHas checks that Has tests the probes that a Hash determines. With k=7 these are three: probes 0, 2 and 6.
 func TestHas(t *testing.T) {
 	f := filled(t, Config{Keys: 2000, K: 7}, 0, 2000)
 	var seen uint64
@@ -157,7 +157,7 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// TestManyProbes checks that the rate is kept with more probes than the best number.
+// TestManyProbes checks that the rate is kept with more probes than the optimal number.
 func TestManyProbes(t *testing.T) {
 	for _, k := range []int{64, 65, MaxK} {
 		c := Config{Keys: 1000, Size: family.Sizing{FPR: 0.01}, K: k}
@@ -175,7 +175,7 @@ func TestManyProbes(t *testing.T) {
 	}
 }
 
-// TestInfoOfLongSet checks that bits that no probe reads, as in a filter made from words, do not count.
+// TestInfoOfLongSet checks that bits that no probe reads, which occur in a filter made from words, do not count.
 func TestInfoOfLongSet(t *testing.T) {
 	s, _ := filter.ParseSpec("bitsandblooms(k=1,length=192,m=70)")
 	f, err := Decode(family.Encoded{Spec: s, Sections: [][]uint64{{1<<35 - 1, ^uint64(63), ^uint64(0)}}})

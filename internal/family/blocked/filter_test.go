@@ -31,7 +31,7 @@ func TestLineRate(t *testing.T) {
 	}
 	const trials, k = 20_000, 7
 	rate = stat.Occupancy(lineBits, k)
-	posterior := map[uint64]float64{} // by the number of bits that are set: Info takes as long as 30 trials
+	posterior := map[uint64]float64{} // by the number of set bits, since Info takes as long as 30 trials
 	for _, j := range []int{5, 30, 60} {
 		var sum, squares float64
 		for i := range trials {
@@ -57,7 +57,7 @@ func TestLineRate(t *testing.T) {
 }
 
 // TestPublishedRates compares the prediction with published figures for plain 512-bit blocked filters. The row of 16
-// bits per key is left out: a prototype reported 7.7e-4, but the power of the mean is 8.2e-4 and the chain, which
+// bits per key is omitted: a prototype reported 7.7e-4, but the power of the mean is 8.2e-4 and the chain, which
 // TestLineRate checks by simulation, gives 8.4e-4.
 func TestPublishedRates(t *testing.T) {
 	const n = 1_000_000
@@ -136,7 +136,7 @@ func TestMismatch(t *testing.T) {
 	}
 }
 
-// TestIntersect intersects filters with 10,000 keys in common of 20,000 each.
+// TestIntersect intersects filters of 20,000 keys each, 10,000 of which are common.
 func TestIntersect(t *testing.T) {
 	hs := filtertest.Hashes(30_000, 1)
 	for _, layout := range []Layout{Line, Split} {
@@ -286,7 +286,7 @@ func documentedSplit(b uint64, h filter.Hash) (at []uint64) {
 	return at
 }
 
-// TestViewLayouts requires NewView to refuse what no filter has.
+// TestViewLayouts requires NewView to refuse geometries that no filter has.
 func TestViewLayouts(t *testing.T) {
 	for _, c := range []struct {
 		layout Layout

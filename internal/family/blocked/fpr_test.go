@@ -27,8 +27,8 @@ func posteriors(t *testing.T, c Config, filters int) (rates []float64) {
 	return rates
 }
 
-// TestPromise checks that filters with a chosen rate have it, or 1% more, in both layouts. Of the filters that are
-// sized by three standard deviations, 2 of 100 may miss it: at low rates the distribution has a long tail.
+// TestPromise checks that filters exceed a chosen rate by at most 1%, in both layouts. Of the filters that are sized by
+// three standard deviations, 2 of 100 may miss the rate, because the distribution has a long tail at low rates.
 func TestPromise(t *testing.T) {
 	const filters = 10
 	for _, layout := range []Layout{Line, Split} {
@@ -36,7 +36,7 @@ func TestPromise(t *testing.T) {
 		for _, p := range []float64{0.5, 0.01, 1e-4, 1e-6, 1e-9} {
 			for _, n := range []uint64{2000, 20_000, 100_000} {
 				if n < 1e5 && p < 1e-6 {
-					continue // no size up to a quarter more keeps it
+					continue // no size up to 1.25 times this one keeps the rate
 				}
 				c := Config{Keys: n, Size: family.Sizing{FPR: p}, Layout: layout}
 				for _, rate := range posteriors(t, c, filters) {
@@ -77,8 +77,8 @@ func TestScatter(t *testing.T) {
 	}
 }
 
-// TestSplitAlike checks that a split filter does not tell keys apart whose hashes agree in the block and in 32 bits,
-// and its rates say so.
+// TestSplitAlike checks that a split filter cannot distinguish keys whose hashes agree in the block and in 32 bits, and
+// that its rates include this.
 func TestSplitAlike(t *testing.T) {
 	c := Config{Keys: 1000, Size: family.Sizing{BitsPerKey: 2000}, Layout: Split}
 	f := made(t, c)

@@ -11,7 +11,7 @@ import (
 )
 
 // TestDecodeUnused sets each bit between the head and the payload of a block, the first bit of the payload and the last
-// one of the head.
+// bit of the head.
 func TestDecodeUnused(t *testing.T) {
 	hs := filtertest.Hashes(200, 1)
 	for unused, s := range map[uint64]blockGeometry{
@@ -43,8 +43,8 @@ func TestDecodeUnused(t *testing.T) {
 	}
 }
 
-// TestSmallPayload tests heads that leave little of a block. Two words of 32 bits must be left, so that the 64 bits
-// read from any shift on are in the block.
+// TestSmallPayload tests heads that leave little room for the payload. Two words of 32 bits must remain, so that the 64
+// bits read from any shift on are in the block.
 func TestSmallPayload(t *testing.T) {
 	const blocks = 3
 	for _, c := range []struct {

@@ -111,7 +111,7 @@ func TestBudget(t *testing.T) {
 	if again, _ := search(budget); !slices.Equal(f.words, again.words) {
 		t.Error("the clock of the machine has a say")
 	}
-	// About as good as a search of as many passes, and better than a fast one.
+	// The result must be about as good as a search with the same number of passes, and better than a fast search.
 	p := f.Info().FPRPosterior
 	for _, c := range []struct {
 		e      filter.Effort
@@ -173,7 +173,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestFewKeysFarOff asks for rates that the forecast misses by far with so few blocks.
+// TestFewKeysFarOff builds filters with few blocks, for rates that the forecast misses by far.
 func TestFewKeysFarOff(t *testing.T) {
 	for seed := range uint64(6) {
 		start := time.Now()
@@ -185,8 +185,8 @@ func TestFewKeysFarOff(t *testing.T) {
 	}
 }
 
-// TestKeep builds for other keys with the shifts of an earlier filter: also with blocks that have no keys or far too
-// many.
+// TestKeep builds filters of other keys with the shifts of an earlier filter, including blocks without keys and blocks
+// with far too many keys.
 func TestKeep(t *testing.T) {
 	keep := filter.Effort{Level: filter.Keep}
 	hs := filtertest.Hashes(51_000, 1)
@@ -229,7 +229,7 @@ func TestForecast(t *testing.T) {
 					p := problem{block, 300, 0, load, later * load, passes, anneal.Words(passes)}
 					f := p.forecastOf(p.bestGeometries()[0])
 					want := simulate(f.blockGeometry, p, 300, 1)
-					// The error, as a share of the size: how many more bits would make up for it.
+					// The error, as a share of the size: the number of additional bits that would compensate for it.
 					if off := math.Log2(f.rate/want) / 0.85 / per; math.Abs(off) > 0.01 && math.Abs(f.rate/want-1) > 0.05 {
 						t.Errorf("blocks of %d, %g bits per key, %d passes, %g later: forecast %+v, searched %.4g: off by %.2f%% of the size",
 							block, per, passes, later, f, want, 100*off)
@@ -240,9 +240,9 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// simulate is the specification of a forecast: it returns the mean rate of some blocks of random keys. Block b has as
-// many keys as the quantile (b + 1/2) / blocks of the Poisson distribution, which scatters less than random numbers of
-// keys.
+// simulate computes what a forecast predicts: it returns the mean rate of some blocks of random keys. The number of
+// keys of block b is the quantile (b + 1/2) / blocks of the Poisson distribution, which varies less than random numbers
+// of keys.
 func simulate(s blockGeometry, q problem, blocks int, seed uint64) float64 {
 	r := rand.New(rand.NewPCG(seed, 0x626c6f636b))
 	f := newFilter(geometry{s, uint64(blocks)}, make([]uint64, uint64(blocks)*s.block/64), 0)

@@ -12,9 +12,10 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestConcurrentAbsent lets goroutines remove keys whether they were added or not. Keys are lost then, as documented,
-// but no counter may fall below 0 or take from its neighbours: the sum of the counters must stay k times the number of
-// keys, which Decode checks. All goroutines start each removal together: else they hardly ever meet at one counter.
+// TestConcurrentAbsent removes keys from several goroutines, whether the keys were added or not. Keys are lost then, as
+// documented, but no counter may underflow or borrow from its neighbours: the sum of the counters must remain k times
+// the number of keys, which Decode checks. All goroutines start each removal together. Otherwise they would rarely
+// access the same counter at the same time.
 func TestConcurrentAbsent(t *testing.T) {
 	const rounds, workers, removals = 3000, 4, 2
 	hs := filtertest.Hashes(100, 6)
@@ -50,8 +51,8 @@ func TestConcurrentAbsent(t *testing.T) {
 	}
 }
 
-// TestConcurrentStuck lets goroutines add one key until its counters are stuck and remove it as often: every removal
-// succeeds and one more does not, as in the plain form.
+// TestConcurrentStuck adds one key from several goroutines until its counters are stuck, and removes it the same number
+// of times. Every removal must succeed, and one more must fail, as in the plain form.
 func TestConcurrentStuck(t *testing.T) {
 	c := must(t, Config{Keys: 100}).Concurrent().(*Concurrent)
 	key := filtertest.Hashes(1, 5)[0]

@@ -26,8 +26,8 @@ func must(t testing.TB, c Config) *Filter {
 	return f
 }
 
-// TestObservedRate measures few keys at many bits per key, where weak probes would show, after a third of the keys were
-// removed.
+// TestObservedRate measures the rate of few keys at many bits per key, where weak probes would be visible, after a
+// third of the keys were removed.
 func TestObservedRate(t *testing.T) {
 	const n, trials, seeds = 1000, 500_000, 12
 	for _, size := range []float64{40, 96} {
@@ -82,8 +82,8 @@ func TestRemovedIsGone(t *testing.T) {
 	}
 }
 
-// TestSaturation adds a key up to 40 times, more often than its counters can count, and removes it as often. The key
-// must stay only if its counters were stuck, and no other key may be lost.
+// TestSaturation adds a key up to 40 times, more often than its counters can count, and removes it the same number of
+// times. The key may remain only if its counters were stuck, and no other key may be lost.
 func TestSaturation(t *testing.T) {
 	for _, adds := range []int{14, 15, 16, 40} {
 		f := must(t, Config{Keys: 1000})
@@ -126,7 +126,7 @@ func TestSaturation(t *testing.T) {
 	}
 }
 
-// TestBuilder lets goroutines add the same few keys until their counters are stuck.
+// TestBuilder adds the same few keys from several goroutines until their counters are stuck.
 func TestBuilder(t *testing.T) {
 	hs := filtertest.Hashes(30, 4)
 	b, err := NewBuilder(Config{Counters: 100, K: 5})
@@ -181,7 +181,7 @@ func twice(t *testing.T, f *Filter) (double, single filter.Hash, counter uint64)
 	return
 }
 
-// TestOneCounterTwice tries a removal that a counter does not allow: the key probes it twice and it is 1.
+// TestOneCounterTwice removes a key that probes a counter of 1 twice. The removal must fail.
 func TestOneCounterTwice(t *testing.T) {
 	f := must(t, Config{Counters: 20, K: 3})
 	double, single, at := twice(t, f)
@@ -211,7 +211,7 @@ func TestOneCounterTwice(t *testing.T) {
 	}
 }
 
-// TestMerge compares Merge with sums of single counters, stuck ones among them.
+// TestMerge compares Merge with sums of single counters, some of which are stuck.
 func TestMerge(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	f, g := must(t, Config{Counters: 1000, K: 1}), must(t, Config{Counters: 1000, K: 1})

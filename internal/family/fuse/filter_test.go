@@ -46,8 +46,9 @@ func built(t testing.TB, spec string, hs []filter.Hash) family.Filter {
 	return f
 }
 
-// TestObservedRate checks 2^-width against random absent keys. The fingerprint is made of bits of the mixed key that
-// the positions use too; if that showed, it would at widths above the 18 bits of a position within its segment.
+// TestObservedRate checks 2^-width against random absent keys. The fingerprint consists of bits of the mixed key that
+// the positions also use. An effect of this would be visible at widths above the 18 bits of a position within its
+// segment.
 func TestObservedRate(t *testing.T) {
 	for _, width := range []uint{1, 2, 3, 5, 8, 11, 16, 17, 20} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
@@ -77,7 +78,7 @@ func TestObservedRate(t *testing.T) {
 	}
 }
 
-// TestLibraryAgrees compares the answers with the library's own filter, at a width where no bit is cut off.
+// TestLibraryAgrees compares the answers with the library's own filter, at a width at which no bit is dropped.
 func TestLibraryAgrees(t *testing.T) {
 	hs := filtertest.Hashes(10_000, 1)
 	keys := make([]uint64, len(hs))
@@ -131,7 +132,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// plain is the specification of Has: it reads the bits of the slots one by one.
+// plain is a simple implementation of Has that reads the bits of the slots one by one.
 func plain(f *Filter, h filter.Hash) bool {
 	h0, h1, h2, print := f.slotsAndPrint(h.Lo)
 	for bit := range uint64(f.width) {
@@ -143,8 +144,8 @@ func plain(f *Filter, h filter.Hash) bool {
 	return print&(1<<f.width-1) == 0
 }
 
-// TestHas compares queries one by one, in batches, and in batches of filters that the caches do not hold, with plain,
-// for every width and a last batch that is not full.
+// TestHas compares single queries, batches, and the batches for filters larger than the caches with plain, for every
+// width, and with a last batch that is not full.
 func TestHas(t *testing.T) {
 	hs := filtertest.Hashes(3000, 5)
 	all := append(slices.Clone(hs), filtertest.Hashes(3001, 6)...)
@@ -162,8 +163,8 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// TestLimit gathers keys in a file, and gets the filter that memory gives. Some keys come twice, and some differ only
-// in Hi, which is not used: the library does not take those either.
+// TestLimit gathers keys in a file and checks that the filter is the same as from memory. Some keys are repeated, and
+// some differ only in Hi, which is not used and which the library does not use either.
 func TestLimit(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 6)
 	for _, h := range hs[:5000] {

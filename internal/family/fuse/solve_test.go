@@ -14,7 +14,7 @@ import (
 
 // TestLibrarySlots compares the slots of filters with the slots of the library, for all numbers of keys from 1 to 300,
 // some of which need many seeds, and for larger ones, with keys in any order and with keys that repeat. Without keys
-// ours has no slots.
+// our filter has no slots.
 func TestLibrarySlots(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -35,7 +35,7 @@ func TestLibrarySlots(t *testing.T) {
 			keys[i] = rng.Uint64()
 		}
 		given := slices.Clone(keys)
-		if n > 0 && i%3 == 0 { // some twice, one very often
+		if n > 0 && i%3 == 0 { // some keys twice, one very often
 			for range rng.IntN(n + 1) {
 				given = append(given, keys[rng.IntN(n)])
 			}
@@ -56,7 +56,8 @@ func TestLibrarySlots(t *testing.T) {
 	}
 }
 
-// sameSlots builds a filter of the given keys, which may repeat, and the library's of the distinct ones.
+// sameSlots builds our filter of the given keys, which may repeat, and the library's filter of the distinct keys, and
+// compares the slots.
 func sameSlots[T xorfilter.Unsigned](t *testing.T, given, distinct []uint64, width uint) {
 	t.Helper()
 	hs := make([]filter.Hash, len(given))
@@ -113,15 +114,15 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// TestCrowded gives one slot more keys than a solver can count, as somebody who knows the first seed can: the next seed
-// is taken, as by the library.
+// TestCrowded puts more keys into one slot than a solver can count, as an attacker who knows the first seed can do. The
+// next seed must be used, as in the library.
 func TestCrowded(t *testing.T) {
-	// unmix is the inverse of locator.mix: each step of that is one.
+	// unmix is the inverse of locator.mix, each step of which is a bijection.
 	unmix := func(x, seed uint64) uint64 {
 		x ^= x >> 33
-		x *= 0x9cb4b2f8129337db // of 0xc4ceb9fe1a85ec53 modulo 2^64
+		x *= 0x9cb4b2f8129337db // inverse of 0xc4ceb9fe1a85ec53 modulo 2^64
 		x ^= x >> 33
-		x *= 0x4f74430c22a54005 // of 0xff51afd7ed558ccd
+		x *= 0x4f74430c22a54005 // inverse of 0xff51afd7ed558ccd
 		x ^= x >> 33
 		return x - seed
 	}

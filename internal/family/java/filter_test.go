@@ -23,8 +23,8 @@ func forms() (all []Config) {
 	return all
 }
 
-// setsBits adds a key to a filter without keys: its bits at the positions of the key are set then, and no others if
-// there are few. It clears them again.
+// setsBits adds a key to an empty filter and checks that the bits at the positions of the key are set, and in small
+// filters that no other bits are set. Then it clears the bits.
 func setsBits(t *testing.T, f *Filter, h filter.Hash, positions []int64) {
 	t.Helper()
 	if err := f.Add(h); err != nil || !f.Has(h) {
@@ -61,7 +61,8 @@ func pinned(t *testing.T, kind *Kind, specs map[string]string) {
 	}
 }
 
-// TestGeometry refuses sizes, and keeps the rate with more probes than the best.
+// TestGeometry checks that impossible sizes are refused, and that the rate is kept with more probes than the optimal
+// number.
 func TestGeometry(t *testing.T) {
 	for _, kind := range kinds {
 		for _, parameters := range []string{"k=0", "k=256", "words=0", kind.Parameter + "=16", kind.Parameter + "=0",
@@ -111,7 +112,7 @@ func TestGeometry(t *testing.T) {
 	}
 }
 
-// TestDecodeRefuses specs that no built filter has.
+// TestDecodeRefuses checks that specs that no built filter has are refused.
 func TestDecodeRefuses(t *testing.T) {
 	for _, kind := range kinds {
 		p := kind.Parameter
@@ -136,7 +137,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// TestMerge checks that a merged filter is the filter of all keys. Filters of another geometry or family do not merge.
+// TestMerge checks that a merged filter equals the filter of all keys, and that filters of another geometry or family
+// are refused.
 func TestMerge(t *testing.T) {
 	for i, c := range forms() {
 		c.Words, c.K = 20, 5
@@ -164,8 +166,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestUneven checks that with Sum32 the values of a probe are not divided evenly among the positions, which the rates
-// count.
+// TestUneven checks that the rates include that with Sum32, the values of a probe are not divided evenly among the
+// positions.
 func TestUneven(t *testing.T) {
 	const words, k = 1<<14 + 1, 3
 	few, values := valueShares(64 * words)
@@ -194,7 +196,7 @@ func TestUneven(t *testing.T) {
 	}
 }
 
-// TestEstimateKeys counts keys that were added twice once, and only bits that probes reach.
+// TestEstimateKeys checks that keys that were added twice count once, and that only bits that probes reach count.
 func TestEstimateKeys(t *testing.T) {
 	for _, c := range forms() {
 		c.Keys = 20_000

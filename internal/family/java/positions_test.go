@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// positions32 are the positions of Sum32, in the arithmetic of Java.
+// positions32 returns the positions of Sum32, in the arithmetic of Java.
 func positions32(h filter.Hash, k int32, bits int64) (all []int64) {
 	h1, h2 := int32(h.Lo), int32(h.Lo>>32)
 	for i := int32(1); i <= k; i++ {
@@ -136,8 +136,8 @@ func TestSparkDocumented(t *testing.T) {
 	})
 }
 
-// documented computes the examples of a family in docs/format. probe returns probe i of a key, from 0 on, before it is
-// taken modulo the number of bits.
+// documented computes the examples of a family in docs/format. probe returns probe i of a key, from 0 on, before the
+// reduction modulo the number of bits.
 func documented(t *testing.T, kind *Kind, id filter.HashID, probe func(s Sums, h filter.Hash, i uint64) uint64) {
 	hasher, err := filter.ForeignHasher(id)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestSmallShards tests shards of few bits, which only a filter of one shard may have: with many of them the size of a
-// file would not bound the work for its shards.
+// TestSmallShards tests shards of few bits, which are allowed only in a filter of one shard. With many small shards,
+// the size of a file would not bound the work for its shards.
 func TestSmallShards(t *testing.T) {
 	for _, c := range []struct {
 		bits, shards uint64

@@ -40,7 +40,7 @@ func build(t testing.TB, c Config, hs []filter.Hash) *Filter {
 	return f.(*Filter)
 }
 
-// TestManyAbsentKeys sees a rate of 2e-9: ten billion absent keys at 32 bits per key.
+// TestManyAbsentKeys measures a rate of 2e-9 at 32 bits per key with ten billion absent keys.
 func TestManyAbsentKeys(t *testing.T) {
 	if !*long {
 		t.Skip("takes minutes: give -long")
@@ -75,7 +75,7 @@ func TestManyAbsentKeys(t *testing.T) {
 	}
 }
 
-// TestObservedRate queries for absent keys, of filters small enough that the ends of a bitmap matter and of some with
+// TestObservedRate queries absent keys in filters so small that the ends of a bitmap matter, and in filters with
 // several shards.
 func TestObservedRate(t *testing.T) {
 	for _, c := range []struct {
@@ -121,7 +121,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// TestAdd adds as many keys again and finds the rate where the formula for random shifts puts it.
+// TestAdd adds the same number of keys again, and compares the rate with the formula for random shifts.
 func TestAdd(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 1)
 	f := build(t, Config{Size: family.Sizing{BitsPerKey: 16}}, hs[:10_000])
@@ -179,8 +179,8 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestFarOff asks for what few keys may or may not reach, and for many more late keys than early ones: an end is all
-// that is wanted, and the promise kept if there is a filter.
+// TestFarOff builds filters for goals that few keys may not reach, and for many more later keys than early ones. The
+// build must end, and a filter must keep the promise.
 func TestFarOff(t *testing.T) {
 	for seed := range uint64(8) {
 		for _, c := range []Config{
@@ -215,7 +215,7 @@ func TestFarOff(t *testing.T) {
 func TestCrowdedBit(t *testing.T) {
 	hs := filtertest.Hashes(1000, 1)
 	for i := range uint64(600) {
-		hs = append(hs, filter.Hash{Hi: 1<<40 + i<<1, Lo: i}) // u_0 = 0 for all of them
+		hs = append(hs, filter.Hash{Hi: 1<<40 + i<<1, Lo: i}) // u_0 = 0 for all keys
 	}
 	for _, effort := range []filter.Effort{{Level: filter.Fast}, {Passes: 200}} {
 		f := build(t, Config{Effort: effort}, hs)
@@ -270,8 +270,8 @@ func TestEfforts(t *testing.T) {
 	})
 }
 
-// TestLaterSmall keeps the rate in filters so small that their bits are nearly all in reach of every shift, or nearly
-// none.
+// TestLaterSmall checks that the rate is kept in filters so small that nearly all of their bits, or nearly none, are in
+// reach of every shift.
 func TestLaterSmall(t *testing.T) {
 	const filters = 24
 	for _, n := range []int{1, 3, 10, 20, 37, 50, 100} {
@@ -286,7 +286,7 @@ func TestLaterSmall(t *testing.T) {
 				}
 				sum += f.Info().FPRPosterior
 			}
-			if mean := sum / filters; mean > 1.15*fpr { // the few late keys make it vary by as much again from filter to filter
+			if mean := sum / filters; mean > 1.15*fpr { // the few later keys double the variation between filters
 				t.Errorf("%d keys and %d later: a rate of %g is %.3g", n, late, fpr, mean)
 			}
 		}
@@ -361,7 +361,7 @@ func TestForecast(t *testing.T) {
 					for seed := range seeds {
 						want += simulate(f.division, p, seed) / float64(seeds)
 					}
-					// The error, as a share of the size: how many more bits would make up for it.
+					// The error, as a share of the size: the number of additional bits that would compensate for it.
 					off, bound := math.Log2(f.rate/want)/0.85/per, 0.01
 					if n < 1000 {
 						bound = map[uint64]float64{1: 0.35, 10: 0.12, 100: 0.05}[n]
@@ -376,8 +376,7 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// simulate is the specification of a forecast: it returns the rate of a division after all keys, or 2 if they do not
-// fit.
+// simulate computes what a forecast predicts: the rate of a division after all keys, or 2 if the keys do not fit.
 func simulate(s division, p problem, seed uint64) float64 {
 	g, ok := s.geometryFor(p.keys, p.bits)
 	if !ok {

@@ -35,7 +35,7 @@ func (f *Cells) dump(b uint64) [][]uint64 {
 	return chains
 }
 
-// check fails unless the table is one that Decode accepts: then it has no bit out of place.
+// check fails the test unless Decode accepts the table, which means that no bit is out of place.
 func (f *Cells) check(t *testing.T, what string) {
 	t.Helper()
 	if _, err := Decode(f.Encode()); err != nil {
@@ -43,7 +43,7 @@ func (f *Cells) check(t *testing.T, what string) {
 	}
 }
 
-// cellShapes are geometries with buckets of many sizes, in which all levels get full.
+// cellShapes lists geometries with buckets of many sizes, in which all levels become full.
 var cellShapes = []Geometry{
 	{Buckets: 5, Chains: 20, Cells: [levels]int{12, 4, 6}, Pools: [levels]uint64{0, 3, 2}, Remainder: 3, ValueBits: 3},
 	{Buckets: 3, Chains: 260, Cells: [levels]int{178, 24, 83}, Pools: [levels]uint64{0, 3, 2}, Remainder: 6, ValueBits: 3},
@@ -150,10 +150,10 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// even are loads that differ.
+// even returns loads that differ slightly.
 func even(uint64) []float64 { return []float64{14. / 15, 16. / 15} }
 
-// TestPlanCells checks that a plan exists over the range of rates, and that Sweep takes its buckets.
+// TestPlanCells checks that a plan exists for the whole range of rates, and that Sweep supports its buckets.
 func TestPlanCells(t *testing.T) {
 	for _, n := range []float64{1, 10, 1000, 1e5, 3e6} {
 		for _, fpr := range []float64{0.5, 0.1, 0.01, 1e-3, 1e-6, 1e-9, 1e-12} {
@@ -183,8 +183,8 @@ func TestPlanCells(t *testing.T) {
 	}
 }
 
-// BenchmarkSweep sweeps buckets in which an eighth of the cells is dead, and fills them again; the time of Put is
-// reported alone as well.
+// BenchmarkSweep sweeps buckets in which an eighth of the cells have expired, and fills them again. It also reports the
+// time of Put alone.
 func BenchmarkSweep(b *testing.B) {
 	g, err := PlanCells(CellsConfig{Keys: 107_000, FPR: 0.01, Overflow: 1e-6, ValueBits: 3, Loads: even, Most: 214_000})
 	if err != nil {

@@ -15,14 +15,14 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// actor is a goroutine with keys of its own. It adds them in order, and removes key i after the addition of key i+1
-// unless stays(i).
+// actor is a goroutine with its own keys. It adds them in order, and removes key i after the addition of key i+1 unless
+// stays(i).
 type actor struct {
 	hs   []filter.Hash
-	done atomic.Int64 // all changes that come before the addition of this key have returned
+	done atomic.Int64 // all changes before the addition of this key have returned
 }
 
-// stays reports whether key i stays in the filter.
+// stays reports whether key i remains in the filter.
 func stays(i int) bool { return i%3 != 1 }
 
 // act adds and removes all keys, and checks its own keys after each change. It calls look four times.
@@ -72,9 +72,9 @@ func (w *actor) act(c *Concurrent, seed uint64, look func()) error {
 	return nil
 }
 
-// TestConcurrent lets goroutines add and remove keys of their own while the filter doubles several times. No key may be
-// lost at any moment. A snapshot must decode, have every key whose Add returned before, and no key that was removed
-// before. In the end the filter must be the one that a single goroutine makes.
+// TestConcurrent runs goroutines that add and remove their own keys while the filter doubles several times. No key may
+// be lost at any moment. A snapshot must be decodable, contain every key whose Add returned before, and no key that was
+// removed before. In the end the filter must equal the filter of a single goroutine.
 func TestConcurrent(t *testing.T) {
 	each := 12_000
 	if testing.Short() {
@@ -174,8 +174,8 @@ func checkSnapshot(t *testing.T, c *Concurrent, actors []actor, already []filter
 	}
 }
 
-// TestTestAndAdd lets all goroutines bring all keys while the filter grows. At most one goroutine may learn that a key
-// is new, and the number of keys that are new to none must agree with the false-positive rate.
+// TestTestAndAdd adds all keys from all goroutines while the filter grows. Each key must be new to at most one
+// goroutine, and the number of keys that are new to none must agree with the false-positive rate.
 func TestTestAndAdd(t *testing.T) {
 	const workers, n, rate = 4, 20_000, 0.01
 	for _, cfg := range []Config{{Keys: 700, Growth: 6}, {Keys: n, Counting: true}, {Keys: 3000, Growth: 4, Bucket: 64}} {
@@ -188,7 +188,7 @@ func TestTestAndAdd(t *testing.T) {
 		for w := range workers {
 			wg.Go(func() {
 				for i := range hs {
-					if w%2 == 1 { // two of them come from the end
+					if w%2 == 1 { // two goroutines start from the end
 						i = n - 1 - i
 					}
 					present, err := c.TestAndAdd(hs[i])
@@ -223,8 +223,8 @@ func TestTestAndAdd(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfPools takes snapshots while many buckets take and free a few extensions. No two buckets of a snapshot
-// may have the same extension.
+// TestSnapshotOfPools takes snapshots while many buckets allocate and free a few extensions. No two buckets of a
+// snapshot may use the same extension.
 func TestSnapshotOfPools(t *testing.T) {
 	f, err := newFilter(Geometry{
 		Capacity: 1, Buckets: 200, Chains: 8, Cells: [levels]int{1, 1, 3}, Pools: [levels]uint64{0, 6, 3}, Remainder: 20,
@@ -246,10 +246,10 @@ func TestSnapshotOfPools(t *testing.T) {
 					return
 				default:
 				}
-				runtime.Gosched() // else a snapshot waits for many times as many changes
+				runtime.Gosched() // otherwise a snapshot would wait for many more changes
 				h := hs[r.IntN(len(hs))]
 				var in int
-				for range 4 { // one key several times needs all extensions of a bucket
+				for range 4 { // copies of one key need all extensions of a bucket
 					switch err := c.Add(h); {
 					case err == nil:
 						in++

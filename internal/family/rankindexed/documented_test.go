@@ -67,7 +67,7 @@ func TestDocumented(t *testing.T) {
 	filtertest.Documented(t, "rankindexed.md", want...)
 }
 
-// documentedKey returns the row of a key, whose place it computes as the page does.
+// documentedKey returns the row of a key. It computes the place of the key as the page describes it.
 func documentedKey(f *Filter, key string, h filter.Hash) string {
 	bucket, top := bits.Mul64(h.Hi, 2)
 	chain, low := bits.Mul64(h.Lo, 8)

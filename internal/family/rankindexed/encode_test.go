@@ -12,8 +12,8 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestHostile changes stored filters at random, as an attacker can, who also writes the checksums. Decode must return
-// an error or a filter that can be queried and changed without a panic.
+// TestHostile changes stored filters at random, like an attacker who also corrects the checksums. Decode must return an
+// error or a filter that can be queried and changed without a panic.
 func TestHostile(t *testing.T) {
 	hs := filtertest.Hashes(700, 1)
 	rounds := 700
@@ -66,7 +66,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestDecodeChecks breaks one thing at a time.
+// TestDecodeChecks violates one rule of the format at a time.
 func TestDecodeChecks(t *testing.T) {
 	build := func() family.Encoded {
 		f := ofGeometry(t, Geometry{Buckets: 2, Chains: 20, Cells: [levels]int{10, 6, 4}, Pools: [levels]uint64{0, 2, 1}, Remainder: 8})
@@ -80,7 +80,7 @@ func TestDecodeChecks(t *testing.T) {
 	if _, err := Decode(build()); err != nil {
 		t.Fatal(err)
 	}
-	pointer := uint64(30) // first bit of bucket 0's
+	pointer := uint64(30) // first bit of the pointer of bucket 0
 	for name, c := range map[string]struct {
 		change func(e *family.Encoded)
 		want   error
@@ -127,7 +127,8 @@ func TestDecodeChecks(t *testing.T) {
 	}
 }
 
-// TestDecodeOrder decodes a chain whose remainders do not rise, in the bucket, across its extension, and trimmed.
+// TestDecodeOrder decodes chains whose remainders decrease, in the bucket, across its extension, and in the trimmed
+// form.
 func TestDecodeOrder(t *testing.T) {
 	for _, cells := range []int{2, 1} {
 		f, err := newFilter(Geometry{
@@ -195,7 +196,7 @@ func TestTrimChecks(t *testing.T) {
 			t.Errorf("%x: %v", words[0], err)
 		}
 	}
-	// Exactly the bits of the first index and of less than its cells.
+	// Exactly the bits of the first index, and fewer bits than its cells need.
 	g := f.g
 	g.Buckets, g.Pools = 1, [levels]uint64{}
 	g.Cells[1], g.Cells[2] = 0, 0
@@ -209,9 +210,9 @@ func TestTrimChecks(t *testing.T) {
 	}
 }
 
-// TestWrittenIsRead changes filters of random geometries in every way: also by many goroutines, while they double, with
-// keys that look alike, past the capacity. Decode must read what Encode writes at any time, as files are. A run tries a
-// third of the geometries.
+// TestWrittenIsRead changes filters of random geometries in every way: by one and by many goroutines, while they
+// double, with colliding keys, and beyond the capacity. Decode must accept what Encode writes at any time. A run tests
+// a third of the geometries.
 func TestWrittenIsRead(t *testing.T) {
 	runs := filtertest.Third(t, testing.Short())
 	rounds := uint64(300)
@@ -279,7 +280,7 @@ func randomGeometry(r *rand.Rand) Geometry {
 	return g
 }
 
-// changeOften changes a filter at random. A full filter and an absent key are no errors here.
+// changeOften changes a filter at random. A full filter and an absent key are not errors here.
 func changeOften(f interface {
 	family.Adder
 	family.Remover

@@ -41,7 +41,7 @@ func TestFull(t *testing.T) {
 	t.Fatal("never full")
 }
 
-// TestHotKey adds one key until its bucket is full. The filter must not grow, since that would not help.
+// TestHotKey adds one key until its bucket is full. The filter must not grow, since growth would not help.
 func TestHotKey(t *testing.T) {
 	f := made(t, Config{Keys: 1000, Growth: 16})
 	var err error
@@ -59,7 +59,8 @@ func TestHotKey(t *testing.T) {
 	}
 }
 
-// TestLookalikes adds two keys with the same chain and remainder: each takes a cell, and Put and Get use the same one.
+// TestLookalikes adds two keys with the same chain and remainder. Each must get a cell, and Put and Get must use the
+// same cell.
 func TestLookalikes(t *testing.T) {
 	f := made(t, Config{Keys: 1000, ValueBits: 8})
 	a := filtertest.Hashes(1, 1)[0]
@@ -96,7 +97,7 @@ func TestPutKeeps(t *testing.T) {
 	requireAll(t, f, hs[10_000:])
 }
 
-// TestPools takes and frees hundreds of extensions.
+// TestPools allocates and frees hundreds of extensions.
 func TestPools(t *testing.T) {
 	f := ofGeometry(t, Geometry{Capacity: 1, Buckets: 250, Chains: 30, Cells: [levels]int{5, 4, 0}, Pools: [levels]uint64{0, 250, 0}, Remainder: 20})
 	hs := filtertest.Hashes(2000, 3)
@@ -115,7 +116,7 @@ func TestPools(t *testing.T) {
 		if again, err := Decode(f.Encode()); err != nil || again.pools[1].used != f.pools[1].used {
 			t.Fatalf("round %d: %v", round, err)
 		}
-		for i := range in { // every other first, so that holes are filled
+		for i := range in { // every second one first, so that holes are filled
 			h := in[(i*7)%len(in)]
 			if len(in)%7 == 0 {
 				h = in[i]
@@ -273,7 +274,7 @@ func addAll(t testing.TB, f family.Adder, hs []filter.Hash) {
 	}
 }
 
-// requireAll fails the test unless a filter has all keys.
+// requireAll fails the test unless a filter contains all keys.
 func requireAll(t testing.TB, f family.Filter, hs []filter.Hash) {
 	t.Helper()
 	for i, h := range hs {

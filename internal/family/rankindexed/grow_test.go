@@ -12,7 +12,7 @@ import (
 )
 
 // TestGrow adds keys until the filter has no doubling left. At every size the rate must be at most the promised one,
-// and no key lost. In the end the filter must be the one that adding all keys to an empty filter of its size makes.
+// and no key may be lost. In the end the filter must equal an empty filter of its size to which all keys were added.
 func TestGrow(t *testing.T) {
 	const promise, start, doublings = 0.02, 500, 6
 	for _, counting := range []bool{false, true} { // a few keys come several times, so that chains have cells that are alike
@@ -106,7 +106,7 @@ func TestGrowAlike(t *testing.T) {
 	}
 }
 
-// TestGrowOnlyForCells requires that a filter at its capacity grows for a further cell only.
+// TestGrowOnlyForCells requires that a filter at its capacity grows only if another cell is needed.
 func TestGrowOnlyForCells(t *testing.T) {
 	hs := filtertest.Hashes(301, 9)
 	f := made(t, Config{Keys: 300, Growth: 3, ValueBits: 4})

@@ -14,9 +14,9 @@ import (
 )
 
 // BenchmarkGrowth reports how long the slowest calls took while a Concurrent of n keys doubled: one goroutine adds n/50
-// keys to a filter that is at its capacity, and another one queries keys that are in it. max-ns and p999-ns are of
-// Add, has-max-ns and has-p999-ns of Has. Each is the lowest of 25 filters, since anything else that runs on the
-// machine makes them higher.
+// keys to a filter that is at its capacity, and another one queries keys that are in the filter. max-ns and p999-ns are
+// the times of Add, has-max-ns and has-p999-ns the times of Has. Each is the lowest value of 25 filters, since other
+// load on the machine can only increase it.
 func BenchmarkGrowth(b *testing.B) {
 	for _, n := range []int{10_000, 100_000, 1_280_000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
@@ -50,8 +50,8 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// growthTimes adds hs[n:] to a filter that holds hs[:n], and queries those meanwhile. It returns the longest call and
-// the 0.999 quantile of all calls, in nanoseconds, of Add and of Has.
+// growthTimes adds hs[n:] to a filter that contains hs[:n], and queries hs[:n] at the same time. It returns the longest
+// call and the 0.999 quantile of the calls, in nanoseconds, of Add and of Has.
 func growthTimes(b *testing.B, c family.Concurrent, hs []filter.Hash, n int) (add, has [2]float64) {
 	adds := make([]time.Duration, 0, len(hs)-n)
 	asks := make([]time.Duration, 0, 1<<20)

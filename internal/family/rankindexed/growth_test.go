@@ -13,8 +13,8 @@ import (
 )
 
 // TestGrowthDiffers runs the same operations on a Concurrent and on a Filter, in small geometries whose buckets and
-// pools are often full. Every result must be the same, also in the middle of a growth, and so must the filters in the
-// end. A run tries a third of the geometries.
+// pools are often full. Every result must be the same, even during a growth, and the filters must be equal in the end.
+// A run tests a third of the geometries.
 func TestGrowthDiffers(t *testing.T) {
 	runs := filtertest.Third(t, testing.Short())
 	rounds := 2000
@@ -121,8 +121,8 @@ func atCapacity(t *testing.T, cfg Config, more int) (*Concurrent, []filter.Hash)
 	return newConcurrent(f), hs
 }
 
-// TestGrowthInParts counts the buckets that an operation moves during a growth, and those that share a lock: at most
-// max(1, buckets/256). It also checks that a growth ends after a bounded number of changes.
+// TestGrowthInParts checks that an operation moves at most max(1, buckets/256) buckets during a growth, that at most
+// this number of buckets share a lock, and that a growth ends after a bounded number of changes.
 func TestGrowthInParts(t *testing.T) {
 	for _, cfg := range []Config{
 		{Keys: 1, Growth: 1}, {Keys: 10_000, Growth: 2}, {Keys: 100_000, Growth: 1},
@@ -189,8 +189,8 @@ func TestGrowthInParts(t *testing.T) {
 	}
 }
 
-// TestGrowthHoldsOneLock holds one lock of a growing filter. An operation on any bucket with another lock must not wait
-// for it, neither to begin the growth nor to help with it.
+// TestGrowthHoldsOneLock holds one lock of a growing filter. An operation on a bucket with another lock must not wait
+// for this lock, neither to begin the growth nor to help with it.
 func TestGrowthHoldsOneLock(t *testing.T) {
 	c, hs := atCapacity(t, Config{Keys: 50_000, Growth: 1}, 5000)
 	old := c.table.Load()
@@ -297,7 +297,7 @@ func TestGrowthWithoutMemory(t *testing.T) {
 	c.alloc = newFilter
 	addAll(t, c, hs[n:])
 	requireAll(t, c, hs)
-	// At its last doubling it goes on past the capacity.
+	// At its last doubling it continues beyond the capacity.
 	for i := range filtertest.Hashes(n, 4) {
 		if err := c.Add(filter.Hash{Hi: hs[i].Lo, Lo: hs[i].Hi}); err != nil && (!errors.Is(err, filter.ErrFull) || i < n/2) {
 			t.Fatalf("key %d: %v", i, err)

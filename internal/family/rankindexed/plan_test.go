@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// TestSearch compares the search for a geometry with a plain one: the same geometries, and the same errors.
+// TestSearch compares the search for a geometry with a plain search. The geometries and errors must be the same.
 func TestSearch(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -75,7 +75,7 @@ func (o order) plainSearch() (Geometry, bool) {
 	return s.best, !math.IsInf(s.bits, 1)
 }
 
-// plain is a search that leaves out no numbers of cells that could be the best, and adds up all tails one by one.
+// plain is a search that tries all numbers of cells that could be optimal, and adds up all tails one by one.
 type plain struct{ searched }
 
 // buckets tries all numbers of cells of a bucket of one size.
@@ -141,13 +141,14 @@ func (o order) plainWithin(size family.Sizing, keys uint64) (Geometry, error) {
 		return ok && g.Bits() <= bits
 	}
 	var best Geometry
-	// -log2 of the rate is below the bits per key, by about four at most; by more in filters of few keys.
+	// -log2 of the rate is below the bits per key, by about four at most; in filters of few keys, the difference is
+	// larger.
 	perKey := float64(bits) / float64(o.form.Capacity)
 	low, high := -min(perKey, MaxRemainder), min(0, 6+float64(o.form.payloadBits()+o.form.Growth)-perKey)
 	if o.fpr = math.Exp2(high); !room(bits) {
 		high = 0
 	}
-	lowest := true // whether there is no filter of a lower rate, of any size
+	lowest := true // whether no filter of any size has a lower rate
 	for range 16 {
 		middle := (low + high) / 2
 		o.fpr = math.Exp2(middle)

@@ -11,8 +11,8 @@ import (
 	"github.com/bloomery/bloomery/internal/kernel"
 )
 
-// reference is the table as the paper draws it: chains of cells, and the number of cells of each bucket. Filter is
-// compared with it.
+// reference is a simple form of the table in the paper: chains of cells, and the number of cells of each bucket. Tests
+// compare Filter with it.
 type reference struct {
 	s       sizes
 	walk    kernel.Chains         // only Locate
@@ -73,7 +73,7 @@ func (r *reference) put(b, chain, cell uint64) error {
 	return nil
 }
 
-// find returns the first cell of a chain with a remainder.
+// find returns the first cell of a chain with the given remainder.
 func (r *reference) find(b, chain, remainder uint64) (at int, ok bool) {
 	at = slices.IndexFunc(r.buckets[b][chain], func(c uint64) bool { return c>>r.s.payload == remainder })
 	return at, at >= 0
@@ -144,7 +144,8 @@ func (r *reference) Get(h filter.Hash) (uint64, bool) {
 	return r.buckets[b][chain][at] & (1<<r.s.payload - 1), true
 }
 
-// TestReference runs the same operations on both, in geometries that make all levels full, and compares all results.
+// TestReference runs the same operations on a Filter and a reference, in geometries in which all levels become full,
+// and compares all results.
 func TestReference(t *testing.T) {
 	rounds := 40
 	if testing.Short() {

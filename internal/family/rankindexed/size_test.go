@@ -32,7 +32,7 @@ func TestSizes(t *testing.T) {
 		if c.counting || testing.Short() {
 			continue
 		}
-		// The geometry holds and keeps its rate.
+		// The filter must have room for all keys and keep its rate.
 		trials := uint64(3 / c.fpr * 1000)
 		f := filled(t, g, 1)
 		var seen uint64
@@ -47,7 +47,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// filled returns a filter of a geometry with as many random keys as it was sized for.
+// filled returns a filter of the given geometry that contains as many random keys as its capacity.
 func filled(t *testing.T, g Geometry, seed uint64) *Filter {
 	t.Helper()
 	f := ofGeometry(t, g)
@@ -55,7 +55,7 @@ func filled(t *testing.T, g Geometry, seed uint64) *Filter {
 	return f
 }
 
-// TestNeverFull fills filters to their capacity. With P_o = 1e-10, none of a thousand may be full before.
+// TestNeverFull fills filters to their capacity. With P_o = 1e-10, none of a thousand may be full earlier.
 func TestNeverFull(t *testing.T) {
 	for _, n := range []uint64{1, 30, 1000, 100_000} {
 		if testing.Short() && n > 1000 {
@@ -111,8 +111,8 @@ func TestFullAbove(t *testing.T) {
 	}
 }
 
-// TestOverflowHappens fills filters with small pools, some of which are full before their capacity. Their share must
-// keep the bound.
+// TestOverflowHappens fills filters with small pools, some of which are full before their capacity. Their share must be
+// within the bound.
 func TestOverflowHappens(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -142,7 +142,7 @@ func TestOverflowHappens(t *testing.T) {
 	}
 }
 
-// TestPlanEdges requires a valid geometry or an error for extreme configurations: a third of them in a run.
+// TestPlanEdges requires a valid geometry or an error for extreme configurations. A run tests a third of them.
 func TestPlanEdges(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

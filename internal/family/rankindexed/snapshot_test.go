@@ -9,9 +9,9 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestCopy copies tables bucket by bucket, while between two buckets random operations fill and empty others, so that
-// they give back extensions that others take. Each bucket of the copy is as it was when it was copied, and the copy can
-// be stored, read and used.
+// TestCopy copies tables bucket by bucket. Between two buckets, random operations fill and empty other buckets, so that
+// extensions are freed and allocated again. Each bucket of the copy must have the content of the time when it was
+// copied, and the copy must be valid to store, read and use.
 func TestCopy(t *testing.T) {
 	taken := 0
 	for _, g := range cellShapes {
@@ -56,7 +56,7 @@ func TestCopy(t *testing.T) {
 				}
 			}
 			to.check(t, what)
-			// The next copy reuses the memory of this one with any content.
+			// The next copy reuses the memory of this one, with arbitrary content.
 			for b := range g.Buckets {
 				to.Sweep(b, rng.Uint64()&(1<<(1<<g.ValueBits)-1))
 			}

@@ -76,7 +76,7 @@ func TestPublishedChains(t *testing.T) {
 	}
 }
 
-// TestSumOfWords checks that links whose words sum to 2^56 or more are refused, also if the sum overflows.
+// TestSumOfWords checks that links whose words sum to 2^56 or more are refused, even if the sum overflows.
 func TestSumOfWords(t *testing.T) {
 	f := &Filter{scales: true, growth: 2}
 	for range 512 {
@@ -206,7 +206,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestHeader changes every field and every byte of a header: it is refused, or parsed to a chain with that header.
+// TestHeader changes every field and every byte of a header. The header must be refused, or be the header of the parsed
+// chain.
 func TestHeader(t *testing.T) {
 	f, _ := chain(t, Config{Capacity: 10}, 100)
 	good := f.Header()
@@ -221,7 +222,7 @@ func TestHeader(t *testing.T) {
 		"many links":    func(b []byte) { le.PutUint32(b[8:], 1<<31) },
 		"options":       func(b []byte) { b[12] = 1 },
 		"other options": func(b []byte) { b[13] = 1 },
-		"sum of keys": func(b []byte) { // of the first two links overflows
+		"sum of keys": func(b []byte) { // the sum of the first two links overflows
 			le.PutUint64(b[36:], 1<<62)
 			le.PutUint64(b[36+LinkHeader:], 1<<62)
 			f := Filter{links: []Link{{Keys: 1 << 62}, {Keys: 1 << 62}, {Keys: le.Uint64(b[36+2*LinkHeader:])},
@@ -246,7 +247,7 @@ func TestHeader(t *testing.T) {
 	}
 	for i := range good {
 		if i >= 8 && i < 12 {
-			continue // a number of links that the bytes do not have is for who reads them to find
+			continue // the reader of the links detects a wrong number of links
 		}
 		for _, v := range []byte{0, 1, 0x7f, 0x80, 0xff} {
 			b := append([]byte(nil), good...)
@@ -258,7 +259,7 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// TestGrowthEnds checks that chains that cannot have another link return an error and stay unchanged.
+// TestGrowthEnds checks that chains that cannot get another link return an error and remain unchanged.
 func TestGrowthEnds(t *testing.T) {
 	last := Link{Bits: 64, Keys: 1, Rate: 0.01, BitsPerKey: 9.6, K: 7, Capacity: 1}
 	large, low := last, last
@@ -286,7 +287,7 @@ func TestGrowthEnds(t *testing.T) {
 	}
 }
 
-// TestMemory checks that a builder with a memory limit does not keep the keys in memory, and makes the same chain.
+// TestMemory checks that a builder with a memory limit does not keep the keys in memory, and builds the same chain.
 func TestMemory(t *testing.T) {
 	const n = 400_000
 	build := func(limit int64) (f family.Filter, allocated uint64) {
@@ -320,7 +321,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestDecodeRefuses sections that contradict the header.
+// TestDecodeRefuses checks that sections that contradict the header are refused.
 func TestDecodeRefuses(t *testing.T) {
 	f, _ := chain(t, Config{Capacity: 10}, 30)
 	for what, change := range map[string]func(e *family.Encoded){
@@ -420,7 +421,8 @@ func TestFirstLink(t *testing.T) {
 	}
 }
 
-// TestTooManyBits checks that a size that no number of probes fills is an error, and not a smaller filter.
+// TestTooManyBits checks that a size that is too large for any number of probes is an error and does not give a smaller
+// filter.
 func TestTooManyBits(t *testing.T) {
 	for _, c := range []Config{
 		{Keys: 1000, Size: family.Sizing{BitsPerKey: 4096}}, {Keys: 10, Size: family.Sizing{Bytes: 1 << 20}},

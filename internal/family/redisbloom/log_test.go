@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// rounds returns the number of values to try: with -short, which CI has on emulated machines, 2% of them.
+// rounds returns the number of values to test: n, or 2% of n with -short, which CI uses on emulated machines.
 func rounds(n int) int {
 	if testing.Short() {
 		return n / 50
@@ -120,8 +120,8 @@ func TestEverywhere(t *testing.T) {
 	}
 }
 
-// TestOtherLogs checks that files whose bits per key come from another logarithm, of an earlier version or of another C
-// library, are read, written again unchanged, and grow.
+// TestOtherLogs checks that files whose bits per key were computed with another logarithm, by an earlier version or
+// another C library, can be read, are written unchanged, and can grow.
 func TestOtherLogs(t *testing.T) {
 	f, _ := chain(t, Config{Capacity: 10}, 25)
 	for i := range f.links {

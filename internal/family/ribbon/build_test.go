@@ -28,7 +28,7 @@ func valued(t *testing.T, spec string, hs []filter.Hash) (*Filter, []uint64) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(hs) / 3; n > 0 { // some keys again
+	if n := len(hs) / 3; n > 0 { // repeat some keys
 		if err := b.AddValues(hs[:n], values[:n]); err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// TestForecastLimit checks that a forecast keeps a limit of the size as a build does, and uses nearly all of it.
+// TestForecastLimit checks that a forecast respects a limit of the size, as a build does, and uses nearly all of it.
 func TestForecastLimit(t *testing.T) {
 	for _, n := range []uint64{200, 300, 1000, 5000, 20_000, 300_000, 1e6, 1e7, 1e9} {
 		for b := 6; b < 128; b++ {
@@ -151,12 +151,12 @@ func TestForecastLimit(t *testing.T) {
 	}
 }
 
-// TestBytes checks filters against digests of the filters that the first version built, which inserted the equations of
-// a bucket from the last start to the first. With one column, many equations follow from others and agree with them: if
-// some keys have a second column, the order decides its bits.
+// TestBytes compares filters with digests of the filters of the first version, which inserted the equations of a bucket
+// from the last start to the first. With one column, many equations follow from others and agree with them. If some
+// keys have a second column, the order determines its bits.
 func TestBytes(t *testing.T) {
 	t.Parallel()
-	const few = 3 // filters of the first digest, the only one with -short
+	const few = 3 // filters of the first digest; -short tests only these
 	for spec, want := range map[string][2]string{
 		"ribbon(r=8)":                            {"c52d2bfa78c4027d", "16f723c53dbfc39e"},
 		"ribbon(r=1)":                            {"35ab344e6bb1aaeb", "7775b26e0bdffffc"},

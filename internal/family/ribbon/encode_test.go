@@ -15,8 +15,8 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestHostile decodes filters of random geometries with random content, such as from a forged file. Queries stay within
-// the sections, and all of them agree.
+// TestHostile decodes filters of random geometries with random content, such as from a forged file. Queries must not
+// read outside the sections, and all forms of queries must agree.
 func TestHostile(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	edge := []uint64{0, 1, 1<<63 - 1, 1 << 63, math.MaxUint64 - 1, math.MaxUint64}

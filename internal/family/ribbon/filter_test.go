@@ -52,8 +52,8 @@ func build(t testing.TB, spec string, hs []filter.Hash) *Filter {
 	return finish(t, b)
 }
 
-// TestBuilds builds filters of all numbers of keys up to 60,000, more of them where layers and tails begin and end, and
-// asks for every key.
+// TestBuilds builds filters with numbers of keys up to 60,000, with more numbers near the sizes at which layers and
+// tails begin and end, and queries every key.
 func TestBuilds(t *testing.T) {
 	t.Parallel()
 	sizes := []int{
@@ -135,7 +135,7 @@ func TestObservedRate(t *testing.T) {
 }
 
 // TestSizes checks sizes, in bits per key for each bit of a fingerprint, against limits for the mean and the largest of
-// several builds. The prototype of the authors is within 1% of the bound too (SEA 2022, section 6).
+// several builds. The prototype of the authors is also within 1% of the bound (SEA 2022, section 6).
 func TestSizes(t *testing.T) {
 	for _, c := range []struct {
 		spec          string
@@ -170,8 +170,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestVariants checks that with w=128 and r=1 hardly a build has more than enough slots, and most need one variant. The
-// first and the fourth one need another one.
+// TestVariants checks that with w=128 and r=1 few builds have more than enough slots, and that most need one variant.
+// The first and the fourth build need another variant.
 func TestVariants(t *testing.T) {
 	const builds = 12
 	first := 0
@@ -189,8 +189,8 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// TestPromise checks that a rate is an upper bound of the posterior rate, a size one of the size, for any number of
-// keys. With many keys a filter has at most 0.1 bits per key more than the bound.
+// TestPromise checks that the posterior rate is at most the chosen rate, and the size at most the chosen size, for any
+// number of keys. With many keys a filter has at most 0.1 bits per key more than the bound.
 func TestPromise(t *testing.T) {
 	for _, n := range []int{0, 1, 100, 256, 257, 300, 1000, 4000, 30_000, 100_000} {
 		for _, w := range []int{64, 128} {
@@ -203,7 +203,7 @@ func TestPromise(t *testing.T) {
 				if limit := 0.09 + 0.006*float64(f.r+1) + 0.01; n >= 30_000 && over > limit {
 					t.Errorf("%d keys, %s: %.4f bits over the bound, want at most %.4f", n, f.builtSpec(), over, limit)
 				}
-				size := min(1.5-1.3*math.Log2(rate), MaxBits+1) // the most that a filter takes
+				size := min(1.5-1.3*math.Log2(rate), MaxBits+1) // the largest size of a filter
 				f = build(t, fmt.Sprintf("ribbon(bits_per_key=%g,w=%d)", size, w), filtertest.Hashes(n, 3))
 				bits, least := float64(f.totalBits()), (size*0.99-0.06)*float64(n)
 				if bits > math.Ceil(size*float64(n)) || n > 1000 && bits < least && f.r < MaxBits {
@@ -214,7 +214,8 @@ func TestPromise(t *testing.T) {
 	}
 }
 
-// TestTooManyBits checks that a size that no fingerprint fills is an error, and not a smaller filter.
+// TestTooManyBits checks that a size that is too large for any fingerprint is an error and does not give a smaller
+// filter.
 func TestTooManyBits(t *testing.T) {
 	for _, n := range []uint64{1, 100, 300, 1000, 100_000} {
 		for _, spec := range []string{"ribbon", "ribbon(w=128)", "ribbon(value_bits=4)"} {
@@ -227,7 +228,7 @@ func TestTooManyBits(t *testing.T) {
 				for _, s := range []filter.Spec{s.With("bits_per_key", size), s.With("bytes", uint64(size*float64(n)/8))} {
 					c, err := ConfigFromSpec(s, n)
 					if err != nil {
-						continue // no room for a key, or above the range
+						continue // too small for a key, or above the range
 					}
 					if _, _, err := c.Geometry(n); ok && err != nil && n > 8 || !ok && !errors.Is(err, filter.ErrConfig) {
 						t.Errorf("%s, %d keys: %v", s, n, err)
@@ -238,8 +239,8 @@ func TestTooManyBits(t *testing.T) {
 	}
 }
 
-// TestLowestRate checks that 2^-32 is the lowest rate, and the powers of two below it are errors as all other rates
-// there.
+// TestLowestRate checks that 2^-32 is the lowest rate, and that all rates below it, including powers of two, are
+// errors.
 func TestLowestRate(t *testing.T) {
 	for _, n := range []uint64{0, 3, 1000} {
 		for _, rate := range []float64{0x1p-32, math.Nextafter(0x1p-32, 0), 0x1p-33, 0x1p-64, math.SmallestNonzeroFloat64} {
@@ -252,7 +253,7 @@ func TestLowestRate(t *testing.T) {
 }
 
 // TestWorkers builds filters of several segments with different numbers of workers, with and without a limit of memory,
-// from keys that come twice. The result must be the same.
+// from keys that are added twice. The result must be the same.
 func TestWorkers(t *testing.T) {
 	hs := filtertest.Hashes(300_000, 4)
 	for _, spec := range []string{"ribbon(r=3)", "ribbon(r=1,w=128,wide=300)"} {
@@ -283,8 +284,8 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestSeedMemory checks that the keys of a variant keep the memory limit, and builds with and without a limit are
-// equal.
+// TestSeedMemory checks that the keys of a variant respect the memory limit, and that builds with and without a limit
+// are equal.
 func TestSeedMemory(t *testing.T) {
 	hs := filtertest.Hashes(3000, 4)
 	want := build(t, "ribbon(seed=9)", hs)
@@ -300,7 +301,7 @@ func TestSeedMemory(t *testing.T) {
 	}
 }
 
-// TestNotRandom checks that keys whose hashes are not random give an error or a filter, but no endless loop.
+// TestNotRandom checks that hashes that are not random give an error or a filter, but not an endless loop.
 func TestNotRandom(t *testing.T) {
 	for name, hash := range map[string]func(i uint64) filter.Hash{
 		"one start":  func(i uint64) filter.Hash { return filter.Hash{Hi: 1, Lo: i * golden} },
@@ -335,7 +336,7 @@ func TestNotRandom(t *testing.T) {
 	}
 }
 
-// TestProgress checks that a long build reports shares that grow.
+// TestProgress checks that a long build reports increasing shares.
 func TestProgress(t *testing.T) {
 	b := builder(t, "ribbon(r=1)", 0)
 	var last float64
@@ -354,8 +355,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestDefaultWidth checks that filters of few bits per key have a width of 128, and keep 0.1 bits over the bound,
-// unless w says otherwise.
+// TestDefaultWidth checks that filters of few bits per key have a width of 128 unless w is set, and need at most 0.1
+// bits per key more than the bound.
 func TestDefaultWidth(t *testing.T) {
 	hs := filtertest.Hashes(100_000, 6)
 	for spec, want := range map[string]uint{
@@ -370,7 +371,8 @@ func TestDefaultWidth(t *testing.T) {
 	}
 }
 
-// TestLayers requires that the layers and the tail hold all keys, and none of them more than its slots.
+// TestLayers requires that the layers and the tail together store all keys, and that none of them stores more keys than
+// it has slots.
 func TestLayers(t *testing.T) {
 	for _, n := range []int{0, 100, 5000, 100_000} {
 		hs := filtertest.Hashes(n, 5)
@@ -378,7 +380,8 @@ func TestLayers(t *testing.T) {
 		counts, all := f.Layers(hs), uint64(0)
 		for i, keys := range counts {
 			all += keys
-			// A dependent equation that happens to hold takes no slot: with one bit that is every second one.
+			// A dependent equation that happens to hold needs no slot. With one bit, this is every second dependent
+			// equation.
 			if room := f.room(i); float64(keys) > 1.05*float64(room)+20 {
 				t.Errorf("%d keys: part %d has %d in %d slots", n, i, keys, room)
 			}
@@ -397,8 +400,8 @@ func (f *Filter) room(i int) uint64 {
 	return f.layers[i].blocks * 64
 }
 
-// TestHas compares Has and HasMany with Get, which is the specification, in filters with and without values, wide
-// blocks and layers. Absent keys show the bits that present ones cannot.
+// TestHas compares Has and HasMany with Get in filters with and without values, wide blocks and layers. Absent keys
+// test bits that present keys cannot test.
 func TestHas(t *testing.T) {
 	sizes := []int{0, 1, 256, 300, 5_000, 300_000}
 	if testing.Short() {

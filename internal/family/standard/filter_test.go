@@ -33,8 +33,8 @@ func TestPublishedFPR(t *testing.T) {
 	}
 }
 
-// TestObservedRate measures few keys at many bits per key, rates near 1e-5, over many seeds: weak probes would show
-// there.
+// TestObservedRate measures rates near 1e-5 of few keys at many bits per key, over many seeds, where weak probes would
+// be visible.
 func TestObservedRate(t *testing.T) {
 	const n, trials, seeds = 1000, 1_000_000, 12
 	for _, bits := range []float64{20, 24} {
@@ -59,7 +59,7 @@ func TestObservedRate(t *testing.T) {
 	}
 }
 
-// TestIntersect intersects filters with 10,000 keys in common of 20,000 each.
+// TestIntersect intersects filters of 20,000 keys each, 10,000 of which are common.
 func TestIntersect(t *testing.T) {
 	hs := filtertest.Hashes(30_000, 1)
 	f, g := start(t, 20_000), start(t, 20_000)
@@ -133,8 +133,8 @@ func TestBeyond32Bits(t *testing.T) {
 	}
 }
 
-// TestBatch calls hasMany, which HasMany calls only for filters larger than the caches. The larger k are those with
-// more probes than a batch has room for.
+// TestBatch calls hasMany, which HasMany calls only for filters larger than the caches. The larger values of k exceed
+// the number of probes for which a batch has room.
 func TestBatch(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 1)
 	for _, k := range []int{1, 2, 3, 7, 10, 11, 30, MaxK} {
@@ -153,7 +153,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestBatchLarge checks batches of a filter that is larger than the caches, which other code adds and asks.
+// TestBatchLarge checks batches of a filter that is larger than the caches, for which Add and Has use other code.
 func TestBatchLarge(t *testing.T) {
 	hs := filtertest.Hashes(40_000, 1)
 	f, single := made(t, Config{Bits: 1 << 25, K: 7}), made(t, Config{Bits: 1 << 25, K: 7})

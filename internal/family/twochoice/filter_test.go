@@ -35,8 +35,8 @@ func build(t testing.TB, c Config, hs []filter.Hash) *Filter {
 	return f.(*Filter)
 }
 
-// TestPlain checks a search, with and without noise, against one that is written as the paper says it: sets of owners
-// on every bit, and nothing remembered.
+// TestPlain compares a search, with and without noise, with an implementation that follows the paper: it keeps a set of
+// owners for every bit, and caches nothing.
 func TestPlain(t *testing.T) {
 	g := geometry{shards: 1, bits: 900, choices: 3, k: 5, hashing: Independent}
 	hs := filtertest.Hashes(120, 3)
@@ -56,7 +56,8 @@ func TestPlain(t *testing.T) {
 				}
 				best, least := 0, math.Inf(1)
 				for j := range g.choices {
-					// In 2^-16 of a bit, without a fraction; ties are broken by the part of a bit that is always there.
+					// In units of 2^-16 bit, rounded down. The part below one bit, which is always present, breaks
+					// ties.
 					cost := math.Floor(float64(same.Next()>>32) * math.Floor(max(noise, 1-1./65536)*65536) / (1 << 32) / 1)
 					for w, l := g.walkGroup(h, j), 0; l < g.k; l++ {
 						if len(owners[g.nextPosition(&w)]) == 0 {
@@ -71,7 +72,7 @@ func TestPlain(t *testing.T) {
 					owners[g.nextPosition(&w)][key] = true
 				}
 				if s.chosen[key] != uint8(best) && round == 0 {
-					// The first round has all keys before this one in both, and none behind it.
+					// In the first round, both contain all keys before this one and none after it.
 					t.Fatalf("noise %g: key %d chose %d, plainly %d", noise, key, s.chosen[key], best)
 				}
 			}
@@ -88,9 +89,8 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestPublished checks a few rows of Tables 1, 2 and 3 of the paper, a third of them per run; the lab has all of them with
-// more trials.
-// Tolerances are 4.5 standard deviations of the mean of these trials and the last digit printed.
+// TestPublished checks a few rows of Tables 1, 2 and 3 of the paper, a third of them per run. The lab checks all rows
+// with more trials. Tolerances are 4.5 standard deviations of the mean of these trials and the last digit printed.
 func TestPublished(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -143,7 +143,7 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// TestNoise shows what noise gains over the paper's search in the same number of rounds.
+// TestNoise checks that a search with noise is better than the paper's search in the same number of rounds.
 func TestNoise(t *testing.T) {
 	hs := filtertest.Hashes(5000, 1)
 	c := Config{Choices: 3, K: 9, Effort: filter.Effort{Passes: 100}}
@@ -181,7 +181,8 @@ func TestGrow(t *testing.T) {
 	}
 }
 
-// TestTies adds keys to a filter that is as good as empty, where all groups cost the same: each is taken as often.
+// TestTies adds keys to a nearly empty filter, in which all groups cost the same. All groups must be chosen equally
+// often.
 func TestTies(t *testing.T) {
 	const n = 30_000
 	f, err := New(Config{Size: family.Sizing{Bytes: 1 << 24}, K: 4})
@@ -221,7 +222,7 @@ func TestFrom(t *testing.T) {
 	}
 }
 
-// TestBudget ends a search by time, on a clock that counts work instead: the two shards share the time.
+// TestBudget ends a search by time, on a clock that counts work. The two shards must share the time.
 func TestBudget(t *testing.T) {
 	const keys, perKey, rounds = 20_000, 60 * time.Nanosecond, 20
 	f, took := byWork(t, Config{Effort: filter.Effort{Budget: keys * perKey * rounds}}, perKey, filtertest.Hashes(keys, 9))
@@ -253,7 +254,7 @@ func byWork(t *testing.T, c Config, perKey time.Duration, hs []filter.Hash) (*Fi
 	return f.(*Filter), b.Goal.Clock.Now().Sub(start)
 }
 
-// TestFull lets 300 keys share their bits, removes all except one, and requires that these bits are still set.
+// TestFull adds 300 keys that share their bits, removes all except one, and requires that these bits are still set.
 func TestFull(t *testing.T) {
 	var s search
 	s.layOut(geometry{shards: 1, bits: 100, choices: 2, k: 2, hashing: Independent}, make([]filter.Hash, 300))
@@ -270,7 +271,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestGreedyEnds checks that a search without noise does not use up a number of rounds that it has no use for.
+// TestGreedyEnds checks that a search without noise ends before the given number of rounds if it cannot improve
+// further.
 func TestGreedyEnds(t *testing.T) {
 	const keys = 2000
 	c := Config{K: 8, Greedy: true, Effort: filter.Effort{Passes: filter.MaxPasses}}
@@ -279,7 +281,7 @@ func TestGreedyEnds(t *testing.T) {
 	}
 }
 
-// BenchmarkRound is a round over shards of several sizes, 16 bits per key.
+// BenchmarkRound measures a round over shards of several sizes at 16 bits per key.
 func BenchmarkRound(b *testing.B) {
 	for _, n := range []int{4 << 10, 16 << 10, 64 << 10} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
@@ -307,7 +309,7 @@ func meanAndDeviation(values []float64) (mean, deviation float64) {
 	return mean, math.Sqrt(squares / float64(len(values)-1))
 }
 
-// TestKeep replaces 1% of the keys: few bits change, and the filter has fewer bits set than with Add.
+// TestKeep replaces 1% of the keys. Few bits may change, and fewer bits must be set than with Add.
 func TestKeep(t *testing.T) {
 	keep := filter.Effort{Level: filter.Keep}
 	hs := filtertest.Hashes(50_500, 1)

@@ -18,7 +18,7 @@ var (
 	long   = flag.Bool("long", false, "run all cases of TestForecast")
 )
 
-// searched returns the yield of a plain search of random keys: one round after the other.
+// searched returns the yield of a plain search of random keys, which runs one round after the other.
 func searched(choices, k, passes int, load float64, greedy bool, seed uint64) float64 {
 	throws := 30_000.0
 	if choices <= 4 && load >= 0.3 && load <= 3 {
@@ -43,7 +43,7 @@ func atPoint(at []float64) float64 {
 	return searched(int(exp(at[2])), int(exp(at[3])), int(exp(at[1])), exp(at[4]), at[0] == 1, 1)
 }
 
-// TestTable measures the table again, with -update all of it, else some points.
+// TestTable measures some points of the table again. With -update it measures the whole table.
 func TestTable(t *testing.T) {
 	if !*update {
 		stored, axes := yieldTable(), tableAxes()
@@ -67,7 +67,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestForecast checks forecasts against plain searches of filters of several sizes: a third of the grid in a run.
+// TestForecast checks forecasts against plain searches of filters of several sizes. A run tests a third of the grid.
 func TestForecast(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -96,7 +96,7 @@ func TestForecast(t *testing.T) {
 				for seed := range seeds {
 					want += simulate(c, f.k, passes, n, per, seed) / float64(seeds)
 				}
-				// The error, as a share of the size: how many more bits would make up for it.
+				// The error, as a share of the size: the number of additional bits that would compensate for it.
 				off, bound := math.Log2(f.rate/want)/0.85/per, map[uint64]float64{10: 0.4, 100: 0.1, 1000: 0.015, 10_000: 0.015}[n]
 				if math.Abs(off) > bound && math.Abs(f.rate/want-1) > 0.05 && (c.Hashing != Double || n >= 1000) {
 					t.Errorf("%d keys, %g bits each, %+v: forecast %+v, searched %.4g: off by %.2f%% of the size", n, per, c, f, want, 100*off)
@@ -106,7 +106,7 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// simulate is the specification of a forecast: it returns the rate of a filter of random keys.
+// simulate computes what a forecast predicts: the rate of a filter of random keys.
 func simulate(c Config, k, passes int, n uint64, per float64, seed uint64) float64 {
 	r := rand.New(rand.NewPCG(seed, 0x6368_6f69_6365))
 	hs := make([]filter.Hash, n)

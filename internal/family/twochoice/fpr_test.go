@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestFill checks what has a closed form, and the best k that the paper prints.
+// TestFill checks cases with a closed form, and the best k that the paper prints.
 func TestFill(t *testing.T) {
 	for _, per := range []float64{0.01, 0.5, 2, 8, 32} {
 		if got, want := Fill(per, 6, 1), -math.Expm1(-6/per); math.Abs(got-want) > 1e-7 {
@@ -44,7 +44,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// euler solves the equation by the plainest method, and by the method with half as many steps to extrapolate twice.
+// euler solves the equation by Euler's method with several numbers of steps, and extrapolates twice.
 func euler(per float64, k, c int) float64 {
 	solve := func(steps int) (z float64) {
 		for range steps {
@@ -57,8 +57,8 @@ func euler(per float64, k, c int) float64 {
 	return (4*y - x) / 3
 }
 
-// TestDouble counts false positives of double hashing where groups that coincide are nearly all of them: few keys and
-// many bits. With independent hashing there are none.
+// TestDouble counts false positives of double hashing with few keys and many bits, where coinciding groups cause nearly
+// all of them. With independent hashing there are none.
 func TestDouble(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -77,8 +77,8 @@ func TestDouble(t *testing.T) {
 			}
 		}
 	}
-	// False positives come in families, the false positives of one present key: an allowance of a tenth besides 4.5
-	// deviations.
+	// False positives come in clusters, one per present key. Therefore the bound is 4.5 standard deviations plus a
+	// tenth.
 	if d := 4.5*math.Sqrt(want) + want/10; want < 50 || math.Abs(seen-want) > d {
 		t.Errorf("%g false positives, want %.1f ± %.1f", seen, want, d)
 	}
@@ -91,9 +91,8 @@ func TestDouble(t *testing.T) {
 	}
 }
 
-// TestForecastDouble checks that groups that coincide are as frequent as in a shard of the filter, neither as in a
-// sample nor as in the whole, for filters of a search and for those that grow; and what was asked before does not
-// matter.
+// TestForecastDouble checks that forecasts use the frequency of coinciding groups in a shard, not in a sample or in the
+// whole filter, for searched and for growing filters, and that earlier forecasts do not matter.
 func TestForecastDouble(t *testing.T) {
 	const n = 100_000
 	hs := filtertest.Hashes(n, 1)

@@ -34,7 +34,7 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// TestFromCrowded refuses to hold the positions of more keys than a search has room for.
+// TestFromCrowded checks that a search refuses more keys than it can store positions for.
 func TestFromCrowded(t *testing.T) {
 	f := &Filter{geometry: geometry{shards: 1, bits: 64, choices: 16, k: 64, hashing: Independent}, words: make([]uint64, 1)}
 	if _, err := (Config{From: f}).geometry(1 << 23); !errors.Is(err, filter.ErrTooLarge) {
