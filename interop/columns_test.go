@@ -21,7 +21,7 @@ func whole(t *testing.T, name string) []byte {
 	return b
 }
 
-// TestColumns reads all filters of files that pyarrow and DuckDB wrote, and asks for the values of the row groups.
+// TestColumns reads all filters of files that pyarrow and DuckDB wrote, and queries the values of the row groups.
 func TestColumns(t *testing.T) {
 	for name, first := range map[string][]int{"pyarrow.parquet": {0, 30, 60}, "duckdb.parquet": {0, 0, 0}} {
 		b := whole(t, name)
@@ -67,7 +67,7 @@ func TestColumnsNoLength(t *testing.T) {
 	want := must(interop.Columns(bytes.NewReader(b), int64(len(b))))
 	changed := 0
 	for _, field := range []string{"\x15\x5e\x1c", "\x15\xa0\x01\x1c"} { // 47 and 80 bytes, then a struct
-		other := "\xf5" + field[1:] // another field, which Parquet does not have
+		other := "\xf5" + field[1:] // another field, which is not in Parquet
 		changed += bytes.Count(b, []byte(field))
 		b = bytes.ReplaceAll(b, []byte(field), []byte(other))
 	}
@@ -102,8 +102,8 @@ func TestColumnsRefuse(t *testing.T) {
 	}
 }
 
-// TestDetectCutOff checks that a file that begins with a valid header and is too short is named, with the place where
-// it ends.
+// TestDetectCutOff checks that the error for a file that begins with a valid header and is too short names the format
+// and the place where the file ends.
 func TestDetectCutOff(t *testing.T) {
 	for _, g := range golden {
 		b := file(t, g.name)
@@ -111,7 +111,7 @@ func TestDetectCutOff(t *testing.T) {
 			if _, err := interop.Detect(bytes.NewReader(b[:n]), int64(n)); err == nil {
 				t.Errorf("%s: %d of %d bytes are a file", g.name, n, len(b))
 			} else if strings.HasPrefix(g.name, "xorf") {
-				continue // half a filter looks like one of narrower slots
+				continue // half a filter looks like a filter with narrower slots
 			} else if want := fmt.Sprintf("end of what looks like a %s filter of %d bytes at byte %d", g.format, len(b),
 				n); !errors.Is(err, io.ErrUnexpectedEOF) || !errors.Is(err, interop.ErrFormat) ||
 				!bytes.Contains([]byte(err.Error()), []byte(want)) {

@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/interop"
 )
 
-// A filter for a Java program, read back as that would.
+// A filter for a Java program, read back as the program would read it.
 func Example() {
 	set, err := bloomery.Build(context.Background(), slices.Values([]string{"ada", "alan"}),
 		bloomery.Config{Spec: "guava(fpr=0.001)"})

@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/interop"
 )
 
-// TestForms checks that files of a known format in a variant that cannot be read are ErrForm.
+// TestForms checks that the error for a known format in a variant that cannot be read is ErrForm.
 func TestForms(t *testing.T) {
 	old := func(at int, v byte) string {
 		b := file(t, "redisbloom")
@@ -62,7 +62,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestDetectCutInHeader checks that a RedisBloom chain that ends in its header is named, with the length of the header.
+// TestDetectCutInHeader checks that the error for a RedisBloom chain that ends in its header names the format and the
+// length of the header.
 func TestDetectCutInHeader(t *testing.T) {
 	for _, links := range []int{1, 3, 1 << 20} {
 		b := file(t, "redisbloom")

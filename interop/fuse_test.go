@@ -20,7 +20,7 @@ import (
 	"github.com/bloomery/bloomery/interop"
 )
 
-// numbers returns n numbers: those in the files of FastFilter in testdata, for 100.
+// numbers returns n numbers. The first 100 are the keys of the FastFilter files in testdata.
 func numbers(n int) []uint64 {
 	keys := make([]uint64, n)
 	for i := range keys {
@@ -29,7 +29,8 @@ func numbers(n int) []uint64 {
 	return keys
 }
 
-// holds checks that a filter read from b has the keys, about their number, the rate of its width, and writes b again.
+// holds checks that a filter read from b contains the keys, estimates about their number, has the rate of its width,
+// and is written as b.
 func holds(t *testing.T, b []byte, f interop.Format, keys []uint64) *bloomery.Set {
 	t.Helper()
 	set := same(t, b, f)
@@ -77,7 +78,8 @@ type saver interface {
 	Contains(uint64) bool
 }
 
-// TestXorFilter compares with the Go library, in both directions, for sizes whose slots end within a word, too.
+// TestXorFilter compares our filters with the Go library in both directions, including sizes whose slots end within a
+// word.
 func TestXorFilter(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 5, 10, 100, 1000, 100_000} {
 		keys := numbers(n)
@@ -112,7 +114,7 @@ func TestXorFilterBuilt(t *testing.T) {
 	if err != nil || empty.Save(&b) != nil {
 		t.Fatal(err)
 	}
-	// The seed of a filter of 0 keys is any number.
+	// The seed of a filter of 0 keys is arbitrary.
 	if ours := write(t, none, interop.XorFilter32); !bytes.Equal(ours[8:], b.Bytes()[8:]) {
 		t.Errorf("without keys: %x, the library writes %x", ours, b.Bytes())
 	}
@@ -160,8 +162,8 @@ func TestFuseRefuses(t *testing.T) {
 	}
 }
 
-// TestXorfForms names filters of xorf in bincode with varints and by DmaSerializable. The smallest have fewer bytes
-// than a header of the form that is read: they are not recognised.
+// TestXorfForms checks that filters of xorf in bincode with varints and by DmaSerializable are recognised. The smallest
+// ones are shorter than a header of the supported form and are not recognised.
 func TestXorfForms(t *testing.T) {
 	for width, f := range map[int]interop.Format{8: interop.Xorf8, 16: interop.Xorf16, 32: interop.Xorf32} {
 		for _, n := range []int{10, 100, 100_000} {
@@ -191,7 +193,7 @@ func TestXorfForms(t *testing.T) {
 	}
 }
 
-// varints returns a filter of xorf, in bincode with integers of fixed size, with integers of variable size.
+// varints converts a filter of xorf in bincode from integers of fixed size to integers of variable size.
 func varints(b []byte, width int) (all []byte) {
 	add := func(number []byte) {
 		var word [8]byte

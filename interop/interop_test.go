@@ -66,11 +66,11 @@ func write(t testing.TB, s *bloomery.Set, f interop.Format) []byte {
 }
 
 // TestGolden reads files of other systems, stores them in a Bloomery file and writes them back with the same bytes. It
-// also makes the same bytes from the keys.
+// also builds the same bytes from the keys.
 func TestGolden(t *testing.T) {
 	for _, g := range golden {
 		if g.spec == "" {
-			continue // of numbers: see TestFastFilterGolden
+			continue // these filter numbers: see TestFastFilterGolden
 		}
 		hash := map[interop.Format]filter.HashID{interop.Parquet: filter.XXH64}[g.format]
 		spec := g.spec
@@ -156,15 +156,15 @@ func TestEveryTruncation(t *testing.T) {
 	}
 }
 
-// TestEveryFlippedBit checks that a damaged file is refused, or read, asked and written back unchanged. These formats
-// have no checksums.
+// TestEveryFlippedBit checks that a damaged file is refused, or is read, queried and written back unchanged. These
+// formats have no checksums.
 func TestEveryFlippedBit(t *testing.T) {
 	for _, g := range golden {
 		b := file(t, g.name)
 		for i := range 8 * min(len(b), 300) {
 			b[i/8] ^= 1 << (i % 8)
 			set := same(t, b, g.format)
-			if set != nil && i%17 == 0 { // takes milliseconds; 17 meets every bit of a byte
+			if set != nil && i%17 == 0 { // takes milliseconds; steps of 17 reach every bit of a byte
 				set.Info()
 			}
 			b[i/8] ^= 1 << (i % 8)
@@ -188,7 +188,7 @@ func same(t *testing.T, b []byte, f interop.Format) *bloomery.Set {
 	return set
 }
 
-// TestAllocationBomb checks that headers that promise more than follows cost little memory.
+// TestAllocationBomb checks that headers that state more data than follows need little memory.
 func TestAllocationBomb(t *testing.T) {
 	for f, head := range map[interop.Format]string{
 		interop.Parquet:       "\x15\xc0\xff\xff\xff\x0f\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x00",
@@ -269,7 +269,7 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// TestWriteRefuses formats that do not fit the family and hash of a Set.
+// TestWriteRefuses checks that formats that do not fit the family and hash of a Set are refused.
 func TestWriteRefuses(t *testing.T) {
 	for _, c := range []struct {
 		spec string
@@ -298,7 +298,7 @@ func TestWriteRefuses(t *testing.T) {
 	}
 }
 
-// TestReadOptions checks that Read takes the options of bloomery.Read.
+// TestReadOptions checks that Read accepts the options of bloomery.Read.
 func TestReadOptions(t *testing.T) {
 	b := file(t, "parquet")
 	set, err := interop.Read(bytes.NewReader(b), interop.Parquet, 1<<20, bloomery.WithConcurrent())
@@ -375,7 +375,7 @@ var errBroken = errors.New("broken disk")
 
 func (brokenDisk) ReadAt([]byte, int64) (int, error) { return 0, errBroken }
 
-// TestDetectBroken checks that an error of the reader is not taken for another format.
+// TestDetectBroken checks that an error of the reader is not mistaken for another format.
 func TestDetectBroken(t *testing.T) {
 	if _, err := interop.Detect(brokenDisk{}, 1000); !errors.Is(err, errBroken) || errors.Is(err, interop.ErrFormat) {
 		t.Error(err)
@@ -425,7 +425,7 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// TestChunks checks the rules of BF.LOADCHUNK: data ends at the iterator minus 1, within one link.
+// TestChunks checks the rules of BF.LOADCHUNK: the data must end at the iterator minus 1 and be within one link.
 func TestChunks(t *testing.T) {
 	set := must(bloomery.New(bloomery.Config{Keys: 100, Spec: "redisbloom(bytes=40000000,capacity=4000000)"}))
 	for i := range 3500 {
@@ -449,7 +449,7 @@ func TestChunks(t *testing.T) {
 		if !bytes.Equal(all, write(t, set, interop.RedisBloom)) {
 			t.Error("the chunks are not the file")
 		}
-		if want := map[int]int{1: 1 + 3, 4: 1 + 4}[links(set)]; n != want { // 16 MiB and a rest; four small links
+		if want := map[int]int{1: 1 + 3, 4: 1 + 4}[links(set)]; n != want { // 16 MiB and a remainder; four small links
 			t.Errorf("%d chunks, want %d", n, want)
 		}
 	}
@@ -512,7 +512,7 @@ func TestForgedHeaders(t *testing.T) {
 		want   error
 	}{
 		{interop.Parquet, "\x15\x40" + tail, nil},
-		{interop.Parquet, "\x15\xc0\x00" + tail, filter.ErrCorrupt}, // 32, one byte longer than it must be
+		{interop.Parquet, "\x15\xc0\x00" + tail, filter.ErrCorrupt}, // 32, one byte longer than necessary
 		{interop.Parquet, "\x15\x42" + tail, filter.ErrCorrupt},
 		{interop.Parquet, "\x15\x3f" + tail, filter.ErrCorrupt},
 		{interop.Parquet, "\x15\x00" + tail, filter.ErrCorrupt},
@@ -562,7 +562,7 @@ func readGolden(t *testing.T, name string, f interop.Format) *bloomery.Set {
 	return set
 }
 
-// FuzzRead checks that any bytes are refused, or a filter that is written the same again.
+// FuzzRead checks that arbitrary bytes are refused, or are a filter that is written as the same bytes.
 func FuzzRead(f *testing.F) {
 	if len(golden) == 0 {
 		f.Fatal("no seeds")
@@ -582,7 +582,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestWriteChanged truncates the file of a mapped Set before it is written: an error and no crash.
+// TestWriteChanged truncates the file of a mapped Set before the Set is written. Write must return an error and not
+// crash.
 func TestWriteChanged(t *testing.T) {
 	if runtime.GOOS == "js" || runtime.GOOS == "windows" || !bitvec.LittleEndian {
 		t.Skip("files are read into memory on this system: a later change cannot disturb a Set")
@@ -629,7 +630,7 @@ func TestRedisBloomRate(t *testing.T) {
 	}
 }
 
-// must returns v, and panics if there is an error.
+// must returns v. It panics if err is not nil.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -637,7 +638,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// check ends a test if there is an error.
+// check ends the test if err is not nil.
 func check(t testing.TB, err error) {
 	if err != nil {
 		t.Helper() // slow: some tests check millions of calls

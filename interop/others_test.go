@@ -16,7 +16,7 @@ type gobbed []byte
 
 func (e gobbed) GobEncode() ([]byte, error) { return e, nil }
 
-// TestOthers checks that files that are taken for filters are named for what they are, with what to do.
+// TestOthers checks that the errors for files that users mistake for filters name the kind of the file and give advice.
 func TestOthers(t *testing.T) {
 	gobOf := func(v any) string {
 		var b bytes.Buffer
@@ -29,7 +29,7 @@ func TestOthers(t *testing.T) {
 	cuckoo := number(100) + number(64) + number(0) + number(2) + "\x02\x00\x14\x00\x02\x00"
 	for name, c := range map[string]struct {
 		file, want, advice string
-		sized              bool // only its size tells
+		sized              bool // recognised only by its size
 	}{
 		"gzip":       {file: "\x1f\x8b\x08\x00" + words(20), want: "gzip", advice: "zcat"},
 		"zstd":       {file: "\x28\xb5\x2f\xfd" + words(20), want: "zstd", advice: "zstd -dc"},
@@ -68,7 +68,7 @@ func TestOthers(t *testing.T) {
 			t.Errorf("%s: bits-and-blooms reads it", name)
 		}
 	}
-	// Filters that are cut are not taken for something else.
+	// Truncated filters must not be mistaken for other files.
 	for _, g := range golden {
 		b := file(t, g.name)
 		for n := 14; n < min(len(b), 200); n++ {

@@ -14,11 +14,11 @@ import (
 )
 
 // redisStub answers the commands of a load as Redis 7.0.15 with RedisBloom 2.6.28 answers them: the texts of the errors
-// were recorded there. It takes a chunk into a filter that exists, as RedisBloom does.
+// were recorded there. Like RedisBloom, it loads a chunk into an existing filter.
 type redisStub struct {
 	mu     sync.Mutex
 	keys   map[string]*stubChain
-	refuse int // the BF.LOADCHUNK that is refused for want of memory, counted from 1; 0: none
+	refuse int // number of the BF.LOADCHUNK that is refused for lack of memory, from 1; 0: none
 	loads  int // number of BF.LOADCHUNK commands
 }
 
@@ -44,7 +44,7 @@ func chainOf(header string) *stubChain {
 	return c
 }
 
-// load is a BF.LOADCHUNK with an iterator above 1. It returns the error of RedisBloom, or "".
+// load performs a BF.LOADCHUNK with an iterator above 1. It returns the error of RedisBloom, or "".
 func (c *stubChain) load(at int, data string) string {
 	end := at - 1
 	if at < 1 || end < len(data) {
@@ -63,7 +63,7 @@ func (c *stubChain) load(at int, data string) string {
 	return "ERR invalid offset - no link found"
 }
 
-// dump is BF.SCANDUMP: the header, then the links, then nothing.
+// dump performs BF.SCANDUMP, which returns the header, then the links, then nothing.
 func (c *stubChain) dump(at int) (next int, data string) {
 	if at == 0 {
 		return 1, c.header
@@ -146,7 +146,7 @@ func (s *redisStub) serve(c io.ReadWriteCloser) {
 	}
 }
 
-// command reads a command: an array of bulk strings. redis-cli --pipe sends an empty line before its last one.
+// command reads a command: an array of bulk strings. redis-cli --pipe sends an empty line before its last command.
 func command(r *bufio.Reader) (args []string, err error) {
 	if b, err := r.Peek(2); err == nil && string(b) == "\r\n" {
 		_, _ = r.Discard(2)
@@ -169,7 +169,7 @@ func command(r *bufio.Reader) (args []string, err error) {
 	return args, nil
 }
 
-// number reads a line of a number after a byte that says what it is.
+// number reads a line that consists of the byte kind and a number.
 func number(r *bufio.Reader, kind byte) (int, error) {
 	line, err := r.ReadString('\n')
 	if err != nil {
@@ -182,7 +182,7 @@ func number(r *bufio.Reader, kind byte) (int, error) {
 }
 
 // client returns a function that sends one command over a connection and returns the reply: a string, an int or a
-// slice of replies. The error is that of the connection or the one that Redis answers.
+// slice of replies. The error is an error of the connection or an error that Redis returns.
 func client(c io.ReadWriter) func(args ...any) (any, error) {
 	r := bufio.NewReader(c)
 	return func(args ...any) (any, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/bloomery/bloomery/interop"
 )
 
-// TestChainsOfRedis grows chains of 40 rates in a Redis and here, from the same keys in the same order, and compares
-// the files. REDISBLOOM_MODULE names the module.
+// TestChainsOfRedis grows chains of 40 rates in Redis and in this program, from the same keys in the same order, and
+// compares the files. REDISBLOOM_MODULE names the module.
 func TestChainsOfRedis(t *testing.T) {
 	_, c := dial(t, redisPort(t))
 	for i := 1; i <= 40; i++ {
@@ -29,7 +29,7 @@ func TestChainsOfRedis(t *testing.T) {
 	}
 }
 
-// TestGoldenOfRedis compares testdata/redisbloom.bin with what a Redis writes.
+// TestGoldenOfRedis compares testdata/redisbloom.bin with the output of Redis.
 func TestGoldenOfRedis(t *testing.T) {
 	_, c := dial(t, redisPort(t))
 	must(c("BF.RESERVE", "golden", "0.01", 10))

@@ -38,11 +38,11 @@ func load(set *bloomery.Set, fresh, key string, c call) error {
 	})
 }
 
-// TestLoadRedis loads a filter in place of another one. Whatever command fails, the old filter stays as it was and no
-// half of the new one remains.
+// TestLoadRedis loads a filter in place of another one. Whichever command fails, the old filter must be unchanged, and
+// no part of the new one may remain.
 func TestLoadRedis(t *testing.T) {
 	old, fresh := chain(t, 1, 900), chain(t, 1, 950)
-	for refuse := range 5 { // 0, or the header or one of the three links
+	for refuse := range 5 { // none, or the header or one of the three links
 		s, c := start(t)
 		check(t, load(old, "live.new", "live", c))
 		s.loads, s.refuse = 0, refuse
@@ -63,8 +63,8 @@ func TestLoadRedis(t *testing.T) {
 	}
 }
 
-// TestLoadRedisRefuses checks that a key that exists is not deleted, a RENAME that fails leaves the old filter, and a
-// filter of another system sends nothing.
+// TestLoadRedisRefuses checks that an existing key is not deleted, that the old filter remains if RENAME fails, and
+// that nothing is sent for a filter of another system.
 func TestLoadRedisRefuses(t *testing.T) {
 	old, fresh := chain(t, 1, 900), chain(t, 951, 1900)
 	s, c := start(t)
@@ -116,8 +116,8 @@ func commandsOf(t *testing.T, set *bloomery.Set, key string, broken int) (all []
 	}
 }
 
-// TestLoadedOver shows why a filter is not loaded over one in use: the header is refused, chunks are taken, and the
-// filter then lacks keys.
+// TestLoadedOver shows why a filter must not be loaded over one in use: Redis refuses the header, but loads the chunks,
+// and the filter then lacks keys.
 func TestLoadedOver(t *testing.T) {
 	for name, port := range servers {
 		t.Run(name, func(t *testing.T) {
@@ -144,8 +144,8 @@ func TestLoadedOver(t *testing.T) {
 	}
 }
 
-// TestRecipe runs the shell line of docs/guides/interop.md with the real redis-cli. A middle chunk that fails leaves the
-// old filter.
+// TestRecipe runs the shell line of docs/guides/interop.md with the real redis-cli. If a middle chunk fails, the old
+// filter must remain.
 func TestRecipe(t *testing.T) {
 	cli, err := exec.LookPath("redis-cli")
 	if err != nil {
@@ -183,7 +183,7 @@ func recipe(t *testing.T, cli, address string) {
 	}
 }
 
-// servers are functions that start a server and return its port.
+// servers maps the name of a server to a function that starts it and returns its port.
 var servers = map[string]func(*testing.T) string{"stub": stubPort, "redis": redisPort}
 
 func stubPort(t *testing.T) string {

@@ -11,8 +11,8 @@ import (
 	"github.com/bloomery/bloomery/interop"
 )
 
-// TestWindowFiles checks that files of package window are in no format of another system, and that Detect says what
-// they are.
+// TestWindowFiles checks that files of package window are not recognised as a format of another system, and that the
+// error of Detect names the package.
 func TestWindowFiles(t *testing.T) {
 	for _, name := range []string{"few", "keyed", "new"} {
 		b, err := os.ReadFile(filepath.Join("..", "window", "testdata", name+".window"))

@@ -39,7 +39,7 @@ func ExampleFor_lasting() {
 	// ribbon(fpr=0.01)
 }
 
-// If no filter is that small, the error says why, and names the nearest filters.
+// If no filter is so small, the error gives the reason and names the nearest filters.
 func ExampleImpossible() {
 	_, err := plan.For(context.Background(), plan.Needs{Keys: 1_000_000, FPR: 0.001, BitsPerKey: 8})
 	var impossible *plan.Impossible

@@ -55,7 +55,7 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// TestRefused checks that patented filters, filters with too much memory and slow builds are refused, and that
+// TestRefused checks that patented filters, filters that need too much memory and slow builds are refused, and that
 // immeasurably low rates rank as equal.
 func TestRefused(t *testing.T) {
 	held := families.Costs().Memory
@@ -129,7 +129,7 @@ func TestEdges(t *testing.T) {
 	if first := specs(Needs{Keys: 1000, Bytes: 300, For: Fastest})[0]; first == "blocked(bytes=300,layout=split)" {
 		t.Error("the fastest in 300 bytes says yes to three in four")
 	}
-	// The nearest filter has fewer keys in the same bytes.
+	// The nearest filter has the same size and fewer keys.
 	_, err := For(t.Context(), Needs{Keys: 1e15, Bytes: 1 << 20})
 	var impossible *Impossible
 	if !errors.As(err, &impossible) || !slices.ContainsFunc(impossible.Nearest, func(c Choice) bool {
@@ -167,7 +167,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestImpossible checks the error for needs that no filter meets: it names the impossible need and the nearest filters.
+// TestImpossible checks that the error for needs that no filter meets names the impossible need and the nearest
+// filters.
 func TestImpossible(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -210,7 +211,7 @@ func TestImpossible(t *testing.T) {
 	}
 }
 
-// TestLasting checks that the choice has the family in the comment of Lasting, for few keys and for many.
+// TestLasting checks that the family of the choice is the one in the comment of Lasting, for few keys and for many.
 func TestLasting(t *testing.T) {
 	for _, x := range []struct {
 		n    Needs

@@ -115,8 +115,8 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// damaged returns a file with damage number i: first all cuts, then one or two flipped bits, overwritten or doubled
-// parts.
+// damaged returns a file with damage number i: first all truncations, then one or two flipped bits, and overwritten or
+// repeated parts.
 func damaged(r *rand.Rand, good []byte, i int) (b []byte, what string) {
 	if i < min(len(good), 500) {
 		n := i * len(good) / min(len(good), 500)
@@ -139,7 +139,7 @@ func damaged(r *rand.Rand, good []byte, i int) (b []byte, what string) {
 	return b, fmt.Sprintf("byte %d: %#x for %#x", at, b[at], good[at])
 }
 
-// TestSeal checks that a state file needs a right check, or an empty one if it was edited by hand.
+// TestSeal checks that a state file needs a correct check, or an empty one if it was edited by hand.
 func TestSeal(t *testing.T) {
 	text := []byte(`{"format":"x","n":1}` + "\n")
 	sealed := seal(text)

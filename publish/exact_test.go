@@ -16,7 +16,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// exactKeys yields the keys from first on, before end, of a universe.
+// exactKeys yields the keys of a universe from number first to number end-1.
 func exactKeys(first, end int) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for i := first; i < end; i++ {
@@ -27,8 +27,8 @@ func exactKeys(first, end int) iter.Seq[[]byte] {
 	}
 }
 
-// exactSet returns the set of a version: its members are keys [version, 100 + version) of 2,000. It updates old, if
-// there is one.
+// exactSet returns the set of a version: its members are keys [version, 100 + version) of 2,000. If old is not nil, the
+// set is an update of old.
 func exactSet(t testing.TB, old *exact.Set, version int, c exact.Config) *exact.Set {
 	t.Helper()
 	c.Base = old
@@ -175,7 +175,7 @@ func TestFollowExact(t *testing.T) {
 		t.Errorf("FollowExact: %v", err)
 	}
 	write(t, file, []byte("x"), 0o666)
-	if live, err = FollowExact(ctx, web.URL, file, o...); err != nil { // it is loaded again
+	if live, err = FollowExact(ctx, web.URL, file, o...); err != nil { // the file is loaded again
 		t.Fatal(err)
 	}
 	if n := wrong(live.Set(), 3); n > 0 {

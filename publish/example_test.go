@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// must returns v, or panics if err is not nil.
+// must returns v. It panics if err is not nil.
 func must[T any](v T, err error) T {
 	if err != nil {
 		log.Fatal(err)
@@ -54,7 +54,7 @@ func Example() {
 	// false true
 }
 
-// The Report of Publish has the bytes that readers load.
+// The Report of Publish contains the number of bytes that readers load.
 func ExamplePublish() {
 	ctx, dir := context.Background(), temporary()
 	defer os.RemoveAll(dir)
@@ -117,7 +117,7 @@ func ExampleFollowExact() {
 	// Output: false true <nil>
 }
 
-// counted is a custom Source that counts the requests to another one.
+// counted is a custom Source that counts the requests to another Source.
 type counted struct {
 	transport.Source
 	requests int

@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// addTo adds a key to a filter or set like bloomery add.
+// addTo adds a key to a filter or set, as bloomery add does.
 func addTo(t *testing.T, path, key string) {
 	t.Helper()
 	l, err := bloomery.Lock(t.Context(), path)
@@ -31,8 +31,8 @@ func addTo(t *testing.T, path, key string) {
 	}
 }
 
-// TestSetChangedDuringPoll checks that a set that is changed locally during a poll stays readable, and that the next
-// poll makes it the release, even if shards of the release are missing.
+// TestSetChangedDuringPoll checks that a set that is changed locally during a poll remains readable, and that the next
+// poll restores the release, even if shards of the release are missing.
 func TestSetChangedDuringPoll(t *testing.T) {
 	for _, way := range []string{"delta", "whole", "no shards"} {
 		delta := way == "delta"
@@ -76,8 +76,8 @@ func TestSetChangedDuringPoll(t *testing.T) {
 	}
 }
 
-// TestFileChangedDuringPoll checks that a poll does not touch a file that appears, changes or disappears meanwhile, and
-// that the next poll makes it the release.
+// TestFileChangedDuringPoll checks that a poll does not touch a file that appears, changes or disappears during the
+// poll, and that the next poll restores the release.
 func TestFileChangedDuringPoll(t *testing.T) {
 	first, second := filterOf(t, 1000, 0), filterOf(t, 1000, 1)
 	for name, change := range map[string]func(t *testing.T, path string){

@@ -99,7 +99,7 @@ func TestFollowGivesUp(t *testing.T) {
 	}
 }
 
-// TestFollowWaits checks that a transient error is not treated as permanent because a delta was missing, too.
+// TestFollowWaits checks that a transient error is not treated as permanent if a delta was also missing.
 func TestFollowWaits(t *testing.T) {
 	s := newSite(t)
 	s.deltas = true
@@ -120,8 +120,8 @@ func TestFollowWaits(t *testing.T) {
 	holds(t, f, second)
 }
 
-// TestFollowEnds checks that after the end of its context, the error of a Live says that its file is not followed any
-// more, and why.
+// TestFollowEnds checks that after the end of its context, the error of a Live says that its file is no longer
+// followed, and why.
 func TestFollowEnds(t *testing.T) {
 	cause := errors.New("enough")
 	ended := func(t *testing.T, err func() error, end func()) {

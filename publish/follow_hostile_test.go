@@ -18,7 +18,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// hostile is a server or a publisher that does something wrong.
+// hostile is a server or a publisher with a fault.
 type hostile struct {
 	name string
 	// answer answers a request in place of the server, or returns false.
@@ -26,9 +26,9 @@ type hostile struct {
 	// change changes the second release of the site, or publishes something else in its place.
 	change func(s *site, second *record)
 	option FollowOption
-	hangs  bool   // the follower has little patience
+	hangs  bool   // the follower has short timeouts
 	err    error  // error that the poll must wrap, or nil
-	want   string // in the text of the error
+	want   string // part of the text of the error
 }
 
 // at answers requests whose path contains a text.
@@ -180,7 +180,7 @@ var publishers = []hostile{
 }
 
 // TestHostile checks that after each wrong answer the follower keeps the last good version, returns the reason, and
-// continues as soon as the server is right again.
+// continues as soon as the server is correct again.
 func TestHostile(t *testing.T) {
 	for _, h := range append(servers, publishers...) {
 		t.Run(h.name, func(t *testing.T) {
@@ -275,7 +275,7 @@ func (s *site) edit(old, text string) {
 	s.put([]byte(strings.Replace(was, old, text, 1)))
 }
 
-// sign signs release.json anew.
+// sign signs release.json again.
 func (s *site) sign() {
 	signed, _, err := splitSigned(s.text())
 	must(s.t, err)

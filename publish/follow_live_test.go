@@ -17,8 +17,8 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// TestRotation checks that a reader that pins the old and the new key follows a publisher from one to the other. A
-// reader that pins only the old key keeps the last release that it signed.
+// TestRotation checks that a reader that pins the old and the new key follows a publisher from one key to the other. A
+// reader that pins only the old key must keep the last release signed by this key.
 func TestRotation(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -58,7 +58,7 @@ func TestInsecure(t *testing.T) {
 	}
 }
 
-// TestExpired checks that an expired release is used and reported, also if a server always answers that nothing has
+// TestExpired checks that an expired release is used and reported, even if a server always answers that nothing has
 // changed.
 func TestExpired(t *testing.T) {
 	s := newSite(t)
@@ -210,8 +210,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestTwoFollowers checks that two followers of one file poll one after the other, and the second finds the file
-// current.
+// TestTwoFollowers checks that two followers of one file poll one after the other, and that the second one finds the
+// file up to date.
 func TestTwoFollowers(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -244,7 +244,7 @@ func TestTwoFollowers(t *testing.T) {
 	}
 }
 
-// TestFollow checks that a Live has each release soon after it is published, keeps it during errors, which Err and
+// TestFollow checks that a Live loads each release soon after it is published, keeps it during errors, which Err and
 // OnEvent report, and starts without a server.
 func TestFollow(t *testing.T) {
 	s := newSite(t)

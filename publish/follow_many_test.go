@@ -57,7 +57,7 @@ func TestManyFollowers(t *testing.T) {
 	start := time.Now()
 	web.hook(func(_ http.ResponseWriter, _ *http.Request) bool {
 		asked[int(time.Since(start)*bins/interval)%bins].Add(1)
-		publishing.RLock() // waits for a release that is being published
+		publishing.RLock() // wait for a release that is being published
 		defer publishing.RUnlock()
 		return false
 	})

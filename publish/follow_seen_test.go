@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// pinning returns a follower of the same file with other keys.
+// pinning returns a follower of the same file that pins other keys.
 func (f *Follower) pinning(t *testing.T, address string, keys ...PrivateKey) *Follower {
 	t.Helper()
 	var o []FollowOption
@@ -21,7 +21,7 @@ func (f *Follower) pinning(t *testing.T, address string, keys ...PrivateKey) *Fo
 	return other
 }
 
-// refuses fails the test unless a poll ends with an error and leaves the file.
+// refuses fails the test unless a poll ends with an error that wraps want and the file is unchanged.
 func refuses(t *testing.T, f *Follower, want error, content []byte) {
 	t.Helper()
 	pollFails(t, f, want)
@@ -37,8 +37,8 @@ func (s *site) signs(content []byte, number uint64, keys ...PrivateKey) {
 	s.forge = nil
 }
 
-// TestFastForward checks that a release with the largest number, signed by a stolen key, does not stop updates for
-// ever: a reader that pins only the next key accepts the next release of the publisher, and no older one.
+// TestFastForward checks that a release with the largest number, signed by a stolen key, does not stop updates forever:
+// a reader that pins only the next key must accept the next release of the publisher, and no older one.
 func TestFastForward(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()

@@ -19,7 +19,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// publishSet publishes a sharded set of 5 shards with the keys that every version has and some that only this one has.
+// publishSet publishes a sharded set of 5 shards, which contains the keys of every version and some keys of this
+// version only.
 func (s *site) publishSet(version int) Report {
 	s.t.Helper()
 	keys := func(yield func(string) bool) {
@@ -40,7 +41,8 @@ func (s *site) publishSet(version int) Report {
 	return r
 }
 
-// holdsSet fails the test unless the folder of a follower is the published set, and with only has nothing else.
+// holdsSet fails the test unless the folder of a follower contains the published set, and if only is true, nothing
+// else.
 func (s *site) holdsSet(f *Follower, version int, only bool) {
 	s.t.Helper()
 	r := s.publishing(s.t)
@@ -71,7 +73,8 @@ func (s *site) holdsSet(f *Follower, version int, only bool) {
 	}
 }
 
-// TestFollowSet follows a sharded set: whole, by a delta, by the shards that have changed, and with a damaged shard.
+// TestFollowSet follows a sharded set: it loads the whole set, a delta, only the changed shards, and replaces a damaged
+// shard.
 func TestFollowSet(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -117,8 +120,8 @@ func TestFollowSet(t *testing.T) {
 	}
 }
 
-// TestHostileSet checks that the old set stays if shards of the new one cannot be loaded or do not match the manifest,
-// and that loaded shards are not loaded again.
+// TestHostileSet checks that the old set remains if shards of the new set cannot be loaded or do not match the
+// manifest, and that loaded shards are not loaded again.
 func TestHostileSet(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -136,7 +139,7 @@ func TestHostileSet(t *testing.T) {
 		s.put(is)
 	}
 	served := 0
-	web.hook(func(w http.ResponseWriter, r *http.Request) bool { // all objects but the manifest and one
+	web.hook(func(w http.ResponseWriter, r *http.Request) bool { // all objects except the manifest and one other
 		if !strings.Contains(r.URL.Path, objectPath) || strings.Contains(r.URL.Path, three.Release.SHA256.String()) {
 			return false
 		}
@@ -187,7 +190,7 @@ func TestHostileSet(t *testing.T) {
 		}
 		old()
 	}
-	if err := os.Remove(f.file + stateSuffix); err != nil { // number 4 was seen with three contents
+	if err := os.Remove(f.file + stateSuffix); err != nil { // number 4 was seen with three different contents
 		t.Fatal(err)
 	}
 	s.publishSet(5)

@@ -113,7 +113,7 @@ func filterOf(t *testing.T, n, version int) []byte {
 	return encoded(t, set)
 }
 
-// server serves a site over HTTP. around may answer in its place; it reports whether it did.
+// server serves a site over HTTP. around may answer a request instead and reports whether it did.
 type server struct {
 	*httptest.Server
 	around atomic.Pointer[func(w http.ResponseWriter, r *http.Request) bool]
@@ -135,7 +135,7 @@ func (s *site) serve() *server {
 
 func (s *server) hook(f func(w http.ResponseWriter, r *http.Request) bool) { s.around.Store(&f) }
 
-// counting counts the bytes of bodies. It has no ReadFrom, which would bypass it.
+// counting counts the bytes of bodies. It has no ReadFrom, which would bypass the count.
 type counting struct {
 	http.ResponseWriter
 	n *atomic.Int64
@@ -172,7 +172,7 @@ func pollFails(t *testing.T, f *Follower, want error) {
 	}
 }
 
-// eventually waits until something is true. It ends the test after 20 s.
+// eventually waits until is returns true. It ends the test after 20 s.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {

@@ -22,7 +22,7 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// little is the patience of a follower in these tests, for each part of an answer.
+// little is the timeout of a follower in these tests for each part of a response.
 const little = 100 * time.Millisecond
 
 // raw starts a server that calls serve with each connection.
@@ -56,7 +56,7 @@ func raw(t *testing.T, serve func(c net.Conn)) (address string) {
 	return l.Addr().String()
 }
 
-// drip writes a text again and again, slowly, until the other side ends.
+// drip writes a text repeatedly and slowly until the other side closes the connection.
 func drip(c io.Writer, text string) {
 	for {
 		if _, err := io.WriteString(c, text); err != nil {
@@ -69,11 +69,11 @@ func drip(c io.Writer, text string) {
 	}
 }
 
-// silence reads until the other side ends.
+// silence reads until the other side closes the connection.
 func silence(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 
 // TestSlowServers checks that a poll ends after twice Stall and the time for the bytes, even if a server wastes time in
-// the handshake, in headers, in 1xx answers, or in bodies that never stall.
+// the handshake, in headers, in 1xx responses, or in bodies that never stall.
 func TestSlowServers(t *testing.T) {
 	t.Parallel()
 	plain := func(serve func(c net.Conn)) func(t *testing.T, c *transport.Config) string {
@@ -167,7 +167,7 @@ func TestSlowDownload(t *testing.T) {
 				s.publish(first)
 				mustPoll(t, f)
 			}
-			// Not earlier: a busy machine may take longer for the first poll.
+			// Set only now, because on a busy machine the first poll may take longer.
 			f.options.transport.Stall, f.options.transport.MinRate = 2*little, 1<<20
 			r := s.publish(second)
 			slow := r.object()
@@ -212,7 +212,7 @@ func TestSlowDownload(t *testing.T) {
 	}
 }
 
-// TestLocked checks that a poll waits for other polls for a bounded time, also for polls of the same Follower.
+// TestLocked checks that a poll waits for other polls for a bounded time, including polls of the same Follower.
 func TestLocked(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -220,7 +220,7 @@ func TestLocked(t *testing.T) {
 	s.publish(content)
 	f := s.follower(web.URL)
 	mustPoll(t, f)
-	f.options.transport.Stall = little // not earlier: a busy machine may take longer for a poll
+	f.options.transport.Stall = little // set only now, because a poll may take longer on a busy machine
 	lock, _, err := container.LockFile(t.Context(), f.file+lockSuffix, nil, nil)
 	must(t, err)
 	if _, err := f.Poll(t.Context()); !errors.Is(err, transport.ErrStalled) ||

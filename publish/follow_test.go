@@ -42,7 +42,7 @@ func TestPoll(t *testing.T) {
 	}
 }
 
-// TestPollDelta checks that a follower that is one release behind loads the delta, also after a restart. If the delta
+// TestPollDelta checks that a follower that is one release behind loads the delta, even after a restart. If the delta
 // is damaged or missing, or leads to another release, it loads the whole file.
 func TestPollDelta(t *testing.T) {
 	s := newSite(t)
@@ -92,7 +92,7 @@ func around(t *testing.T, f *Follower) (names []string) {
 	return names
 }
 
-// TestNotModified checks that requests have a condition once the file is current, and never before.
+// TestNotModified checks that requests have a condition once the file is up to date, and never before.
 func TestNotModified(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -135,8 +135,8 @@ func TestNotModified(t *testing.T) {
 	}
 }
 
-// TestSameSecond checks that two releases in one second are both seen, although a web server gives both the same length
-// and time.
+// TestSameSecond checks that two releases in one second are both detected, although a web server reports the same
+// length and time for both.
 func TestSameSecond(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -167,7 +167,7 @@ func TestNewFollower(t *testing.T) {
 	}
 }
 
-// TestFollowTrimmed checks that trimmed filters and sets take deltas, and so does the first full one after a trimmed
+// TestFollowTrimmed checks that deltas work for trimmed filters and sets, and for the first full one after a trimmed
 // one.
 func TestFollowTrimmed(t *testing.T) {
 	for what, shards := range map[string]int{File: 0, Set: 3} {
@@ -213,8 +213,8 @@ func TestNoHTTP(t *testing.T) {
 	}
 }
 
-// TestObjectComesLater checks that a mirror has release.json before the object that it names. Follow waits for the
-// object.
+// TestObjectComesLater tests a mirror that serves release.json before the object that it names. Follow must wait for
+// the object.
 func TestObjectComesLater(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
@@ -235,7 +235,7 @@ func TestObjectComesLater(t *testing.T) {
 	}
 }
 
-// TestSlowestPace checks that a MinRate of one byte per second and many bytes do not overflow.
+// TestSlowestPace checks that the time limit for many bytes at a MinRate of one byte per second does not overflow.
 func TestSlowestPace(t *testing.T) {
 	p := newPace(time.Minute, 1, func(error) {})
 	p.startClock()

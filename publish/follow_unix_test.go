@@ -19,7 +19,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestPipes checks that a named pipe in place of a file that a follower reads is an error at once, or is removed if it
+// TestPipes checks that a named pipe in place of a file that a follower reads is refused at once, or is removed if it
 // replaces a part file.
 func TestPipes(t *testing.T) {
 	s := newSite(t)
@@ -86,7 +86,7 @@ func TestPipes(t *testing.T) {
 	}
 }
 
-// TestTidy makes the files that remain if a follower is killed after it has replaced the file. The next poll must
+// TestTidy creates the files that remain if a follower is killed after it has replaced the file. The next poll must
 // remove them even without a new release, whether the server sends release.json again or not.
 func TestTidy(t *testing.T) {
 	s := newSite(t)
@@ -112,7 +112,8 @@ func TestTidy(t *testing.T) {
 	}
 }
 
-// TestTidySet is TestTidy for a set, of which old shards remain. They stay while a command changes the set.
+// TestTidySet is TestTidy for a set of which old shards remain. They must not be removed while a command changes the
+// set.
 func TestTidySet(t *testing.T) {
 	s := newSite(t)
 	f := s.follower(s.dir)

@@ -20,7 +20,7 @@ import (
 
 const strangerID = 12345 // of a user
 
-// give gives a file to another user: really if run as root, else only in the view of this follower.
+// give changes the owner of a file to another user: on disk if run as root, else only as seen by this follower.
 func give(t *testing.T, f *Follower, path string) {
 	t.Helper()
 	if os.Geteuid() == 0 {
@@ -41,7 +41,7 @@ func give(t *testing.T, f *Follower, path string) {
 }
 
 // TestForeignFiles checks that state, lock and part files of another user, and links, are refused without WithForeign.
-// A part file is removed where possible. The installed file must be right in every case.
+// A part file must be removed where possible. The installed file must be correct in every case.
 func TestForeignFiles(t *testing.T) {
 	s := newSite(t)
 	content := filterOf(t, 1000, 0)
@@ -50,8 +50,8 @@ func TestForeignFiles(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		make   func(t *testing.T, f *Follower) (path string)
-		mended bool // it is removed
-		allows bool // with WithForeign
+		mended bool // the file is removed
+		allows bool // the poll succeeds with WithForeign
 	}{
 		{"state", func(t *testing.T, f *Follower) string {
 			mustPoll(t, f)
@@ -193,7 +193,7 @@ func TestOwnFolders(t *testing.T) {
 	}
 }
 
-// TestUmask checks that with umask 0, a follower creates no file that it refuses at the next poll.
+// TestUmask checks that with umask 0, a follower does not create files that it would refuse at the next poll.
 func TestUmask(t *testing.T) {
 	s := newSite(t)
 	f := s.follower(s.dir)
@@ -331,7 +331,7 @@ func TestLinksDuringPoll(t *testing.T) {
 	}
 }
 
-// TestDamagedState checks that the error of a damaged or truncated state says what to do.
+// TestDamagedState checks that the error for a damaged or truncated state gives advice.
 func TestDamagedState(t *testing.T) {
 	s := newSite(t)
 	s.publish(filterOf(t, 1000, 0))
@@ -354,8 +354,8 @@ func TestDamagedState(t *testing.T) {
 	mustPoll(t, f)
 }
 
-// TestFollowTwoNames checks that followers of one file by two names share a state, so that numbers seen by one apply to
-// the other.
+// TestFollowTwoNames checks that followers of one file under two names share a state, so that numbers seen by one also
+// apply to the other.
 func TestFollowTwoNames(t *testing.T) {
 	s := newSite(t)
 	s.publish(filterOf(t, 1000, 0))

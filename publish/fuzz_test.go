@@ -12,11 +12,11 @@ import (
 
 // The fuzz targets of the inputs that this package reads. Each has a function that checks one input and reports whether
 // it was accepted. TestFuzzReaches counts accepted inputs, so that no target is silently stopped by a signature or a
-// frame. Run them with -fuzzminimizetime 100x: by default one release of a kilobyte is minimised for a minute, and
-// nothing else runs.
+// frame. Run them with -fuzzminimizetime 100x: by default, the fuzzer minimises one release of a kilobyte for a minute
+// and runs nothing else.
 
-// resigned returns a release.json with the members of b in its signed part and a right signature: after a wrong
-// signature nothing is read.
+// resigned returns a release.json with the members of b in its signed part and a correct signature, because nothing is
+// read after a wrong signature.
 func resigned(b []byte, key PrivateKey) []byte {
 	b, _, _ = bytes.Cut(b, []byte(signaturesMark))
 	b = bytes.TrimRight(bytes.TrimPrefix(b, []byte("{\n")), ",\n")
@@ -25,7 +25,7 @@ func resigned(b []byte, key PrivateKey) []byte {
 	return append(signed, signaturesMark+`[{"key":"`+ids[0].Key+`","signature":"`+ids[0].Signature+`"}]`+"\n}\n"...)
 }
 
-// fuzzRelease checks a release.json unchanged, and with a right signature.
+// fuzzRelease checks a release.json unchanged, and with a correct signature.
 func fuzzRelease(t *testing.T, b []byte, key PrivateKey) (accepted bool) {
 	_, _ = Verify(b, key.Public())
 	_, _ = signedBy(b)
@@ -103,7 +103,7 @@ func fuzzKey(t *testing.T, text string) (accepted bool) {
 	return err == nil || err2 == nil
 }
 
-// fuzzKeyState checks a state file unchanged and with a right check, and that a release can be recorded in it.
+// fuzzKeyState checks a state file unchanged and with a correct check, and that a release can be recorded in it.
 func fuzzKeyState(t *testing.T, b []byte) (accepted bool) {
 	_, _ = parseKeyState(b)
 	if body, _, ok := bytes.Cut(b, []byte(checkMark)); ok {
@@ -141,7 +141,7 @@ func releaseSeeds(t testing.TB) (all [][]byte) {
 		t.Fatalf("%d seeds, %v", len(files), err)
 	}
 	for _, path := range files {
-		if strings.HasPrefix(filepath.Base(path), "vectors") { // a list of the others
+		if strings.HasPrefix(filepath.Base(path), "vectors") { // a list of the other files
 			continue
 		}
 		b := read(t, path)
@@ -213,7 +213,7 @@ func TestFuzzReaches(t *testing.T) {
 		name  string
 		seeds [][]byte
 		check func(*testing.T, []byte) bool
-		share float64 // least share of changed inputs that are accepted
+		share float64 // smallest share of changed inputs that must be accepted
 	}{
 		{"FuzzRelease", releaseSeeds(t), func(t *testing.T, b []byte) bool { return fuzzRelease(t, b, key) }, 0.2},
 		{"FuzzHistory", historySeeds(t), fuzzHistory, 0.2},

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// must ends the test if there is an error.
+// must ends the test if err is not nil.
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

@@ -27,8 +27,8 @@ func unreadable(t *testing.T, path string) (repair func()) {
 	}
 }
 
-// TestCleanUnreadable checks that no object is removed while the manifest of an older set cannot be read: when the
-// manifest can be read again, all objects that the history names are there.
+// TestCleanUnreadable checks that no object is removed while the manifest of an older set cannot be read. When the
+// manifest can be read again, all objects that the history names must exist.
 func TestCleanUnreadable(t *testing.T) {
 	src, dir := t.TempDir(), filepath.Join(t.TempDir(), "list")
 	o := Options{Now: start, Keep: 8}
@@ -62,8 +62,8 @@ func TestCleanUnreadable(t *testing.T) {
 	}
 }
 
-// TestHistoryUnreadable checks that a history that cannot be read for a moment stops the release. With a damaged
-// history there are no deltas, and the objects stay until the release after.
+// TestHistoryUnreadable checks that a temporary error in reading the history stops the release. With a damaged history
+// there are no deltas, and the objects must remain until the release after the next.
 func TestHistoryUnreadable(t *testing.T) {
 	src, dir := t.TempDir(), filepath.Join(t.TempDir(), "list")
 	o := Options{Now: start}
@@ -96,7 +96,7 @@ func TestHistoryUnreadable(t *testing.T) {
 }
 
 // TestUndoKeepsLive makes a release fail after its objects were written, and checks that objects that existed before
-// stay, even one that could not be read and was written again.
+// remain, even an object that could not be read and was written again.
 func TestUndoKeepsLive(t *testing.T) {
 	src, dir := t.TempDir(), filepath.Join(t.TempDir(), "list")
 	o := Options{Now: start}
@@ -108,7 +108,7 @@ func TestUndoKeepsLive(t *testing.T) {
 	manifest := filepath.Join(store, first.SHA256.String())
 	write(t, manifest, []byte("damaged"), 0o600)
 	all := names(t, store)
-	// release.json becomes a folder while the objects are written: the last step fails.
+	// release.json becomes a folder while the objects are written, so that the last step fails.
 	once := sync.OnceFunc(func() {
 		path := filepath.Join(dir, ReleaseName)
 		if err := errors.Join(os.Rename(path, path+".kept"), os.Mkdir(path, 0o700)); err != nil {
@@ -124,8 +124,8 @@ func TestUndoKeepsLive(t *testing.T) {
 	}
 }
 
-// TestAbandoned makes the files that publishers killed at different moments leave behind, and checks that the next
-// Publish removes them, with new content and with the same content.
+// TestAbandoned creates the files that publishers killed at different moments leave, and checks that the next Publish
+// removes them, with new content and with the same content.
 func TestAbandoned(t *testing.T) {
 	src, dir := t.TempDir(), t.TempDir()
 	file := build(t, src, 0, 0, bloomery.Config{})

@@ -21,7 +21,7 @@ import (
 )
 
 // TestListOfAnotherFolder checks that a release.json of another list of the key, in a folder that is not in the state,
-// does not determine the name of the next release. After a folder has moved, the name must be set once.
+// does not determine the name of the next release. After a folder was moved, the name must be set once.
 func TestListOfAnotherFolder(t *testing.T) {
 	s := newSigner(t, "A")
 	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
@@ -86,8 +86,8 @@ func TestStateLocked(t *testing.T) {
 	}
 }
 
-// TestObjectsReplaced replaces the folder of objects by the one of another list while a filter is loaded. Nothing must
-// be written or removed there.
+// TestObjectsReplaced replaces the folder of objects by the folder of another list while a filter is loaded. Nothing
+// may be written or removed there.
 func TestObjectsReplaced(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows renames no folder that is open")
@@ -125,7 +125,7 @@ func TestObjectsReplaced(t *testing.T) {
 }
 
 // TestKindRestarted checks that a list whose first release has failed, or whose folder is lost, may change its kind if
-// name and number are stated.
+// name and number are given.
 func TestKindRestarted(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(dir)
@@ -147,8 +147,8 @@ func TestKindRestarted(t *testing.T) {
 	}
 }
 
-// TestUnpublishable checks that files and folders that are no filter of a known family are refused before the folder is
-// made, a filter of package window by name.
+// TestUnpublishable checks that files and folders that are not a filter of a known family are refused before the folder
+// is created. The error for a file of package window must name the package.
 func TestUnpublishable(t *testing.T) {
 	dir := t.TempDir()
 	m, _, err := shardset.ReadManifest(filepath.Join("..", "shard", "testdata", "sets", "one-shard"))

@@ -78,7 +78,7 @@ func TestForgedBytes(t *testing.T) {
 	}
 }
 
-// TestLongExpiry checks that an expiry later than Options.Lifetime allows is not kept, even if it is signed.
+// TestLongExpiry checks that an expiry that is later than Options.Lifetime allows is not kept, even if it is signed.
 func TestLongExpiry(t *testing.T) {
 	src, dir, key := t.TempDir(), filepath.Join(t.TempDir(), "list"), testKey(t, "A")
 	file := build(t, src, 1, 0, bloomery.Config{})

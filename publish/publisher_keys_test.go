@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestFirstSignature checks that the first signed release uses nothing of an unsigned folder: name and number must be
-// set.
+// TestFirstSignature checks that the first signed release uses nothing from an unsigned folder, so that name and number
+// must be set.
 func TestFirstSignature(t *testing.T) {
 	for _, state := range []bool{false, true} {
 		s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
@@ -43,8 +43,8 @@ func TestFirstSignature(t *testing.T) {
 	}
 }
 
-// TestRotate checks that a new key is refused unless Options.Rotate has the key of the last release. Signing with both
-// keys is not a rotation.
+// TestRotate checks that a new key is refused unless Options.Rotate contains the key of the last release. Signing with
+// both keys is not a rotation.
 func TestRotate(t *testing.T) {
 	a, b, c := testKey(t, "A"), testKey(t, "E"), testKey(t, "I")
 	public := func(k PrivateKey) []PublicKey { return []PublicKey{k.Public()} }
@@ -72,7 +72,7 @@ func TestRotate(t *testing.T) {
 	if _, err := Verify(released(t, dir), a.Public()); !errors.Is(err, ErrOtherKey) {
 		t.Error(err)
 	}
-	if r := s.publish(dir); r.Release.Number != 3 || r.Rotated != nil { // the option may stay
+	if r := s.publish(dir); r.Release.Number != 3 || r.Rotated != nil { // the option may still be set
 		t.Errorf("%+v", r)
 	}
 	s.Sign, s.Rotate = []PrivateKey{a}, nil
@@ -85,7 +85,7 @@ func TestRotate(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 
-	s, dir = start() // with both for a while
+	s, dir = start() // with both keys for some releases
 	for _, sign := range [][]PrivateKey{{a, b}, {a, b}, {b}, {b}} {
 		s.Sign = sign
 		if r := s.publish(dir); r.Rotated != nil {
@@ -98,8 +98,8 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// TestStolenKey lets a thief sign the highest number. The publisher continues with a new key from its own last number,
-// and uses nothing of the forged release.
+// TestStolenKey signs the highest number with a stolen key. The publisher must continue with a new key from its own
+// last number, and use nothing from the forged release.
 func TestStolenKey(t *testing.T) {
 	stolen, fresh := testKey(t, "A"), testKey(t, "E")
 	for _, number := range []uint64{maxNumber, maxNumber - 1, 40} {
@@ -129,7 +129,7 @@ func TestStolenKey(t *testing.T) {
 			t.Errorf("%d: %+v", number, r)
 		}
 	}
-	// The state of the stolen key, copied for the new key, has the honest number.
+	// The state of the stolen key, copied for the new key, contains the last number of the publisher.
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(dir)
 	s.publish(dir)
@@ -140,7 +140,7 @@ func TestStolenKey(t *testing.T) {
 	s.publish(dir)
 }
 
-// TestHighestNumber checks that no number exceeds 2^53 - 1, and that the error after the last one says what to do.
+// TestHighestNumber checks that no number exceeds 2^53 - 1, and that the error after the last one gives advice.
 func TestHighestNumber(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.Number = maxNumber + 1
@@ -158,7 +158,7 @@ func TestHighestNumber(t *testing.T) {
 	}
 }
 
-// TestDamagedRelease checks that a release.json that cannot be read is refused, unless name and number are stated.
+// TestDamagedRelease checks that a release.json that cannot be read is refused unless name and number are given.
 func TestDamagedRelease(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(dir)

@@ -13,7 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/drift"
 )
 
-// list builds a filter of n keys, with shards of a sharded set, and returns its path.
+// list builds a filter of n keys, or a sharded set if shards is not 0, and returns its path.
 func list(t *testing.T, n, shards int) string {
 	t.Helper()
 	c := bloomery.Config{Spec: "standard(k=2,m=65536)"}
@@ -38,7 +38,7 @@ func TestShrink(t *testing.T) {
 			{10, 0.9, false}, {10, 1, true}, {2000, 0.001, true}, {0, 1, true}, {1000, 0, true},
 		} {
 			if c.keys == 0 && shards > 0 {
-				continue // a sharded set of no keys is not built
+				continue // a sharded set without keys is not built
 			}
 			before := names(t, filepath.Join(dir, ObjectsName))
 			r, err := Publish(t.Context(), dir, list(t, c.keys, shards), Options{Shrink: c.shrink})

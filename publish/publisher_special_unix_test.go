@@ -21,7 +21,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// soon runs f and fails the test if f does not return: opening a pipe without a writer blocks.
+// soon runs f and fails the test if f does not return soon, since opening a pipe without a writer blocks.
 func soon(t *testing.T, what string, f func() error) error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -138,7 +138,7 @@ func TestSpecialShards(t *testing.T) {
 	}
 }
 
-// TestCancelled checks that a context that has ended stops Publish and Check, also in the middle of an object.
+// TestCancelled checks that the end of the context stops Publish and Check, even in the middle of an object.
 func TestCancelled(t *testing.T) {
 	dir, file := filepath.Join(t.TempDir(), "list"), build(t, t.TempDir(), 1, 0, bloomery.Config{})
 	mustPublish(t, dir, file, Options{})
@@ -179,7 +179,7 @@ func TestLinks(t *testing.T) {
 		t.Errorf("another list has %q, want %q", now, kept)
 	}
 
-	// An object of the next release is a link already: it is replaced, not its target.
+	// An object of the next release already exists as a link. The link must be replaced, not its target.
 	b := read(t, two)
 	link := filepath.Join(objects, shard.Sum(sha256.Sum256(b)).String())
 	must(t, os.Symlink(elsewhere, link))

@@ -94,8 +94,8 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// TestLostRelease removes release.json, or the whole folder. With a state the numbers continue; without one the
-// publisher refuses to start again if there are objects.
+// TestLostRelease removes release.json, or the whole folder. With a state the numbers must continue. Without one, the
+// publisher must refuse to start again if there are objects.
 func TestLostRelease(t *testing.T) {
 	for _, lost := range []string{ReleaseName, ""} {
 		s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "folder")
@@ -103,7 +103,7 @@ func TestLostRelease(t *testing.T) {
 		s.publish(dir)
 		s.publish(dir)
 		must(t, os.RemoveAll(filepath.Join(dir, lost)))
-		s.Name = "" // the state knows the name of the folder
+		s.Name = "" // the state contains the name of the folder
 		r := s.publish(dir)
 		if r.Release.Number != 3 || r.Release.Name != "list" || r.record.Previous != nil || r.Behind != 2 ||
 			len(r.Warnings) != 1 {
@@ -163,7 +163,7 @@ func TestForeignList(t *testing.T) {
 	s.refuses("the name is stated", one, o, ErrName)
 }
 
-// TestElsewhere checks that a release that the key signed, but not on this machine, is a warning.
+// TestElsewhere checks that a release that the key signed on another machine causes a warning.
 func TestElsewhere(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(dir)
@@ -179,7 +179,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestTwoStates checks that with two keys, the state of either key has all numbers.
+// TestTwoStates checks that with two keys, the state of each key contains all numbers.
 func TestTwoStates(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	one, two := testKey(t, "A"), testKey(t, "E")
@@ -200,7 +200,7 @@ func TestTwoStates(t *testing.T) {
 }
 
 // TestSharedKey checks that publishers of several lists can share a key and its state at the same time, and that the
-// state then has all lists.
+// state then contains all lists.
 func TestSharedKey(t *testing.T) {
 	s := newSigner(t, "A")
 	folder, file := t.TempDir(), s.next()
@@ -260,14 +260,15 @@ func TestOneListTwoFolders(t *testing.T) {
 	wg.Wait()
 }
 
-// TestBadState checks that a damaged state is an error, and so is one that cannot be replaced; nothing is published.
+// TestBadState checks that a damaged state, and a state that cannot be replaced, are errors, and that nothing is
+// published.
 func TestBadState(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(dir)
 	good := read(t, s.State[0])
 	before := released(t, dir)
 	sealed := string(good)
-	good = []byte(byHand(good)) // so that the damage is not only detected by the check
+	good = []byte(byHand(good)) // so that not only the check detects the damage
 	for what, bad := range map[string]string{
 		"check":   strings.Replace(sealed, `"release":1`, `"release":7`, 1),
 		"cut":     string(good[:len(good)/2]),
@@ -310,8 +311,8 @@ func TestBadState(t *testing.T) {
 	s.refuses("a folder that is missing", dir, missing, ErrKeyState)
 }
 
-// TestReadOnlyKey uses a key in a read-only folder, like a mounted secret. A state that never existed is a warning; a
-// state that cannot be replaced is an error.
+// TestReadOnlyKey uses a key in a read-only folder, like a mounted secret. A state that never existed must cause a
+// warning, a state that cannot be replaced an error.
 func TestReadOnlyKey(t *testing.T) {
 	if runtime.GOOS == "windows" || os.Geteuid() == 0 {
 		t.Skip("only folders of an ordinary user on Unix can be read-only")
@@ -357,7 +358,7 @@ func TestFullState(t *testing.T) {
 	}
 }
 
-// TestFuture checks that a release with a time in the future is a warning.
+// TestFuture checks that a release with a time in the future causes a warning.
 func TestFuture(t *testing.T) {
 	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
 	s.publish(dir)

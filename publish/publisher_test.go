@@ -25,7 +25,7 @@ const day = 24 * time.Hour
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// keys yields n keys, in version v with 5 of them replaced by new ones for each version.
+// keys yields n keys, of which each version replaces 5 by new ones.
 func keys(n, v int) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := range n {
@@ -38,7 +38,7 @@ func keys(n, v int) iter.Seq[string] {
 
 const frozen = "standard(k=7,m=20000)"
 
-// build writes version v of a filter, or with shards of a sharded set, and returns its path.
+// build writes version v of a filter, or of a sharded set if shards is not 0, and returns its path.
 func build(t *testing.T, dir string, v, shards int, c bloomery.Config) string {
 	t.Helper()
 	if c.Spec == "" {
@@ -50,7 +50,7 @@ func build(t *testing.T, dir string, v, shards int, c bloomery.Config) string {
 	return save(t, filepath.Join(dir, fmt.Sprint("v", v)), keys(2000, v), shards, c)
 }
 
-// save writes a filter of some keys, or with shards a sharded set, and returns its path.
+// save writes a filter of the keys, or a sharded set if shards is not 0, and returns its path.
 func save(t *testing.T, path string, keys iter.Seq[string], shards int, c bloomery.Config) string {
 	t.Helper()
 	if c.Sharding.Shards = shards; shards > 0 {
@@ -86,7 +86,8 @@ func names(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// TestPublish follows a folder over releases: new, same and old content, another name, renewal.
+// TestPublish checks a folder over several releases: with new, the same and old content, with another name, and
+// renewed.
 func TestPublish(t *testing.T) {
 	for what, shards := range map[string]int{File: 0, Set: 3} {
 		t.Run(what, func(t *testing.T) {
@@ -147,8 +148,8 @@ func released(t *testing.T, dir string) []byte {
 	return b
 }
 
-// TestRetention publishes daily. The newest releases stay, and later also one that is at least 7 days old and one that
-// is at least 30 days old; objects stay if the current or the previous release names them.
+// TestRetention publishes daily. The newest releases must remain in the history, and later also one that is at least 7
+// days old and one that is at least 30 days old. Objects must remain if the current or the previous release names them.
 func TestRetention(t *testing.T) {
 	src, dir := t.TempDir(), t.TempDir()
 	o := Options{Keep: 3, Name: "x", Now: start}
@@ -246,8 +247,8 @@ func TestPublishRefuses(t *testing.T) {
 	}
 }
 
-// TestPublishKeys checks that a filter with a keyed hash needs no secret, signatures are renewed when the keys change,
-// and an unsigned release can follow a signed one if that is asked for.
+// TestPublishKeys checks that a filter with a keyed hash can be published without its secret, that signatures are
+// renewed when the keys change, and that an unsigned release can follow a signed one on request.
 func TestPublishKeys(t *testing.T) {
 	src, dir := t.TempDir(), t.TempDir()
 	one, two := testKey(t, "A"), testKey(t, "E")
@@ -289,7 +290,7 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// TestTrim checks that the trimmed form is published on request, and otherwise its size is reported.
+// TestTrim checks that the trimmed form is published on request, and that its size is reported otherwise.
 func TestTrim(t *testing.T) {
 	for what, shards := range map[string]int{File: 0, Set: 2} {
 		src, dir := t.TempDir(), t.TempDir()
@@ -303,8 +304,8 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// TestExceptions checks that a filter with exceptions is published as it is, or trimmed, and damaged exceptions are
-// refused.
+// TestExceptions checks that a filter with exceptions is published unchanged or trimmed, and that damaged exceptions
+// are refused.
 func TestExceptions(t *testing.T) {
 	src, dir := t.TempDir(), t.TempDir()
 	allowed := func(yield func([]byte) bool) {

@@ -78,7 +78,7 @@ func TestMarshalRefuses(t *testing.T) {
 	}
 }
 
-// TestDamaged checks that a signed release that is cut or in which a bit changes is refused, and never panics.
+// TestDamaged checks that a signed release that is truncated or in which a bit is flipped is refused without a panic.
 func TestDamaged(t *testing.T) {
 	key := testKey(t, "A")
 	good, err := testRelease().marshal(key)

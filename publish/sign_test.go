@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestKeyFiles checks that a key is written once, for its owner only, and found by its text and by its file.
+// TestKeyFiles checks that a key is written only once and readable only for its owner, and that it is found by its text
+// and by its file.
 func TestKeyFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	public, err := CreateKey(t.Context(), path)

@@ -27,7 +27,7 @@ import (
 // evil is a proxy between a follower and its publisher that attacks the follower without having a key.
 type evil struct {
 	own, other, stranger string   // folders: the list, another list with the same key, one with another key
-	texts                [][]byte // all release.json of the list
+	texts                [][]byte // all versions of release.json of the list
 
 	mu     sync.Mutex
 	rand   *rand.Rand
@@ -109,7 +109,7 @@ var faults = []fault{
 	{name: "gzip", serve: func(_ *evil, w http.ResponseWriter, r *http.Request, _ []byte) { zip(w, r) }},
 }
 
-// replay is the most dangerous fault: it serves signed releases.
+// replay is the most dangerous fault, because it serves signed releases.
 var replay = fault{name: "replay", serve: func(e *evil, w http.ResponseWriter, r *http.Request, _ []byte) {
 	if strings.HasSuffix(r.URL.Path, ReleaseName) {
 		_, _ = w.Write(e.oldRelease())
@@ -283,8 +283,8 @@ func (p *proxied) held(path string) (uint64, error) {
 
 // TestTrialProxy follows a list through a proxy that cuts, stalls, redirects, replays, and mixes releases and lists.
 // After each poll the file must equal a release of the list and must not be older than before. Within the stated time,
-// each stall must be an error of the Live, or the reason why a delta was not used. A clock that passes the expiry is
-// seen within seconds, while the proxy is silent.
+// the Live must report each stall as an error or as the reason why a delta was not used. When the clock passes the
+// expiry, this must be reported within seconds, even while the proxy does not answer.
 func TestTrialProxy(t *testing.T) {
 	polls := 60
 	if *longTrial {
@@ -359,7 +359,7 @@ func (p *proxied) follow(polls int) {
 				t.Errorf("poll %d: release %d is good until %v", done, n, p.expires[n])
 			}
 			if freezes.IsZero() {
-				return // of a replay, until the next release comes through
+				return // the error of a replay, until the next release arrives
 			}
 			if late := time.Since(freezes); late > lookEvery+slack {
 				t.Errorf("poll %d: expired, seen after %v", done, late)
@@ -379,7 +379,7 @@ func (p *proxied) follow(polls int) {
 		case done == polls:
 			p.behave(honest)
 		case !freezes.IsZero():
-			done-- // until the expiry is seen
+			done-- // until the expiry is reported
 		case done%250 == 30:
 			freezes = time.Now()
 			p.shift.Add(int64(DefaultLifetime) + int64(time.Hour))

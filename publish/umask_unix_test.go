@@ -4,5 +4,5 @@ package publish
 
 import "syscall"
 
-// Set a umask with which followers accept the folders of tests.
+// Sets a umask with which followers accept the folders of tests.
 func init() { syscall.Umask(0o022) }

@@ -144,7 +144,7 @@ func exactVectors(t *testing.T, files map[string][]byte) []vector {
 	}
 }
 
-// TestVectors checks the vectors of testdata, which other languages read too.
+// TestVectors checks the vectors of testdata, which readers in other languages also use.
 func TestVectors(t *testing.T) {
 	list, files := vectors(t)
 	exact := exactVectors(t, files)

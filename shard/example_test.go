@@ -25,7 +25,7 @@ func open(dir string) *shard.Manifest {
 	return m
 }
 
-// Query only the machine that has the shard of a key.
+// Query only the machine that stores the shard of a key.
 func ExampleRoute() {
 	m := open("testdata/sets/blocked")
 	h := filter.NewHasher(m.Seed)

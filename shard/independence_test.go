@@ -33,8 +33,8 @@ type form struct {
 
 func (f form) String() string { return f.spec.String() + "/" + f.hasher.ID().String() }
 
-// specs are the filters of each family that the tests of rates build. They give a number of bits or a geometry instead
-// of a rate, because some families take milliseconds to find the size for a rate.
+// specs lists the filters of each family that the tests of rates build. They state a number of bits or a geometry
+// instead of a rate, because some families need milliseconds to find the size for a rate.
 var specs = map[string][]string{
 	"standard":         {"standard(bits_per_key=9.6)"},
 	"blocked":          {"blocked(bits_per_key=10,k=7)", "blocked(bits_per_key=10,layout=split)"},
@@ -51,7 +51,7 @@ var specs = map[string][]string{
 	"spark":      {"spark(bits_per_key=9.6)", "spark(bits_per_key=9.6,version=2)"},
 }
 
-// forms returns all families that take hashes, with all hash functions that they take.
+// forms returns all families of filters of hashes, each with all hash functions that it supports.
 func forms(t *testing.T) (all []form) {
 	secret := filter.Secret{1, 2, 3}
 	for _, f := range families.All() {
@@ -97,7 +97,7 @@ func (f form) build(t *testing.T, hs []filter.Hash) family.Filter {
 type trials struct {
 	n, found  uint64
 	posterior float64 // Info.FPRPosterior of the filter, or 0 if it was not computed
-	plain     *trials // trials of a filter of as many random keys, or nil
+	plain     *trials // trials of a filter of the same number of random keys, or nil
 }
 
 func (r trials) rate() float64 { return float64(r.found) / float64(r.n) }
@@ -117,7 +117,7 @@ func (f form) query(t *testing.T, present, absent []filter.Hash, posterior bool)
 	return r
 }
 
-// In a set with many shards, only the first ones get a posterior rate, which takes 12 ms in a guava filter, and a
+// In a set with many shards, only the first shards get a posterior rate, which takes 12 ms for a guava filter, and a
 // filter of random keys for comparison.
 const (
 	posteriors = 64
@@ -125,7 +125,7 @@ const (
 )
 
 // measure routes keys to shards, builds a filter of each shard and queries it with absent keys of the same shard. For
-// shards, it also builds and queries a filter of as many random keys that were not routed.
+// comparison, it also builds and queries a filter of the same number of random keys that were not routed.
 //
 // The routed keys are the integers from 10^9·seed on if the seed is even, else texts that differ in their last digits.
 func (f form) measure(t *testing.T, route routing, shards, keys, absent int, seed uint64) (routed []trials) {
@@ -193,8 +193,8 @@ func beyondPosterior(routed []trials) string {
 	return ""
 }
 
-// unlikePlain returns how the observed rates of shards contradict those of filters of as many random keys, or "". Both
-// have the same distribution, so that their differences have the mean 0 by Student's t distribution.
+// unlikePlain returns how the observed rates of shards contradict the rates of filters of the same numbers of random
+// keys, or "". Both have the same distribution, so that their differences have the mean 0 by Student's t distribution.
 func unlikePlain(routed []trials) string {
 	var differences []float64
 	for _, r := range routed {
@@ -216,12 +216,12 @@ func unlikePlain(routed []trials) string {
 	return ""
 }
 
-// sizes are the numbers of shards with the number of sets, so that bounds are tight with few shards too.
+// sizes lists numbers of shards, each with a number of sets, so that the bounds are tight even with few shards.
 var sizes = []size{{2, 12, 60_000}, {16, 4, 60_000}, {1000, 1, 1_150_000}}
 
 type size struct{ shards, sets, absent int }
 
-// many queries sets of several seeds. A shard has 1,150 keys on average, so that each has 1,000.
+// many queries sets of several seeds. A shard has 1,150 keys on average, so that each has at least 1,000.
 func (f form) many(t *testing.T, route routing, size size) (routed []trials) {
 	for seed := range uint64(size.sets) {
 		r := f.measure(t, route, size.shards, 1150*size.shards, size.absent, seed)
@@ -231,8 +231,8 @@ func (f form) many(t *testing.T, route routing, size size) (routed []trials) {
 }
 
 // TestIndependence requires that filters of shards have the same rates as filters of unrouted keys, for every family
-// with every hash function. Without -long, 1,000 shards have one hash function of each family, and a run has a third of
-// the cases.
+// with every hash function. Without -long, it tests 1,000 shards with only one hash function of each family, and a
+// third of the cases per run.
 func TestIndependence(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -274,7 +274,7 @@ func TestDependence(t *testing.T) {
 		name   string
 		route  routing
 		family string
-		rate   bool // the rates differ from those of unrouted filters too
+		rate   bool // the rates also differ from the rates of unrouted filters
 	}{
 		{"top bits of Hi", topHi, "blocked", true},
 		{"top bits of Lo", topLo, "standard", false}, // the rate of one probe fewer

@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// endless yields a head, then entries without an end. It counts the bytes that were read.
+// endless is a reader of a head and then of endless entries. It counts the bytes that were read.
 type endless struct {
 	head io.Reader
 	n    int
@@ -52,7 +52,7 @@ func TestManifestEndless(t *testing.T) {
 	}
 }
 
-// TestManifestOrder checks that fields may have any order, and unknown fields do not hide a newer version.
+// TestManifestOrder checks that fields may have any order, and that unknown fields do not hide a newer version.
 func TestManifestOrder(t *testing.T) {
 	good := text(t, manifest(t))
 	list := regexp.MustCompile(`(?s)"shards": \[.*\]`).FindString(good)

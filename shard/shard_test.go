@@ -18,7 +18,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestRouteEven counts keys by shard: the counts must have the spread of random ones. Each hash differs from a fixed
+// TestRouteEven counts keys by shard. The counts must vary like counts of random keys. Each hash differs from a fixed
 // one in only a few bits, so the test fails if any bit of either half has no effect.
 func TestRouteEven(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -72,7 +72,7 @@ func text(t *testing.T, m *shard.Manifest) string {
 	return b.String()
 }
 
-// TestManifest writes, reads and writes again: the same bytes.
+// TestManifest writes, reads and writes a manifest again, and checks that the bytes are the same.
 func TestManifest(t *testing.T) {
 	m := manifest(t)
 	first := text(t, m)
@@ -95,7 +95,7 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// TestManifestHostile changes manifests: each must be refused with ErrManifest.
+// TestManifestHostile changes manifests. Each must be refused with ErrManifest.
 func TestManifestHostile(t *testing.T) {
 	good := text(t, manifest(t))
 	for _, change := range [][2]string{
@@ -197,7 +197,8 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
-// TestParseName checks that a name has the number of its shard, of at most Max, and a suffix or none.
+// TestParseName checks that a name consists of the number of its shard, the number of shards, at most Max, and an
+// optional suffix.
 func TestParseName(t *testing.T) {
 	for name, want := range map[string]int{
 		"00000-of-00001.bloom": 0, "00017-of-00300.0az9.bloom": 17, "1048575-of-1048576.bloom": 1048575,
@@ -215,7 +216,7 @@ func TestParseName(t *testing.T) {
 	}
 }
 
-// check ends a test at an error.
+// check ends the test if err is not nil.
 func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

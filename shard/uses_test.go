@@ -11,8 +11,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// uses are the ways in which families take positions from a hash: see the package comment of each. parts is the number
-// of equal parts of the filter that keys are counted in.
+// uses lists the ways in which families derive positions from a hash: see the package comment of each. parts is the
+// number of equal parts of the filter in which keys are counted.
 var uses = []struct {
 	name string
 	part func(h filter.Hash, parts int) int
@@ -95,7 +95,7 @@ func unevenUses(route routing, hash func(i int) filter.Hash) (found []string) {
 	return found
 }
 
-// TestIndependentUses counts keys by shard and by part of a filter: the two must be independent. -long counts 10
+// TestIndependentUses counts keys by shard and by part of a filter. The two must be independent. -long counts 10
 // million keys.
 func TestIndependentUses(t *testing.T) {
 	if testing.Short() {

@@ -52,7 +52,7 @@ func (v vector) hash(t *testing.T) (given, of filter.Hash) {
 	return given, hasher.SumString(v.Key)
 }
 
-// formula is routing 1 as docs/format.md states it, in exact arithmetic.
+// formula computes routing 1 as docs/format.md defines it, in exact arithmetic.
 func formula(h filter.Hash, shards int) int {
 	number := func(x uint64) *big.Int { return new(big.Int).SetUint64(x) }
 	word := new(big.Int).Lsh(big.NewInt(1), 64)

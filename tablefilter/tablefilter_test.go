@@ -22,7 +22,7 @@ var specs = []string{
 	"ribbon(r=8)", "ribbon(fpr=0.01)", "ribbon(bits_per_key=10,w=128)",
 }
 
-// testKey returns key i of a set: 16 bytes, as the sets of other tests share none.
+// testKey returns key i of a set, which has 16 bytes. Sets with different names share no keys.
 func testKey(set string, i int) []byte { return fmt.Appendf(nil, "%s%015d", set, i) }
 
 func makeBlock(t testing.TB, spec string, n int) []byte {
@@ -176,7 +176,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// TestSmall checks that there is a filter even where the family of the policy has none.
+// TestSmall checks that there is a filter even if the family of the policy has none for so few keys.
 func TestSmall(t *testing.T) {
 	for spec, n := range map[string]int{"fuse(bits_per_key=1)": 1000, "partitioned(bits_per_key=1,effort=fast)": 1} {
 		block := makeBlock(t, spec, n)
@@ -191,8 +191,8 @@ func TestSmall(t *testing.T) {
 	}
 }
 
-// TestDamaged checks that truncated and changed blocks do not panic, and that an undamaged body with a changed tail
-// loses no key unless the tail belongs to another filter.
+// TestDamaged checks that truncated and changed blocks do not cause panics, and that an undamaged body with a changed
+// tail loses no key unless the tail is valid for another filter.
 func TestDamaged(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	key := testKey("k", 5)

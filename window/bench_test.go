@@ -44,8 +44,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// rotating are eight filters of the family blocked, each for the keys of a seventh of TTL: a common alternative to
-// package window.
+// rotating consists of eight filters of the family blocked, each for the keys of a seventh of TTL: a common alternative
+// to package window.
 type rotating []*blocked.Filter
 
 func newRotating(b testing.TB, keys uint64, fpr float64) (r rotating) {
@@ -75,9 +75,9 @@ var benchKeys = []uint64{1_000_000, 10_000_000}
 // ops is the number of operations of a round.
 const ops = 16 << 10
 
-// rounds measures the CPU time of some functions, which do ops operations, in turn, many times. It reports the median
-// of the time of an operation of each, and its ratio to the time of the last. The function that each one returns is
-// called afterwards and not measured.
+// rounds repeatedly measures the CPU time of functions that each do ops operations, in turn. For each function it
+// reports the median time of an operation, and its ratio to the time of the last function. The function that a call
+// returns is called afterwards and not measured.
 func rounds(b *testing.B, names []string, do ...func() (restore func())) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -107,7 +107,7 @@ func rounds(b *testing.B, names []string, do ...func() (restore func())) {
 }
 
 // BenchmarkNew compares TestAndAdd of new keys, in a filter that is as full as planned, with TestAndAdd of a concurrent
-// rank-indexed filter that fills up to its capacity and forgets nothing.
+// rank-indexed filter that fills up to its capacity and never removes keys.
 func BenchmarkNew(b *testing.B) {
 	for _, keys := range benchKeys {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
@@ -181,9 +181,9 @@ func BenchmarkContains(b *testing.B) {
 	}
 }
 
-// BenchmarkGoroutines adds new keys from one goroutine and from two, each half of them, and reports how many times as
-// fast two are. read-speedup is the same for queries of filters that nobody changes: it shows what the machine allows.
-// It is about 1 if other programs run, or if the two processors are two threads of one.
+// BenchmarkGoroutines adds new keys from one goroutine, and from two goroutines of which each adds half, and reports
+// the speedup. read-speedup is the speedup of queries of filters that do not change, which shows the limit of the
+// machine. It is about 1 if other programs run, or if the two processors are two threads of one core.
 func BenchmarkGoroutines(b *testing.B) {
 	for _, keys := range benchKeys {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) { goroutines(b, keys) })
@@ -238,8 +238,8 @@ func goroutines(b *testing.B, keys uint64) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkLongest reports the CPU time of the longest operations: p999 and max of the times of TestAndAdd, the least
-// of several rounds.
+// BenchmarkLongest reports the CPU time of the longest operations: the 0.999 quantile and the maximum of the times of
+// TestAndAdd, each the lowest of several rounds.
 func BenchmarkLongest(b *testing.B) {
 	for _, keys := range []uint64{1_000_000, 20_000_000} {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
@@ -314,7 +314,7 @@ func BenchmarkMany(b *testing.B) {
 	}
 }
 
-// BenchmarkClock compares queries at the time of the machine with those whose time comes from Advance.
+// BenchmarkClock compares queries with the clock of the machine and queries whose time comes from Advance.
 func BenchmarkClock(b *testing.B) {
 	const keys = 1_000_000
 	f, at := full(b, keys, 0.01)

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadTime returns the CPU time of this thread. Lock the goroutine to its thread while you measure.
+// threadTime returns the CPU time of this thread. The goroutine must be locked to its thread during the measurement.
 func threadTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {

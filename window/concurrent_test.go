@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestOneNew lets many goroutines add the same keys at the same time, and checks that exactly one of them sees each key
-// as new, while other goroutines query and describe the filter and move the time by less than ttl.
+// TestOneNew adds the same keys from many goroutines at the same time, while other goroutines query and describe the
+// filter and move the time by less than ttl. Exactly one goroutine must see each key as new.
 func TestOneNew(t *testing.T) {
 	const goroutines = 6
 	keys := uint64(20_000)
@@ -63,8 +63,8 @@ func TestOneNew(t *testing.T) {
 	}
 }
 
-// TestPromise lets goroutines add and query keys with a clock that they all move, through many windows and with jumps.
-// A key that any of them added must be present for all of them for ttl, and absent after 8/7 of ttl.
+// TestPromise adds and queries keys from several goroutines that all move the clock, through many windows and with
+// jumps. A key that any goroutine added must be present for all goroutines for ttl, and absent after 8/7 of ttl.
 func TestPromise(t *testing.T) {
 	const goroutines, ttl = 4, int64(time.Hour)
 	keys, operations := uint64(3_000), 60_000
@@ -87,7 +87,7 @@ func TestPromise(t *testing.T) {
 			next := w << 40
 			for range operations {
 				switch {
-				case rng.IntN(20_000) == 0: // the others still have times of before
+				case rng.IntN(20_000) == 0: // the other goroutines still use earlier times
 					now.Add(rng.Int64N(3 * ttl))
 				case rng.IntN(2) == 0:
 					now.Add(rng.Int64N(pace))
@@ -129,7 +129,7 @@ func TestPromise(t *testing.T) {
 	t.Logf("%d answers, %d laps", asked.Load(), f.ring.laps+f.ring.skipped)
 }
 
-// TestLock checks that a lock excludes other goroutines, even if they wait for long.
+// TestLock checks that a lock excludes other goroutines, even if they wait for a long time.
 func TestLock(t *testing.T) {
 	var l lock
 	n := 0
@@ -152,8 +152,8 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestReaders queries keys that are always present, and others that never are, in a filter of few buckets that another
-// goroutine changes all the time: it adds keys, renews some, and moves the time, so that buckets are swept.
+// TestReaders queries keys that are always present, and keys that are never present, in a filter of few buckets. At the
+// same time, another goroutine adds keys, renews some, and moves the time, so that buckets are swept.
 func TestReaders(t *testing.T) {
 	const keys, always = 300, 40
 	const ttl = time.Second

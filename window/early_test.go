@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestNeverEarly keeps adding keys and queries keys that must still be present: at each step the oldest one, and random
-// ones. With -long it does 10^9 operations.
+// TestNeverEarly continuously adds keys and queries keys that must still be present: the oldest one at each step, and
+// random ones. With -long it runs 10^9 operations.
 func TestNeverEarly(t *testing.T) {
 	operations := 400_000
 	if *long {
@@ -78,13 +78,13 @@ func (s *stream) run(operations int) {
 		})
 		s.advance(start + int64(s.c.TTL)/epochs)
 		switch s.rng.IntN(60) {
-		case 0: // ahead, by less than a life mostly
+		case 0: // forward, mostly by less than a lifetime
 			s.jumps++
 			s.advance(s.now + s.rng.Int64N(int64(s.c.TTL))*(1+s.rng.Int64N(4))/3)
 		case 1:
 			s.restarts++
 			s.f = restarted(s.T, s.f, s.c)
-		case 2: // back: nothing happens
+		case 2: // backward, without effect
 			s.f.Advance(time.Unix(0, s.now-s.rng.Int64N(int64(s.c.TTL))))
 		}
 	}
@@ -113,13 +113,13 @@ func (s *stream) add(x float64) {
 		return
 	}
 	h := filter.Hash{Hi: s.rng.Uint64(), Lo: s.rng.Uint64()}
-	if s.pattern == "at the hand" { // in the bucket that the hand passes now, or beside it
+	if s.pattern == "at the hand" { // in the bucket that the hand is passing, or next to it
 		h.Hi = uint64(x*(1<<63))<<1 + s.rng.Uint64N(1<<56) - 1<<55
 	}
 	i := s.next % uint64(len(s.added))
 	present, err := s.f.TestAndAdd(h)
 	s.hashes[i], s.added[i] = h, s.now
-	if present { // it was not added
+	if present { // the key was not added
 		s.added[i] = none
 		s.lookalikes++
 	}
@@ -138,7 +138,7 @@ func (s *stream) some() uint64 {
 	return (s.next - 1 - s.rng.Uint64N(min(s.next, uint64(len(s.added))))) % uint64(len(s.added))
 }
 
-// ask queries the oldest key that must be present, a random one, and one that must have expired.
+// ask queries the oldest key that must be present, a random key, and a key that must have expired.
 func (s *stream) ask() {
 	n := uint64(len(s.added))
 	s.oldest = max(s.oldest, s.next-min(s.next, n))

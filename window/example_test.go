@@ -13,9 +13,9 @@ import (
 	"github.com/bloomery/bloomery/window"
 )
 
-// A queue delivers messages at least once. Each is handled once if it comes again within a day: the filter takes 2.2 MB
-// for a million messages a day, and loses one message in a thousand as a false positive. Where none may be lost, take
-// the filter for a first look, and ask a database about keys that are present.
+// A queue delivers messages at least once. A message that is repeated within a day is handled only once. The filter
+// needs 2.2 MB for a million messages per day, and loses one message in a thousand as a false positive. If no message
+// may be lost, use the filter as a first check, and query a database for keys that are present.
 func Example() {
 	seen, err := window.New[string](window.Config{Keys: 1_000_000, TTL: 24 * time.Hour, FPR: 0.001})
 	if err != nil {
@@ -25,7 +25,7 @@ func Example() {
 	for _, id := range []string{"m-1", "m-2", "m-1"} {
 		again, err := seen.TestAndAdd(id)
 		switch {
-		case errors.Is(err, filter.ErrFull): // more than a million a day: handle it, perhaps twice
+		case errors.Is(err, filter.ErrFull): // more than a million per day: handle it, perhaps twice
 			fmt.Println(id, "full")
 		case again:
 			fmt.Println(id, "again")
@@ -41,8 +41,8 @@ func Example() {
 	// 2.2 MB
 }
 
-// A rate limit of one mail to each address in ten minutes, counted from the mail that was sent: by default, keys that
-// are present are not renewed. If more addresses come than were planned for, the oldest ones are forgotten earlier.
+// A rate limit of one mail per address in ten minutes, counted from the mail that was sent, because by default keys
+// that are present are not renewed. If more addresses arrive than planned, the oldest ones are forgotten earlier.
 func ExampleFilter_TestAndAdd() {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	sent, err := window.New[string](window.Config{
@@ -66,7 +66,7 @@ func ExampleFilter_TestAndAdd() {
 	// 12:16 send: false
 }
 
-// Time comes from the events of a log, not from the machine that reads it. An event that is late counts as seen at the
+// The time comes from the events of a log, not from the machine that reads it. A late event counts as seen at the
 // latest time so far.
 func ExampleFilter_Advance() {
 	users, err := window.New[uint64](window.Config{Keys: 50_000, TTL: time.Hour, EventTime: true})
@@ -98,7 +98,7 @@ func ExampleFilter_Advance() {
 	// 1 users in the last hour or slightly more
 }
 
-// A filter goes on where it was after a restart. A file of another size or time to live is an error.
+// After a restart, a filter continues from its file. A file with another size or time to live is an error.
 func ExampleOpen() {
 	folder, err := os.MkdirTemp("", "")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// refusedByName fails unless err says that package window opens such files, which is no family of this package.
+// refusedByName fails the test unless err names package window as the package that opens such files.
 func refusedByName(t *testing.T, how string, err error) {
 	t.Helper()
 	if !errors.Is(err, container.ErrWindow) || !errors.Is(err, filter.ErrMagic) ||
@@ -26,8 +26,8 @@ func refusedByName(t *testing.T, how string, err error) {
 	}
 }
 
-// TestWindowFiles gives files of package window to everything that opens a filter: all refuse them by name, and change
-// nothing.
+// TestWindowFiles passes files of package window to every function that opens a filter. All must refuse them with an
+// error that names the package, and change nothing.
 func TestWindowFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"few", "keyed", "new"} {

@@ -46,7 +46,7 @@ type vectorKey struct {
 
 var goldenSecret = filter.Secret([]byte("sixteen bytes..."))
 
-// goldens are how the golden files were made, and the keys of their vectors.
+// goldens lists how the golden files were made, and the keys of their vectors.
 var goldens = []struct {
 	name   string
 	secret *filter.Secret
@@ -65,7 +65,8 @@ var goldens = []struct {
 
 func goldenTime(ms int) time.Time { return time.UnixMilli(1_767_225_600_000 + int64(ms)) }
 
-// withTable returns an empty filter with a geometry that its plan does not have: golden files do not change with plans.
+// withTable returns an empty filter with a fixed geometry instead of a planned one, so that golden files do not change
+// with plans.
 func withTable(t *testing.T, g rankindexed.Geometry, c Config) *Filter[string] {
 	t.Helper()
 	g.ValueBits = stampBits
@@ -151,8 +152,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// keyOf computes a key of a vector from the words of the file, following the page, and the time from which the key is
-// absent.
+// keyOf computes a key of a vector from the words of the file, as the page describes it, and the time from which the
+// key is absent.
 func keyOf(f *Filter[string], key string) (k vectorKey, until int64) {
 	r := f.ring
 	m := newModel(r)
@@ -175,7 +176,7 @@ func keyOf(f *Filter[string], key string) (k vectorKey, until int64) {
 	if !r.started {
 		return k, 0
 	}
-	// The bucket was passed epoch times; the cell goes at the pass after 7-age more.
+	// The bucket was passed epoch times. The cell is removed at the pass after 7-age further passes.
 	passes := m.epoch(at.bucket)
 	epoch := new(big.Int).Sub(passes, new(big.Int).SetUint64(r.skipped))
 	age := epoch.Sub(epoch, new(big.Int).SetUint64(value)).Mod(epoch, big.NewInt(stamps)).Int64()
@@ -217,7 +218,7 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-// TestGoldenParts checks that the golden files cover the features that they are for.
+// TestGoldenParts checks that the golden files cover the features that they are meant to test.
 func TestGoldenParts(t *testing.T) {
 	f := must(Open[string](t.Context(), "testdata/keyed.window", Config{EventTime: true, Secret: &goldenSecret}))
 	if f.ring.table.Extensions() == 0 || f.ring.skipped == 0 {

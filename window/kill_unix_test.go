@@ -28,11 +28,11 @@ const killedKeys = 10_000
 
 var killedConfig = Config{Keys: 100 * killedKeys, TTL: 24 * time.Hour}
 
-// killedKey is key i of a round. Those of round -1 are never added.
+// killedKey returns key i of a round. Keys of round -1 are never added.
 func killedKey(round, i int) uint64 { return uint64(round)<<32 | uint64(i) }
 
-// saveForEver opens or makes a filter, adds keys, and saves it at the same time. After each Save it prints how many
-// keys it had added when the Save began.
+// saveForEver opens or creates a filter, adds keys, and saves it at the same time. After each Save it prints the number
+// of keys that it had added when the Save began.
 func saveForEver(t *testing.T, round int, path string) {
 	f, err := Open[uint64](t.Context(), path, killedConfig)
 	if errors.Is(err, os.ErrNotExist) && round == 0 {
@@ -57,10 +57,10 @@ func saveForEver(t *testing.T, round int, path string) {
 	}
 }
 
-// TestKilledSave kills a process that adds keys and saves the filter again and again, at random moments, and starts
-// another one on the file. The file is whole each time, and has all keys that were added before a Save that returned,
-// from all processes, and no others beyond the false-positive rate. At most one temporary file is left, which the next
-// Save removes.
+// TestKilledSave kills a process that adds keys and saves the filter repeatedly, at random moments, and starts another
+// process on the file. The file must be complete each time, and contain all keys that any process added before a Save
+// that returned, and no others beyond the false-positive rate. At most one temporary file may remain, which the next
+// Save must remove.
 func TestKilledSave(t *testing.T) {
 	if text := os.Getenv(killEnv); text != "" {
 		number, path, _ := strings.Cut(text, " ")
@@ -103,8 +103,8 @@ func TestKilledSave(t *testing.T) {
 	}
 }
 
-// killedSaves starts a process, kills it at a random moment, and returns how many keys its last Save that returned had.
-// It waits for a first Save, except in every fifth round, whose process may be killed before.
+// killedSaves starts a process, kills it at a random moment, and returns the number of keys in its last Save that
+// returned. It waits for a first Save, except in every fifth round, whose process may be killed before.
 func killedSaves(t *testing.T, round int, path string) (keys int) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledSave$")
 	cmd.Env = append(os.Environ(), fmt.Sprint(killEnv, "=", round, " ", path))
@@ -145,7 +145,7 @@ func killedSaves(t *testing.T, round int, path string) (keys int) {
 	return keys
 }
 
-// checkKilled asks for the keys of each round that must be there, and for others.
+// checkKilled queries the keys of each round that must be present, and other keys.
 func checkKilled(t *testing.T, f *Filter[uint64], saved []int) {
 	t.Helper()
 	for round, n := range saved {

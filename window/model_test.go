@@ -18,7 +18,8 @@ import (
 
 var long = flag.Bool("long", false, "run the long tests")
 
-// A model implements the promise of a Filter and its specification, without a hand, sweeps or late buckets.
+// A model is a simple implementation of the promise and the specification of a Filter, without a hand, sweeps or late
+// buckets.
 //
 // The promise is a map with times: a key is present from its time in owed until ttl later; a key is absent if neither
 // it nor a key with the same fingerprint was seen for 8/7 of ttl.
@@ -33,7 +34,7 @@ type model struct {
 	remainder        int
 	written          map[look]*big.Int     // epoch
 	seen             map[look]int64        // last write
-	owed             map[filter.Hash]int64 // last time from which a key is owed
+	owed             map[filter.Hash]int64 // last time from which a key must be present
 }
 
 // look is the fingerprint that indistinguishable keys share.
@@ -60,8 +61,8 @@ func (m *model) advance(now int64) {
 	m.now = max(m.now, now)
 }
 
-// epoch returns how often the hand has passed a bucket: the number of whole k >= 0 with
-// k + (bucket+1)/buckets <= 7·(now-origin)/ttl.
+// epoch returns the number of times that the hand has passed a bucket: the number of whole k >= 0 with k +
+// (bucket+1)/buckets <= 7·(now-origin)/ttl.
 func (m *model) epoch(bucket uint64) *big.Int {
 	number := func(x int64) *big.Int { return big.NewInt(x) }
 	x := new(big.Int).Sub(number(m.now), number(m.origin))
@@ -94,7 +95,7 @@ func (m *model) check(h filter.Hash, present bool) error {
 	return nil
 }
 
-// put returns what TestAndAdd does, or with refresh what Add does.
+// put returns the result of TestAndAdd, or if refresh is true, of Add.
 func (m *model) put(h filter.Hash, refresh bool) (present bool) {
 	present = m.has(h)
 	if !present || refresh {
@@ -113,8 +114,8 @@ func (m *model) len() (n uint64) {
 	return n
 }
 
-// TestModel runs random operations of every kind on Filters and on the model, and compares all results: small and large
-// filters, time by events and by a clock, that goes on in steps of all sizes and jumps.
+// TestModel runs random operations of every kind on Filters and on the model, and compares all results. Filters are
+// small and large, and the time comes from events or from a clock that advances in steps of all sizes and jumps.
 func TestModel(t *testing.T) {
 	operations := 100_000
 	if *long {
@@ -136,7 +137,7 @@ func TestModel(t *testing.T) {
 	for i, c := range configs {
 		for _, laps := range startLaps {
 			if laps > math.MaxInt64/2/(int64(c.TTL)/epochs+1) {
-				continue // no clock comes so far
+				continue // no clock reaches this time
 			}
 			t.Run(fmt.Sprintf("keys=%d/ttl=%v/laps=%d", c.Keys, c.TTL, laps), func(t *testing.T) {
 				seed := rand.Uint64()
@@ -148,7 +149,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// startLaps are numbers of laps after which tests begin: none, and shortly before the counts of passes and laps wrap.
+// startLaps lists numbers of laps after which tests begin: none, and shortly before the counts of passes and laps wrap.
 var startLaps = []int64{0, 1<<29 - 3, 1<<32 - 3}
 
 // begun returns an empty filter whose time began the given number of laps before now.
@@ -169,7 +170,7 @@ func begun[K filter.Key](t *testing.T, c Config, laps, now int64) *Filter[K] {
 
 func againstModel(t *testing.T, c Config, seed uint64, laps int64, operations int) {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	// Time begins anywhere, before 1970 too.
+	// The time begins anywhere, also before 1970.
 	now := -rng.Int64N(1 << 60)
 	if !c.EventTime {
 		c.Clock = func() time.Time { return time.Unix(0, now) }
@@ -184,7 +185,7 @@ func againstModel(t *testing.T, c Config, seed uint64, laps int64, operations in
 	}
 	advance(now)
 	key := func() filter.Hash {
-		// Some keys return soon, some late, some never.
+		// Some keys are repeated soon, some late, some never.
 		n := rng.Uint64N(1 << rng.UintN(20))
 		r := rand.New(rand.NewPCG(seed, n))
 		return filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}
@@ -283,7 +284,7 @@ func againstModel(t *testing.T, c Config, seed uint64, laps int64, operations in
 			if to > now && to < 1<<61 {
 				advance(to)
 			}
-			idle = rng.IntN(100) // the operations that follow are far apart
+			idle = rng.IntN(100) // the following operations are far apart
 		case op == 998: // back
 			back := now - rng.Int64()>>(1+rng.UintN(62))
 			if back > now {
@@ -302,7 +303,7 @@ func againstModel(t *testing.T, c Config, seed uint64, laps int64, operations in
 				}
 			}
 			now = was
-		default: // on to the next pass of a bucket, exactly, or to just before it
+		default: // forward to exactly the next pass of a bucket, or to just before it
 			if due := f.ring.due.Load(); due > now && due < 1<<62 {
 				advance(due - rng.Int64N(2))
 			}
@@ -329,7 +330,7 @@ func againstModel(t *testing.T, c Config, seed uint64, laps int64, operations in
 	t.Logf("%+v, %d laps, %d of them skipped", counts, f.ring.laps+f.ring.skipped, f.ring.skipped)
 }
 
-// counts are numbers of jumps of the clock, of restarts, and of answers.
+// counts holds the numbers of jumps of the clock, of restarts, and of answers.
 type counts struct{ jumps, restarts, present, absent, refused uint64 }
 
 func (c *counts) count(present bool) {

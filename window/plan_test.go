@@ -70,7 +70,7 @@ func arrivals(n int, burst, at float64, arrive func(x float64)) {
 
 // TestFewKeys runs filters of various sizes for many windows, with exactly the planned number of keys within TTL:
 // evenly spread, at random, and, where promised, all at once. Refused and shortened operations and false positives must
-// be as rare as planned. A run has a third of the sizes and arrivals.
+// be as rare as planned. A run tests a third of the sizes and arrivals.
 func TestFewKeys(t *testing.T) {
 	runs := filtertest.Third(t, *long)
 	filters, least := 20, 3000
@@ -92,7 +92,7 @@ func TestFewKeys(t *testing.T) {
 						c.FPR = 1e-4
 					}
 					f := mustNew[filter.Hash](t, c)
-					times := make([]int64, keys) // of the last ones, by number modulo keys
+					times := make([]int64, keys) // times of the last keys, by number modulo keys
 					now := rng.Int64N(int64(c.TTL))
 					for i := range max(least, 12*keys) {
 						switch pattern {
@@ -136,8 +136,8 @@ func TestFewKeys(t *testing.T) {
 }
 
 // TestWindows runs filters that are as full as planned for many windows, with even arrivals, and with bursts at the
-// worst and at random places, a third of them per run. Nothing is refused, and the rate is as promised at each point,
-// where each point is an epoch.
+// worst and at random places, a third of them per run. No key may be refused, and the rate must be as promised in each
+// epoch.
 func TestWindows(t *testing.T) {
 	windows, absent := 12, 20_000
 	if testing.Short() {
@@ -207,7 +207,7 @@ func TestWindows(t *testing.T) {
 				info := f.Info()
 				t.Logf("rate %.4g%%, highest of an epoch %.4g%%, %d keys of %d, at most %d extensions of %v", 100*rate, 100*most,
 					info.Keys, info.Capacity, extensions, f.ring.table.Geometry().Pools)
-				// With few keys there is room for more at any time, so that the rate is lower.
+				// With few keys there is always room for more, so the rate is lower.
 				tight := c.Burst == 0.1 && c.Keys > 20*few && asked > 1e6
 				if low, _ := stat.Interval(wrong, asked, 0.9999); low > c.FPR || tight && rate < 0.9*c.FPR {
 					t.Errorf("seed %d: rate %g, want %g", seed, rate, c.FPR)

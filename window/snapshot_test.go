@@ -90,7 +90,7 @@ func TestSave(t *testing.T) {
 	}
 }
 
-// TestOther opens a file with a Config that differs from the file's.
+// TestOther opens a file with a Config that differs from the Config of the file.
 func TestOther(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "seen.window")
 	c := Config{Keys: 1000, TTL: time.Hour, FPR: 0.01, Burst: 0.5, EventTime: true}
@@ -118,7 +118,7 @@ func TestOther(t *testing.T) {
 	}
 }
 
-// TestSaveSecret checks that a keyed filter needs its secret again, and that the file does not have it.
+// TestSaveSecret checks that a keyed filter needs its secret again, and that the file does not contain it.
 func TestSaveSecret(t *testing.T) {
 	secret := filter.NewSecret()
 	c := Config{Keys: 500, TTL: time.Hour, FPR: 1e-9, EventTime: true, Secret: secret}
@@ -138,7 +138,7 @@ func TestSaveSecret(t *testing.T) {
 	if _, err := Read[string](bytes.NewReader(file), c); !errors.Is(err, filter.ErrNoSecret) {
 		t.Errorf("without a secret: %v", err)
 	}
-	// Keys that are hashes need none, and the file remains a file with a secret.
+	// Keys that are hashes need no secret, and the file remains a file with a secret.
 	h, err := Read[filter.Hash](bytes.NewReader(file), c)
 	if err != nil || !h.Contains(filter.NewKeyedHasher(*secret).SumString("key")) {
 		t.Fatalf("%v, or the hash is missing", err)
@@ -183,7 +183,7 @@ func TestSaveTime(t *testing.T) {
 		}
 	}
 
-	// With the clock of the machine, and before time has begun.
+	// With the clock of the machine, and before the time has begun.
 	c = Config{Keys: 500, TTL: time.Hour}
 	g := mustNew[string](t, c)
 	if err := g.Add("key"); err != nil || !restarted(t, g, c).Contains("key") {
@@ -207,8 +207,8 @@ func TestSaveTime(t *testing.T) {
 	}
 }
 
-// TestAhead opens files that were saved by a clock that was ahead. If it was ahead by at most TTL, or a minute, time
-// stands still until the clock reaches it; otherwise Open returns an error.
+// TestAhead opens files that were saved by a clock that was ahead. If it was ahead by at most TTL, or a minute, the
+// time of the filter must not move until the clock reaches it. Otherwise Open must return an error.
 func TestAhead(t *testing.T) {
 	for ttl, most := range map[time.Duration]time.Duration{
 		time.Second: time.Minute, 30 * 24 * time.Hour: 30 * 24 * time.Hour,
@@ -248,9 +248,10 @@ func TestAhead(t *testing.T) {
 	restarted(t, e, Config{EventTime: true})
 }
 
-// TestSaveWhileWriting saves filters all the time while goroutines add keys, and the time goes on and jumps. A file has
-// every key whose Add returned before Save began and that is younger than ttl at the time of the file, and none that
-// was added after Save returned. There are few extensions, so that buckets take those that others gave back.
+// TestSaveWhileWriting repeatedly saves filters while goroutines add keys and the time advances and jumps. A file must
+// contain every key whose Add returned before Save began and that is younger than ttl at the time of the file, and no
+// key that was added after Save returned. There are few extensions, so that buckets reuse the extensions of other
+// buckets.
 func TestSaveWhileWriting(t *testing.T) {
 	const writers, ttl = 3, int64(time.Hour)
 	saves := 80
@@ -353,7 +354,7 @@ func damaged[K filter.Key](t testing.TB, f *Filter[K], change func(*container.Fi
 	return b.Bytes()
 }
 
-// TestDamage checks that every cut and every changed byte is an error with its offset.
+// TestDamage checks that every truncation and every changed byte is an error with its offset.
 func TestDamage(t *testing.T) {
 	c := Config{Keys: 100, TTL: time.Second, EventTime: true}
 	f := mustNew[uint64](t, c)
@@ -384,7 +385,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestHostile reads files with right checksums and invalid contents.
+// TestHostile reads files with correct checksums and invalid contents.
 func TestHostile(t *testing.T) {
 	c := Config{Keys: 2000, TTL: time.Second, EventTime: true}
 	f := mustNew[uint64](t, c)
@@ -464,7 +465,7 @@ func TestHostile(t *testing.T) {
 }
 
 // TestClocks reads 200 files with arbitrary clocks. Each must be refused or answer queries: no operation may hang. The
-// limit is far above the time that they take, which is below 1 ms.
+// time limit is far above the time that the operations take, which is below 1 ms.
 func TestClocks(t *testing.T) {
 	const ttl, limit = 10 * time.Millisecond, 10 * time.Second
 	seed := rand.Uint64()
@@ -480,7 +481,7 @@ func TestClocks(t *testing.T) {
 		c := Config{Keys: uint64(1) << rng.UintN(12), TTL: ttl, EventTime: i%2 == 0, Overflow: Overflow(i / 2 % 2)}
 		f := mustNew[uint64](t, c)
 		f.Advance(at(0))
-		full := i%4 == 3 // of keys of all ages
+		full := i%4 == 3 // full of keys of all ages
 		for key := uint64(0); full && key < c.Keys; key++ {
 			_ = f.Add(key)
 			f.Advance(at(time.Duration(key) * ttl / time.Duration(c.Keys)))
@@ -494,7 +495,7 @@ func TestClocks(t *testing.T) {
 			}
 		})
 		steps := 0
-		next := func() time.Time { // goes on from today, and sometimes anywhere
+		next := func() time.Time { // advances from today, and sometimes jumps anywhere
 			if steps++; steps%40 == 0 {
 				return time.Unix(0, anywhere())
 			}
@@ -533,7 +534,7 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// FuzzRead changes bytes of a file and corrects the checksums, and uses the filter if it is read.
+// FuzzRead changes bytes of a file, corrects the checksums, and uses the filter if it can be read.
 func FuzzRead(f *testing.F) {
 	c := Config{Keys: 60, TTL: time.Second, FPR: 0.1, EventTime: true}
 	g := mustNew[uint64](f, c)

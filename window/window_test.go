@@ -44,7 +44,7 @@ func TestKeys(t *testing.T) {
 	testKeys(t, c, words)
 	testKeys(t, c, numbers)
 
-	// Kinds agree on what is the same key.
+	// All kinds agree on which keys are equal.
 	f := mustNew[[]byte](t, c)
 	same := &Filter[filter.Hash]{f.ring}
 	text := &Filter[name]{f.ring}
@@ -115,7 +115,7 @@ func testKeys[K filter.Key](t *testing.T, c Config, keys []K) {
 	}
 }
 
-// TestAllocs checks that no operation allocates, with a clock, overflow and late hands included.
+// TestAllocs checks that no operation allocates, including operations with a clock, with overflow and with a late hand.
 func TestAllocs(t *testing.T) {
 	now := at(0)
 	for _, c := range []Config{
@@ -154,7 +154,7 @@ func TestAllocs(t *testing.T) {
 	}
 }
 
-// TestConfigErrors gives wrong configurations.
+// TestConfigErrors checks the errors of wrong configurations.
 func TestConfigErrors(t *testing.T) {
 	good := Config{Keys: 10, TTL: time.Second}
 	mustNew[string](t, good)
@@ -192,8 +192,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestLife adds a key to each of many buckets and reports when each is forgotten: after ttl and until 8/7 of it,
-// evenly.
+// TestLife adds a key to each of many buckets and checks that the keys are forgotten evenly between ttl and 8/7 of ttl.
 func TestLife(t *testing.T) {
 	const ttl, n = 700 * time.Second, 5000
 	f := mustNew[uint64](t, Config{Keys: 10 * n, TTL: ttl, FPR: 1e-9, EventTime: true})
@@ -228,7 +227,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestJumps checks what is promised of a clock that jumps.
+// TestJumps checks the promises for a clock that jumps.
 func TestJumps(t *testing.T) {
 	const ttl = 7 * time.Hour
 	now := at(0)
@@ -244,7 +243,7 @@ func TestJumps(t *testing.T) {
 		}
 	}
 	add("a")
-	now = at(-10 * ttl) // back: nothing happens until time is where it was
+	now = at(-10 * ttl) // backward, without effect until the clock reaches the old time
 	expect("a", true)
 	add("b")
 	now = at(ttl)
@@ -287,7 +286,7 @@ func TestJumps(t *testing.T) {
 	}
 }
 
-// TestIdle checks that a filter that was idle answers for the time of the question, and sweeps when asked.
+// TestIdle checks that an idle filter answers for the time of the query, and sweeps on request.
 func TestIdle(t *testing.T) {
 	const ttl, n = time.Hour, 20_000
 	for _, idle := range []time.Duration{ttl / 2, ttl + 1, ttl * 15 / 14, ttl * 8 / 7, 2 * ttl, 1e6 * ttl} {
@@ -306,7 +305,7 @@ func TestIdle(t *testing.T) {
 		}
 		left := f.Len()
 		i := f.Info()
-		// The hand has gone over a share of 7·(idle-ttl)/ttl of the buckets.
+		// The hand has passed a share of 7·(idle-ttl)/ttl of the buckets.
 		want := float64(all) * max(0, min(1, 1-7*(idle.Seconds()-ttl.Seconds())/ttl.Seconds()))
 		if math.Abs(float64(left)-want) > 0.04*n || i.Keys != left || math.Abs(float64(found)-float64(left)) > 0.03*n {
 			t.Errorf("idle for %v: %d found, %d left, %+v, want %.0f", idle, found, left, i, want)
@@ -317,7 +316,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestCatchUp checks that a hand that is late comes to all groups, one with each change, whatever key is changed.
+// TestCatchUp checks that a late hand reaches all groups, one with each change, whatever key is changed.
 func TestCatchUp(t *testing.T) {
 	const ttl = 7 * time.Hour
 	for _, idle := range []time.Duration{ttl / 10, ttl / 7, ttl / 2, 3*ttl/7 + 1, 6 * ttl, 1e5 * ttl} {
@@ -408,7 +407,7 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// TestRefuse overfills a filter: what is in stays, and time makes room again.
+// TestRefuse overfills a filter. The keys in it must remain, and there must be room again after some time.
 func TestRefuse(t *testing.T) {
 	const n, ttl = 1000, time.Hour
 	f := mustNew[uint64](t, Config{Keys: n, TTL: ttl, EventTime: true, FPR: 1e-6})
@@ -447,13 +446,13 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// TestShorten overfills a filter that then forgets the oldest keys: never the latest ones.
+// TestShorten overfills a filter, which must then forget the oldest keys and never the latest ones.
 func TestShorten(t *testing.T) {
 	const n, ttl = 20_000, 7 * time.Hour
 	f := mustNew[uint64](t, Config{Keys: n, TTL: ttl, EventTime: true, Overflow: Shorten})
-	const rate = 2 // times the keys that were planned
+	const rate = 2 // multiple of the planned number of keys
 	lost := 0
-	fresh := make([]bool, 4*rate*n) // a key that looks like another one was not added
+	fresh := make([]bool, 4*rate*n) // a key that collides with another one was not added
 	for i := range uint64(len(fresh)) {
 		f.Advance(at(time.Duration(i) * ttl / (rate * n)))
 		present, err := f.TestAndAdd(i)
@@ -468,7 +467,7 @@ func TestShorten(t *testing.T) {
 	if lost > 0 || i.Refused != 0 || i.Shortened < 3*n || i.FPR > i.MaxFPR || i.Keys < n {
 		t.Errorf("%d keys of the latest quarter of ttl lost, %+v", lost, i)
 	}
-	// Everything at once.
+	// All keys arrive at once.
 	g := mustNew[uint64](t, Config{Keys: 100, TTL: ttl, EventTime: true, Overflow: Shorten})
 	for i := range uint64(10_000) {
 		if _, err := g.TestAndAdd(i); err != nil || !g.Contains(i) {
@@ -477,7 +476,7 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-// must returns v, and panics if there is an error.
+// must returns v. It panics if err is not nil.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -485,7 +484,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// check ends a test if there is an error.
+// check ends the test if err is not nil.
 func check(t testing.TB, err error) {
 	if err != nil {
 		t.Helper() // slow: some tests check millions of calls

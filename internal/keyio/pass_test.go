@@ -75,7 +75,7 @@ func TestWorkersSeeEveryKeyOnce(t *testing.T) {
 	}
 }
 
-// TestStops ends passes over an endless input in all ways. TestMain checks that no goroutine is left.
+// TestStops ends passes over an endless input in every way. TestMain checks that no goroutine is still running.
 func TestStops(t *testing.T) {
 	stop := errors.New("stop")
 	for _, format := range []Format{Lines, CSV} {
@@ -133,8 +133,8 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// TestFirstErrorWins lets work fail on many keys, and the input at its end. Process must return the first of these
-// errors after emit was called for all batches before it.
+// TestFirstErrorWins makes work fail on many keys, and the input at its end. Process must return the first of these
+// errors after it has called emit for all batches before the error.
 func TestFirstErrorWins(t *testing.T) {
 	for range 20 {
 		text := strings.Repeat("good\nmore\n", 50) + strings.Repeat("bad 1\nbad 2\n", 50) + "bad key beyond"
@@ -162,7 +162,7 @@ func TestEmptyFields(t *testing.T) {
 	}
 }
 
-// TestRecordReaderStops reads rows that never fill a block: only recordReader can notice that ctx is done.
+// TestRecordReaderStops reads rows that never fill a block, so that only recordReader can detect the end of ctx.
 func TestRecordReaderStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &recordReader{ctx: ctx, r: strings.NewReader(strings.Repeat("a", 100)), left: 100}
@@ -241,15 +241,15 @@ func TestAppendToKey(t *testing.T) {
 }
 
 func TestPumpSmallReads(t *testing.T) {
-	text := strings.Repeat("0123456789\n", 20000) // beyond the buffer of a pump
+	text := strings.Repeat("0123456789\n", 20000) // more than the buffer of a pump
 	got, err := io.ReadAll(iotest.OneByteReader(newPump(t.Context(), strings.NewReader(text))))
 	if err != nil || string(got) != text {
 		t.Errorf("%d of %d bytes, %v", len(got), len(text), err)
 	}
 }
 
-// FuzzProcess reads any bytes in every format. The keys, which are all before a bad row, depend neither on the number
-// of workers nor on the size of blocks, and no key is longer than the limit.
+// FuzzProcess reads arbitrary bytes in every format. The keys, which are all keys before a bad row, must depend neither
+// on the number of workers nor on the size of blocks, and no key may exceed the limit.
 func FuzzProcess(f *testing.F) {
 	formats := []Options{
 		{}, {Format: Null}, {Format: CSV}, {Format: TSV}, {Format: CSV, Column: "b", Header: true}, {Format: TSV,

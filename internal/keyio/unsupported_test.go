@@ -63,7 +63,7 @@ func TestUnsupported(t *testing.T) {
 			}
 			wantError(t, err, in.sources[0].path, tt.found, tt.advice)
 
-			// The same through a pipe.
+			// Read the same bytes through a pipe.
 			r, w := io.Pipe()
 			go func() {
 				io.WriteString(w, tt.data)

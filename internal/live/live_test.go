@@ -29,7 +29,7 @@ type followed struct {
 	File[*value]
 	t    *testing.T
 	path atomic.Pointer[string]
-	fail atomic.Pointer[error] // of the next attempts to open it
+	fail atomic.Pointer[error] // the error of the next attempts to open the file
 
 	mu     sync.Mutex
 	values []*value
@@ -90,7 +90,8 @@ func (f *followed) eventually(what string, ok func() bool) {
 	}
 }
 
-// TestUses replaces a file under uses: no value is released under one, and each is released once, the last by Close.
+// TestUses replaces a file while its values are in use. No value may be released during a use, and each must be
+// released once, the last one by Close.
 func TestUses(t *testing.T) {
 	f := start(t, time.Hour, nil)
 	var stop atomic.Bool
@@ -149,8 +150,8 @@ func TestUses(t *testing.T) {
 	}
 }
 
-// TestErr checks that errors of the file come before errors of the value, and these before reports. Close ends Update,
-// returns the error of the value, and leaves the closed value.
+// TestErr checks that errors of the file come before errors of the value, and these before reports. Close must end
+// Update and return the error of the value. After it, the closed value remains.
 func TestErr(t *testing.T) {
 	updating := make(chan bool)
 	f := start(t, time.Hour, func(ctx context.Context) {
@@ -187,8 +188,8 @@ func TestErr(t *testing.T) {
 	}
 }
 
-// TestAttempts checks that after an error that may pass the same file is opened again; after damage a new one is, also
-// at another path.
+// TestAttempts checks that after a transient error the same file is opened again, and after damage only a new file,
+// even if it is at another path.
 func TestAttempts(t *testing.T) {
 	f := start(t, time.Millisecond, nil)
 	defer f.Close()

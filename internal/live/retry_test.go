@@ -41,7 +41,8 @@ func TestPassing(t *testing.T) {
 	}
 }
 
-// TestPauses checks that pauses double up to LongestPause, and start again after another error; damage is final.
+// TestPauses checks that pauses double up to LongestPause and start again after a different error, and that damage is
+// not retried.
 func TestPauses(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var f *Failure

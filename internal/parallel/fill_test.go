@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// list is a filter that holds the Lo of its keys.
+// list is a filter that stores the Lo of its keys.
 type list struct {
 	los   []uint64
 	count uint64
@@ -25,7 +25,7 @@ func (l *list) Merge(other family.Filter, _ func([]uint64)) error {
 	return nil
 }
 
-// world is a Filler of a list whose calls the test observes. Add waits if the first key is hold.
+// world is a Filler of a list whose calls the test observes. Add blocks if its first key is hold.
 type world struct {
 	*Filler[*list]
 	whole *list
@@ -73,7 +73,7 @@ func newWorld(small bool) *world {
 	return w
 }
 
-// add starts to add n keys from lo on, and returns a channel that tells when it is done.
+// add starts to add n keys from lo on, and returns a channel that reports when it is done.
 func (w *world) add(lo, n uint64) chan bool {
 	hs := make([]filter.Hash, n)
 	for i := range hs {
@@ -106,7 +106,7 @@ func (w *world) check(t *testing.T, want map[uint64]bool) {
 	}
 }
 
-// keys returns a set of n keys from each of these numbers on.
+// keys returns a set of n consecutive keys from each of the given numbers on.
 func keys(n uint64, from ...uint64) map[uint64]bool {
 	set := map[uint64]bool{}
 	for _, lo := range from {
@@ -130,15 +130,15 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestCopies holds the lock of a small filter. Others must not wait while there may be more copies, and wait when there
-// may not.
+// TestCopies holds the lock of a small filter. Other goroutines must not wait while more copies are allowed, and must
+// wait otherwise.
 func TestCopies(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	w := newWorld(true)
 	first := w.add(hold, 3)
 	<-w.holding
 	<-w.add(0, 3)
-	<-w.add(10, 3) // takes the same copy
+	<-w.add(10, 3) // uses the same copy
 	if w.copies != 1 {
 		t.Errorf("%d copies, want 1", w.copies)
 	}
@@ -146,7 +146,7 @@ func TestCopies(t *testing.T) {
 	<-w.holding
 	third := w.add(hold, 3)
 	<-w.holding
-	fourth := w.add(20, 3) // three goroutines work: the filter and both copies are taken
+	fourth := w.add(20, 3) // three goroutines are working, so the filter and both copies are in use
 	select {
 	case <-fourth:
 		t.Error("a goroutine added keys although there was no copy for it")
@@ -184,7 +184,7 @@ func TestCopiesWithoutMemory(t *testing.T) {
 	w.check(t, keys(3, hold, 0))
 }
 
-// TestShared holds the lock of a large filter: another goroutine waits, and then all share.
+// TestShared holds the lock of a large filter. Another goroutine must wait, and then all must share the filter.
 func TestShared(t *testing.T) {
 	w := newWorld(false)
 	first := w.add(hold, 3)

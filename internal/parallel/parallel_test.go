@@ -92,7 +92,8 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// TestMemo requires that a Memo computes a result once, and again after as many others as it keeps.
+// TestMemo requires that a Memo computes a result once, and again after it has computed as many other results as it
+// keeps.
 func TestMemo(t *testing.T) {
 	var m Memo[int, int]
 	calls := 0

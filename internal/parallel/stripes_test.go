@@ -16,8 +16,8 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestSets lets goroutines lock overlapping sets in random order of Add: no goroutine waits without end, and each
-// number is changed by one goroutine at a time, which the race detector checks too.
+// TestSets locks overlapping sets from several goroutines, with calls of Add in random order. No goroutine may wait
+// forever, and only one goroutine at a time may change each number, which the race detector also checks.
 func TestSets(t *testing.T) {
 	var s Stripes
 	var numbers [StripeCount]int
@@ -48,13 +48,13 @@ func TestSets(t *testing.T) {
 	for _, n := range numbers {
 		sum += n
 	}
-	// Of 8 random stripes 8 - 28/256 are different on average, with a standard deviation below 1/3 a set.
+	// Of 8 random stripes 8 - 28/256 are different on average, with a standard deviation below 1/3 per set.
 	if want := float64(workers*rounds) * (size - 28./StripeCount); float64(sum) < want-300 || float64(sum) > want+300 {
 		t.Errorf("%d changes, want about %.0f", sum, want)
 	}
 }
 
-// TestKeys counts from many goroutines: with one key that stays, the number is never 0.
+// TestKeys counts keys from many goroutines. With one key that is never removed, the number must never be 0.
 func TestKeys(t *testing.T) {
 	var s Stripes
 	s.Start(1)

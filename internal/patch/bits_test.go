@@ -72,7 +72,7 @@ func skip(r *bitReader, to uint64) *bitReader {
 	return r
 }
 
-// TestNumbers refuses numbers that are too large.
+// TestNumbers checks that numbers that are too large are refused.
 func TestNumbers(t *testing.T) {
 	for _, b := range [][]byte{
 		{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x10},
@@ -89,7 +89,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestList codes random lists, dense and sparse ones, and compares the length of sparse ones with the logarithm of the
+// TestList encodes random dense and sparse lists, and compares the length of sparse lists with the logarithm of the
 // number of choices.
 func TestList(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
@@ -139,7 +139,7 @@ func choices2(bound, count uint64) (bits float64) {
 	return bits
 }
 
-// TestListAnyBits reads lists from random bits: their numbers ascend and are below the bound.
+// TestListAnyBits decodes lists from random bits. Their numbers must ascend and be below the bound.
 func TestListAnyBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 2000 {
@@ -161,7 +161,7 @@ func TestListAnyBits(t *testing.T) {
 	}
 }
 
-// TestFold checks that fold and unfold are inverse and that no number is left out.
+// TestFold checks that fold and unfold are inverse and that no number is omitted.
 func TestFold(t *testing.T) {
 	for center := range uint64(64) {
 		seen := map[uint64]bool{}
@@ -178,7 +178,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// TestRates checks that a rate and its step lead back to each other, and that invalid steps give -1.
+// TestRates checks that the conversions between rates and steps are inverse, and that invalid steps give -1.
 func TestRates(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 1000 {
@@ -195,7 +195,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// TestFreeNumbers compares with a sorted list.
+// TestFreeNumbers compares free numbers with a sorted list.
 func TestFreeNumbers(t *testing.T) {
 	r := rand.New(rand.NewPCG(18, 1))
 	for _, n := range []int{0, 1, 2, 3, 64, 100, 1000} {

@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 )
 
-// TestCrafted applies deltas whose numbers are out of the range that only the content of the base bounds.
+// TestCrafted applies deltas with numbers that are out of range only for the content of the base.
 func TestCrafted(t *testing.T) {
 	for _, c := range []struct {
 		name, base string

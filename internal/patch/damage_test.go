@@ -18,15 +18,15 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// damage returns a damaged copy of a delta: with flipped bits, other bytes, cut, extended, or with a part of another
-// delta.
+// damage returns a damaged copy of a delta: with flipped bits, changed bytes, truncated, extended, or with a part of
+// another delta.
 func damage(r *rand.Rand, d []byte, others [][]byte) []byte {
 	b := bytes.Clone(d)
 	const prefix = 24
 	switch r.IntN(6) {
 	case 0: // anywhere
 		b[r.IntN(len(b))] ^= 1 << r.IntN(8)
-	case 1: // in the first fields, which have counts and parameters
+	case 1: // in the first fields, which contain counts and parameters
 		for range 1 + r.IntN(3) {
 			at := min(len(b)-1, prefix+r.IntN(12))
 			b[at] ^= 1 << r.IntN(8)
@@ -37,7 +37,7 @@ func damage(r *rand.Rand, d []byte, others [][]byte) []byte {
 		}
 	case 3:
 		b = b[:r.IntN(len(b))]
-	case 4: // the rest of another one, or another method with this body
+	case 4: // the rest of another delta, or another method with this body
 		o := others[r.IntN(len(others))]
 		at := min(len(b), len(o), prefix+r.IntN(len(b)))
 		b = append(b[:at], o[at:]...)
@@ -64,7 +64,7 @@ func allocated(do func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// expected are the errors of Patch for a damaged delta.
+// expected lists the errors that Patch may return for a damaged delta.
 var expected = []error{
 	patch.ErrBase, patch.ErrCorrupt, patch.ErrVersion, filter.ErrTooLarge, filter.ErrCorrupt, shard.ErrManifest,
 }
@@ -73,8 +73,8 @@ func isExpected(err error) bool {
 	return slices.ContainsFunc(expected, func(e error) bool { return errors.Is(err, e) })
 }
 
-// TestDamaged applies damaged deltas of all methods. Each must be an error or give the target, without a panic, in
-// memory that the base, the delta and the target bound. No delta of a set may write a file that is not a shard.
+// TestDamaged applies damaged deltas of all methods. Patch must return an error or the target, without a panic, and its
+// memory must be bounded by the base, the delta and the target. No delta of a set may write a file that is not a shard.
 func TestDamaged(t *testing.T) {
 	var files, sets []damaged
 	for _, p := range vectorPairs(t) {
@@ -135,7 +135,7 @@ func testDamaged(t *testing.T, cases []damaged, r *rand.Rand, rounds int) {
 	}
 }
 
-// TestTruncated applies each beginning of a delta.
+// TestTruncated applies each prefix of a delta.
 func TestTruncated(t *testing.T) {
 	for _, p := range vectorPairs(t) {
 		d := checkPair(t, p.old, p.new)
@@ -148,12 +148,12 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestLimit gives Patch the exact length of the target, and a byte less.
+// TestLimit calls Patch with a limit of exactly the length of the target, and of one byte less.
 func TestLimit(t *testing.T) {
 	ctx := context.Background()
 	for _, p := range vectorPairs(t) {
 		d := checkPair(t, p.old, p.new)
-		if strings.Contains(p.name, "trimmed") { // in memory it is larger
+		if strings.Contains(p.name, "trimmed") { // in memory, the target is larger
 			continue
 		}
 		if _, err := patch.Patch(ctx, file(p.old), d, uint64(len(p.new)), nil); err != nil {
@@ -166,7 +166,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestCancelled ends both functions by their context.
+// TestCancelled cancels the contexts of Diff and Patch.
 func TestCancelled(t *testing.T) {
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -185,7 +185,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// FuzzPatch applies any bytes to the bases of testdata.
+// FuzzPatch applies arbitrary bytes as deltas to the bases of testdata.
 func FuzzPatch(f *testing.F) {
 	paths, err := filepath.Glob("testdata/*.delta")
 	if err != nil || len(paths) < 25 {

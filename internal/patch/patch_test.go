@@ -26,7 +26,7 @@ func hashes(seed uint64, from, to int) []filter.Hash {
 	return hs
 }
 
-// must ends the test if there is an error.
+// must ends the test if err is not nil.
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -92,7 +92,7 @@ func checkPair(t testing.TB, old, new []byte) []byte {
 	return d
 }
 
-// TestFamilies changes some keys of filters of many specs.
+// TestFamilies checks deltas between filters of many specs of which some keys differ.
 func TestFamilies(t *testing.T) {
 	for _, c := range []struct {
 		spec   string
@@ -126,7 +126,7 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// TestSections compares the modes of a section at random changes: single bits, bits in few blocks, cells.
+// TestSections compares the modes of a section for random changes: of single bits, of bits in few blocks, of cells.
 func TestSections(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	base := build(t, "standard(k=7,m=96003)", 7, hashes(7, 0, 10000))
@@ -164,8 +164,8 @@ func withExceptions(t testing.TB, f family.Filter, words int, seed uint64) []byt
 	})
 }
 
-// TestExceptions changes filters and their exceptions, a section that appears, disappears and changes its length. Only
-// this section is stored whole.
+// TestExceptions changes filters and their exceptions, a section that may appear, disappear or change its length. Only
+// this section may be stored whole.
 func TestExceptions(t *testing.T) {
 	for _, spec := range []string{"standard(k=7,m=96003)", "rankindexed(capacity=10200,fpr=0.01)"} {
 		f := built(t, spec, hashes(7, 0, 10000))
@@ -191,7 +191,7 @@ func TestExceptions(t *testing.T) {
 	}
 }
 
-// BenchmarkDelta measures Diff and Patch of a day: 0.2% of a million keys are replaced by new ones.
+// BenchmarkDelta measures Diff and Patch for the changes of a day: 0.2% of a million keys are replaced by new ones.
 func BenchmarkDelta(b *testing.B) {
 	const n = 1_000_000
 	ctx := context.Background()

@@ -43,7 +43,7 @@ func (f *folder) bytes() int {
 	return n
 }
 
-// newFolder makes a set of these files. Names have hashes if before is not nil and the file is a new one.
+// newFolder makes a set of these files. If before is not nil, the names of files that are not in before contain hashes.
 func newFolder(t testing.TB, spec string, files [][]byte, before *folder) *folder {
 	t.Helper()
 	s, err := filter.ParseSpec(spec)
@@ -109,7 +109,7 @@ func setFiles(t testing.TB, spec string, change ...int) (files [][]byte) {
 
 var setSpecs = []string{"standard(k=7,m=20000)", "rankindexed(capacity=2100,fpr=0.01)"}
 
-// TestSets changes shards of sets.
+// TestSets checks deltas between sets of which some shards differ.
 func TestSets(t *testing.T) {
 	for _, spec := range setSpecs {
 		base := newFolder(t, spec, setFiles(t, spec, 0, 0, 0, 0), nil)
@@ -121,7 +121,7 @@ func TestSets(t *testing.T) {
 			{[]int{0, 0, 3, 0}, 35, 110},
 			{[]int{4, 4, 4, 4}, 80, 400},
 			{[]int{0, 0, 2000, 0}, 2000, 3000},
-			{[]int{0, 0, 0}, 600, 9000},          // another number of shards: new names
+			{[]int{0, 0, 0}, 600, 9000},          // a different number of shards changes all names
 			{[]int{0, 0, 0, 0, 1}, 600, 2e3 * 7}, // and one more
 		} {
 			d := checkSets(t, base, newFolder(t, spec, setFiles(t, spec, c.change...), base))
@@ -143,7 +143,7 @@ func TestSets(t *testing.T) {
 	}
 }
 
-// TestSetErrors gives Patch another set, a damaged shard, and a limit.
+// TestSetErrors calls Patch with another set, with a damaged shard, and with a limit.
 func TestSetErrors(t *testing.T) {
 	const spec = "standard(k=7,m=20000)"
 	ctx := context.Background()

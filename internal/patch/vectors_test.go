@@ -63,7 +63,7 @@ func like(t testing.TB, f family.Filter, hs []filter.Hash) family.Filter {
 	return g
 }
 
-// inverted returns a file whose first section has other bits at every place.
+// inverted returns a file with all bits of its first section inverted.
 func inverted(t testing.TB, b []byte) []byte {
 	t.Helper()
 	m, err := container.ParseImage(bytes.Clone(b))
@@ -140,7 +140,7 @@ func vectorPairs(t testing.TB) (all []vectorPair) {
 	return all
 }
 
-// exactSets returns an exact set, with an update, and built again with the members of the update.
+// exactSets returns an exact set, the set with an update, and a set that is built from the members after the update.
 func exactSets(t testing.TB) (old, new, rebuilt []byte) {
 	t.Helper()
 	keys := func(from, to int) iter.Seq[[]byte] {
@@ -180,8 +180,8 @@ func trimmed(f family.Filter) family.Filter {
 	return f.(interface{ Trimmed() family.Filter }).Trimmed()
 }
 
-// TestVectors compares testdata with the deltas that Diff makes of the same pairs, and applies them. Those of exact
-// sets are in a folder of their own.
+// TestVectors compares testdata with the deltas that Diff returns for the same pairs, and applies them. Deltas of exact
+// sets are in a separate folder.
 func TestVectors(t *testing.T) {
 	folders := map[string][]vectorPair{}
 	for _, p := range vectorPairs(t) {
@@ -193,7 +193,7 @@ func TestVectors(t *testing.T) {
 		entries, err := os.ReadDir("testdata")
 		must(t, err)
 		for _, entry := range entries {
-			if entry.Name() == "fuzz" { // inputs that the fuzzer found cannot be made again
+			if entry.Name() == "fuzz" { // inputs found by the fuzzer cannot be regenerated
 				continue
 			}
 			must(t, os.RemoveAll(filepath.Join("testdata", entry.Name())))

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// hostile does harm if it is not escaped.
+// hostile is a text that does harm unless it is escaped.
 const hostile = "<script>alert(\"1\")</script> & 'a',"
 
-// TestSVG requires XML with the texts of the chart.
+// TestSVG requires valid XML that contains the texts of the chart.
 func TestSVG(t *testing.T) {
 	chart := Chart{Title: hostile, X: hostile, Y: "rate", Asked: 0.03, Pick: &[2]float64{0.02, 0.3}, Curves: []Curve{
 		{Name: hostile, Label: hostile, Points: [][2]float64{{0.02, 0.5}, {0.04, 0.25}}},
@@ -73,7 +73,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestLogTicks counts the labels of short and long axes: 3 to 13 are enough to read values and do not overlap.
+// TestLogTicks checks that short and long axes have 3 to 13 labels, which suffice to read values and do not overlap.
 func TestLogTicks(t *testing.T) {
 	for _, axis := range [][2]float64{{0.0125, 0.022}, {0.0081, 0.026}, {0.0091, 0.046}, {0.007, 0.022}, {0.01, 0.1},
 		{0.2, 30}, {1, 1e4}, {1, 1e7}, {2e-9, 1}, {1e-30, 1}} {

@@ -13,7 +13,7 @@ import (
 // filter.
 //
 // Absent keys are sampled with two probes that are set, which leaves k - 2: x0 and x1 are random words of set places,
-// and Hi = x1 - rotl(9·x0, 25). So a few thousand keys measure rates down to 1e-8.
+// and Hi = x1 - rotl(9·x0, 25). Thus a few thousand keys suffice to measure rates down to 1e-8.
 func TestRates(t *testing.T) {
 	for _, c := range []struct {
 		keys, m uint64
@@ -79,7 +79,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// hits returns how many of some absent keys have all k probes set, of keys whose first two are.
+// hits returns the number of absent keys with k set probes among asked keys whose first two probes are set.
 func hits(r *rand.Rand, set []bool, places []uint64, k, asked int) (n float64) {
 	m := uint64(len(set))
 	word := func() uint64 { // a random word whose position is set

@@ -8,9 +8,9 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// TestFewKeys checks that the mean rate of filters of few keys, over many sets of random places, is at most the one
-// that was asked for, and the filters are not much larger than they must be. Filters sized by the
-// formula for many keys have mean rates of up to 80 times the asked one.
+// TestFewKeys checks that the mean rate of filters of few keys, over many sets of random places, is at most the
+// requested rate, and that the filters are not much larger than necessary. Filters sized by the formula for many keys
+// would have mean rates of up to 80 times the requested rate.
 func TestFewKeys(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []uint64{1, 2, 5, 10, 30} {
@@ -44,7 +44,7 @@ func TestFewKeys(t *testing.T) {
 	}
 }
 
-// TestFewestOfAll checks that fewKeys returns the least of the places that each k needs.
+// TestFewestOfAll checks that fewKeys returns the minimum over k of the places that are needed.
 func TestFewestOfAll(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 500 {

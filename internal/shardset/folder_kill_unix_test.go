@@ -28,7 +28,7 @@ import (
 // folder.
 const killEnv = "BLOOMERY_TEST_FOLDER"
 
-// mortal is a context that counts every question for its error as a step, as WriteAtomic asks.
+// mortal is a context that counts every call of Err, for example by WriteAtomic, as a step.
 type mortal struct{ context.Context }
 
 func (m mortal) Err() error {
@@ -47,10 +47,10 @@ var scenarios = map[string]scenario{
 	"same count":  {3, 3, false, false},
 	"more shards": {3, 4, false, false},
 	"change":      {3, 3, true, false},
-	"named":       {3, 3, false, true}, // as a delta and a follower name their shards
+	"named":       {3, 3, false, true}, // with shard names like those of a delta or a follower
 }
 
-// contentOf is the file of a shard in a version of a set: shard 0 is the same in all.
+// contentOf returns the file of a shard in a version of a set. Shard 0 is the same in all versions.
 func contentOf(version, s int) []byte {
 	if s == 0 {
 		version = 0
@@ -58,7 +58,7 @@ func contentOf(version, s int) []byte {
 	return bytes.Repeat(fmt.Appendf(nil, "%d/%d ", version, s), 100)
 }
 
-// transact makes the folder one of a version.
+// transact changes the folder to a version of the set.
 func transact(ctx context.Context, dir string, s scenario, shards, version int) (*shard.Manifest, error) {
 	f, err := LockFolder(ctx, dir, Locking{Change: s.change, Wait: NoWait})
 	if err != nil {
@@ -99,7 +99,7 @@ func transact(ctx context.Context, dir string, s scenario, shards, version int) 
 	return m, f.Commit(ctx, m, nil, was)
 }
 
-// onlyBytes writes the same bytes again and again.
+// onlyBytes writes the same bytes at every call.
 type onlyBytes []byte
 
 func (b onlyBytes) WriteTo(w io.Writer) (int64, error) {
@@ -108,7 +108,7 @@ func (b onlyBytes) WriteTo(w io.Writer) (int64, error) {
 }
 
 // wholeSet returns the files of the set in a folder, and its manifest. It fails the test if a shard is missing or
-// another one.
+// differs from its entry.
 func wholeSet(t *testing.T, dir string) (*shard.Manifest, map[string]string) {
 	t.Helper()
 	m, _, err := ReadFolder(dir)
@@ -127,12 +127,12 @@ func wholeSet(t *testing.T, dir string) (*shard.Manifest, map[string]string) {
 	return m, files
 }
 
-// setFolder makes the folder before the transaction of a scenario, with files that no sweep may remove.
+// setFolder creates the folder as it is before the transaction of a scenario, with files that no sweep may remove.
 func setFolder(t *testing.T, s scenario) (dir string, foreign []string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "set")
 	work := strings.TrimSuffix(WorkName(strings.Repeat("ab", 16), ""), "/")
-	plan := filepath.Join(dir, work, Name(1, 3, "cd")) // of a distributed build that runs
+	plan := filepath.Join(dir, work, Name(1, 3, "cd")) // of a running distributed build
 	check(t, errors.Join(os.MkdirAll(filepath.Dir(plan), 0o777), os.WriteFile(plan, nil, 0o666)))
 	if s.before == 0 {
 		return dir, []string{work}
@@ -144,9 +144,9 @@ func setFolder(t *testing.T, s scenario) (dir string, foreign []string) {
 	return dir, []string{"notes.txt", work}
 }
 
-// TestKilledFolder kills a process at every step of a transaction, at two steps in the same folder. The folder then
-// has the old set or the new one, whole, a sweep leaves it so, and the next transaction leaves the new set and nothing
-// else.
+// TestKilledFolder kills a process at every step of a transaction, twice in the same folder. The folder must then
+// contain the complete old or new set, a sweep must not change this, and the next transaction must leave only the new
+// set.
 func TestKilledFolder(t *testing.T) {
 	if env := strings.SplitN(os.Getenv(killEnv), "|", 3); len(env) == 3 {
 		left, err := strconv.ParseInt(env[1], 10, 64)
@@ -174,7 +174,7 @@ func TestKilledFolder(t *testing.T) {
 			dir, foreign := setFolder(t, s)
 			before, _ := wholeSet(t, dir)
 			killed = false
-			for attempt := range 2 { // the second one comes one step further
+			for attempt := range 2 { // the second attempt is killed one step later
 				cmd := exec.Command(os.Args[0], "-test.run=^TestKilledFolder$")
 				cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%d|%s", killEnv, what, at+attempt*every, dir))
 				out, err := cmd.CombinedOutput()

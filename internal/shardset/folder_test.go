@@ -17,7 +17,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestLeftover is the table of the rule of sweeps.
+// TestLeftover tests the rule of sweeps with a table of cases.
 func TestLeftover(t *testing.T) {
 	set := func(shards int, suffix string) *shard.Manifest {
 		m := new(shard.Manifest)
@@ -129,7 +129,7 @@ func mustSpec(t *testing.T) filter.Spec {
 // hasLocks reports whether this system has file locks.
 var hasLocks = runtime.GOOS != "js" && runtime.GOOS != "wasip1"
 
-// check ends a test at an error.
+// check ends the test if err is not nil.
 func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

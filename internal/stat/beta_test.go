@@ -10,8 +10,8 @@ import (
 
 var levels = []float64{0, 0.5, 0.9, 0.95, 0.999, 1 - 1e-9, 1 - 1e-15}
 
-// TestIntervalExact computes the tails at both sides of each end with 300 bits: the tail that defines the end must lie
-// between them. x or n-x is small, so that few terms have to be added for any n.
+// TestIntervalExact computes the tails on both sides of each end of the interval with 300 bits. The tail that defines
+// the end must lie between them. x or n-x is small, so that few terms have to be added for any n.
 func TestIntervalExact(t *testing.T) {
 	const margin = 1e-13
 	for _, n := range []uint64{1, 2, 3, 10, 100, 1000, 1e6, 1e9, 1e12, 1e15} {
@@ -23,7 +23,7 @@ func TestIntervalExact(t *testing.T) {
 				low, high := stat.Interval(x, n, level)
 				tail := (1 - level) / 2
 				ends := func(name string, p float64, tailAt func(p float64) float64, rising bool) {
-					// An end near 1 has the rounding of its complement.
+					// An end near 1 has the rounding error of its complement.
 					e := margin*math.Min(p, 1-p) + 2e-16*p
 					if p < 0.5 {
 						e = margin * p
@@ -51,9 +51,8 @@ func TestIntervalExact(t *testing.T) {
 	}
 }
 
-// tailExact returns the probability that at least x of n trials come true. The probability of one is p, or 1+p if p
-// is below
-// 0. It adds the terms of the shorter side.
+// tailExact returns the probability that at least x of n trials succeed. The probability of success is p, or 1+p if p
+// is below 0. It adds the terms of the shorter side.
 func tailExact(x, n uint64, p float64) float64 {
 	float := func(v float64) *big.Float { return new(big.Float).SetPrec(300).SetFloat64(v) }
 	a, b := float(p), float(1)
@@ -62,7 +61,7 @@ func tailExact(x, n uint64, p float64) float64 {
 	}
 	b.Sub(b, a)
 	below := x <= n-x
-	first, terms := uint64(0), x // the failures: 0 to x-1 come true
+	first, terms := uint64(0), x // for the failures: 0 to x-1 trials succeed
 	if !below {
 		first, terms = x, n-x+1
 	}
@@ -70,7 +69,7 @@ func tailExact(x, n uint64, p float64) float64 {
 	sum := float(0)
 	i := first
 	if !below {
-		i, a, b = 0, b, a // n-i come true
+		i, a, b = 0, b, a // n-i trials succeed
 	}
 	term := pow(b, n)
 	for range terms {
@@ -107,7 +106,7 @@ func TestIntervalTail(t *testing.T) {
 		for _, share := range []float64{1e-9, 1e-6, 1e-3, 0.1, 0.5, 0.8, 0.99999} {
 			x := uint64(float64(n) * share)
 			if n >= 1e9 && testing.Short() {
-				continue // sums of up to 10^6 terms
+				continue // limits sums to 10^6 terms
 			}
 			for _, level := range []float64{0.5, 0.95, 1 - 1e-9} {
 				low, high := stat.Interval(x, n, level)
@@ -125,7 +124,8 @@ func TestIntervalTail(t *testing.T) {
 	}
 }
 
-// TestIntervalOrder checks that ends are ordered, inside of [0, 1], and mirror each other, for all numbers.
+// TestIntervalOrder checks that the ends are ordered, within [0, 1], and symmetric in successes and failures, for all
+// numbers.
 func TestIntervalOrder(t *testing.T) {
 	for _, n := range []uint64{1, 7, 1e6, 1e12, 1 << 53, 1 << 63, math.MaxUint64} {
 		for _, x := range []uint64{0, 1, n / 3, n / 2, n - n/1e6, n} {
@@ -156,8 +156,9 @@ func TestStudentErrors(t *testing.T) {
 	}
 }
 
-// TestStandardErrors compares with closed forms and with the limit, the quantile of the normal distribution plus
-// (z³+z)/(4ν) (Abramowitz and Stegun, 26.7.5). The lab compares it with gonum's quantile of Student's t distribution.
+// TestStandardErrors compares StudentErrors with closed forms and with the limit, the quantile of the normal
+// distribution plus (z³+z)/(4ν) (Abramowitz and Stegun, 26.7.5). The lab compares it with gonum's quantile of Student's
+// t distribution.
 func TestStandardErrors(t *testing.T) {
 	const z = 1.9599639845400542355
 	for n := 2; n < 1e8; n = n*3/2 + 1 {

@@ -21,7 +21,7 @@ func TestBinomialMean(t *testing.T) {
 			}
 		}
 	}
-	// A file may claim any number of keys: every answer must come fast and lie in [0, 1].
+	// A file may state any number of keys. Every result must be computed quickly and lie in [0, 1].
 	for _, n := range []uint64{1 << 40, 1 << 63, math.MaxUint64} {
 		for _, p := range []float64{1, 0.5, 1e-6, 1e-18} {
 			calls := 0
@@ -100,7 +100,7 @@ func TestUpperTailLarge(t *testing.T) {
 		if got := UpperTail((n+1)/2, n, 0.5); math.Abs(got-0.5) > 1e-8 {
 			t.Errorf("at least half of %d: %g", n, got)
 		}
-		// Few that come true are Poisson, here with mean 20.
+		// The number of rare successes has a Poisson distribution, here with mean 20.
 		want, term := 1.0, math.Exp(-20)
 		for x := uint64(1); x < 60; x++ {
 			want -= term
@@ -109,7 +109,7 @@ func TestUpperTailLarge(t *testing.T) {
 				t.Errorf("%d of %d, mean 20: %g, Poisson %g", x, n, got, want)
 			}
 		}
-		// The distribution for many trials is normal, except for the third moment.
+		// For many trials the distribution is normal, except for the third moment.
 		for _, p := range []float64{0.5, 0.01, 0.001} {
 			sd := math.Sqrt(float64(n) * p * (1 - p))
 			for z := -6.0; z <= 6; z += 0.25 {
@@ -160,7 +160,7 @@ func TestTailExceeds(t *testing.T) {
 	}
 }
 
-// TestUpperQuantile compares the tails at the quantile and one before it.
+// TestUpperQuantile compares the tails at the quantile and at the number before it.
 func TestUpperQuantile(t *testing.T) {
 	for _, n := range []uint64{1, 5, 1000, 1e6, 1e9} {
 		for _, p := range []float64{1e-9, 1e-4, 0.02, 0.5, 0.99} {
@@ -170,7 +170,7 @@ func TestUpperQuantile(t *testing.T) {
 				if j < n && UpperTail(j+1, n, p) > tail {
 					t.Errorf("n=%d, p=%g: %d, tail %g, want %g", n, p, j, UpperTail(j+1, n, p), tail)
 				}
-				few := float64(n)*p*(1-p) <= 9e6 // else an upper bound
+				few := float64(n)*p*(1-p) <= 9e6 // otherwise the result is an upper bound
 				if few && j > mean && UpperTail(j, n, p) <= tail {
 					t.Errorf("n=%d, p=%g, tail %g: %d is not the least", n, p, tail, j)
 				}

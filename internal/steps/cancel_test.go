@@ -14,8 +14,8 @@ import (
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// endlessStore is a Store whose reads of objects that begin with a name, and writes of objects that have it as suffix,
-// do not end before their context.
+// endlessStore is a Store in which reads of objects whose names begin with a text, and writes of objects whose names
+// end with it, block until their context ends.
 type endlessStore struct {
 	steps.Store
 	reads, writes string
@@ -53,8 +53,8 @@ func (s endlessStore) Write(ctx context.Context, name string, write func(io.Writ
 	})
 }
 
-// TestCancel cancels a step while it reads a range, writes a run file, searches, and writes a shard. The step
-// ends within 5 seconds with the error of its context, and its output does not appear.
+// TestCancel cancels a step while it reads a range, writes a run file, searches, and writes a shard. The step must end
+// within 5 seconds with the error of its context, without an output.
 func TestCancel(t *testing.T) {
 	const keys = 60_000
 	var text bytes.Buffer
@@ -64,7 +64,7 @@ func TestCancel(t *testing.T) {
 	for _, tt := range []struct{ what, spec, reads, writes string }{
 		{"range", "fuse", "keys", ""},
 		{"run file", "fuse", "", ".run"},
-		{"search", "partitioned(bits_per_key=16,effort=max)", "", ""}, // of about 20 s
+		{"search", "partitioned(bits_per_key=16,effort=max)", "", ""}, // takes about 20 s
 		{"upload", "fuse", "", ".bloom"},
 	} {
 		t.Run(tt.what, func(t *testing.T) {

@@ -13,7 +13,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// whole returns an error unless the set in a store is absent, or complete.
+// whole returns the manifest of the set in a store, or nil if there is none. It fails the test unless the set is
+// complete.
 func whole(t *testing.T, out *memory) (m *shard.Manifest) {
 	t.Helper()
 	text, ok := out.objects[shard.ManifestName]
@@ -30,9 +31,9 @@ func whole(t *testing.T, out *memory) (m *shard.Manifest) {
 	return m
 }
 
-// TestCrashes lets the output fail at every operation, before and after it takes effect, once in a folder without a set
-// and once in one with a set of other keys. At every moment the old, no or the new set is there, and the next run gives
-// the same bytes.
+// TestCrashes makes the output fail at every operation, before and after the operation takes effect, in a folder
+// without a set and in a folder with a set of other keys. At every moment the folder must contain the old set, no set
+// or the new set, and the next run must write the same bytes.
 func TestCrashes(t *testing.T) {
 	_, old := lines("old", 300)
 	_, a := lines("a", 500)
@@ -62,7 +63,7 @@ func TestCrashes(t *testing.T) {
 		}
 		for at := range crashes {
 			out := &memory{objects: maps.Clone(start.objects)}
-			for attempt := range 2 { // the second one crashes further on
+			for attempt := range 2 { // the second attempt crashes later
 				out.fail(at, attempt == at%2)
 				_, err := all(t.Context(), after, in, out, steps.Options{Workers: 1})
 				if err != nil && !errors.Is(err, errCrash) {
@@ -87,7 +88,7 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// TestResume checks that finished ranges and shards are not made again, damaged ones are.
+// TestResume checks that finished ranges and shards are not computed again unless they are damaged.
 func TestResume(t *testing.T) {
 	_, text := lines("key", 3000)
 	in, out := memoryOf("keys", text), memoryOf()
@@ -102,13 +103,13 @@ func TestResume(t *testing.T) {
 	done, err := p.RangeAll(t.Context(), in, out, numbers, o)
 	check(t, err)
 	kept := maps.Clone(in.objects)
-	in.objects = map[string]string{} // it is not read again
+	in.objects = map[string]string{} // the input must not be read again
 	if _, err := p.RangeAll(t.Context(), in, out, numbers, o); err != nil {
 		t.Errorf("finished ranges: %v", err)
 	}
 	in.objects = kept
 
-	// The results of the ranges, also twice, are as good as the run files.
+	// The results of the ranges, even if given twice, suffice in place of the run files.
 	var missing *steps.MissingError
 	if _, err := p.Gather(t.Context(), out, done[:3], o); !errors.As(err, &missing) || missing.Numbers[0] != 3 {
 		t.Errorf("three of four results: %v", err)
@@ -196,8 +197,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestFinishCrashes lets Finish fail at every operation. Afterwards a second Finish completes the set, or the set is
-// complete and there is no plan.
+// TestFinishCrashes makes Finish fail at every operation. Afterwards a second Finish must complete the set, or the set
+// must be complete and the plan removed.
 func TestFinishCrashes(t *testing.T) {
 	_, text := lines("key", 500)
 	in, start := memoryOf("keys", text), memoryOf()

@@ -37,7 +37,7 @@ func gzipped(text string) string {
 	return b.String()
 }
 
-// lines returns n keys, and the text that has them as lines.
+// lines returns n keys, and a text with these keys as lines.
 func lines(what string, n int) (keys []string, text string) {
 	var b strings.Builder
 	for i := range n {
@@ -101,7 +101,7 @@ func folder(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// TestFamilies builds sets of every family in steps. Each shard must be what Build makes of its keys.
+// TestFamilies builds sets of every family in steps. Each shard must equal the result of Build for its keys.
 func TestFamilies(t *testing.T) {
 	in, keys := input(t)
 	const shards = 5
@@ -144,7 +144,7 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// TestRefused checks that a set that a distributed build cannot make is an error.
+// TestRefused checks that sets that a distributed build does not support are refused.
 func TestRefused(t *testing.T) {
 	in, _ := input(t)
 	for _, c := range []bloomery.Config{

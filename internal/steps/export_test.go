@@ -5,7 +5,7 @@ import "time"
 // Text returns the Format of a KeyFormat of keyio.
 func Text(k KeyFormat) Format { return text{k} }
 
-// SetSaveWait sets the time for which Save waits for a lock, until reset.
+// SetSaveWait sets the time for which Save waits for a lock. reset restores it.
 func SetSaveWait(d time.Duration) (reset func()) {
 	was := saveWait
 	saveWait = d

@@ -20,7 +20,7 @@ import (
 
 const lateShards = 3
 
-// latePlan returns a plan for other keys than every other name has. All plans have shards of the same names and sizes.
+// latePlan returns a plan whose keys differ for each name. All plans have shards with the same names and sizes.
 func latePlan(t *testing.T, name string) (*steps.Plan, steps.Source) {
 	t.Helper()
 	_, text := lines(name, 800)
@@ -50,7 +50,7 @@ func hashed(t *testing.T, name string, out steps.Store) *steps.Plan {
 	return p
 }
 
-// builtPlan is hashed, and builds the shards.
+// builtPlan calls hashed and then builds the shards.
 func builtPlan(t *testing.T, name string, out steps.Store, shards ...int) *steps.Plan {
 	t.Helper()
 	p := hashed(t, name, out)
@@ -60,7 +60,7 @@ func builtPlan(t *testing.T, name string, out steps.Store, shards ...int) *steps
 	return p
 }
 
-// files returns what Build makes of the keys of a latePlan.
+// files returns the files that Build writes for the keys of a latePlan.
 func files(t *testing.T, name string) map[string]string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "set")
@@ -79,7 +79,7 @@ type output struct {
 	files func() map[string]string
 }
 
-// outputs returns an empty Store of each kind: a Renamer, one that can only copy, and a Conditional.
+// outputs returns an empty Store of each kind: a Renamer, a Store that can only copy, and a Conditional.
 func outputs(t *testing.T) []output {
 	dir, plain, cond := filepath.Join(t.TempDir(), "set"), memoryOf(), memoryOf()
 	return []output{
@@ -89,7 +89,7 @@ func outputs(t *testing.T) []output {
 	}
 }
 
-// finished returns the files of a set and none else.
+// finished returns only the files of a set.
 func finished(files map[string]string) map[string]string {
 	m, err := shard.ReadManifest(strings.NewReader(files[shard.ManifestName]))
 	if err != nil {
@@ -104,15 +104,15 @@ func finished(files map[string]string) map[string]string {
 
 var every = []int{0, 1, 2}
 
-// TestLateWorker lets workers of an abandoned plan continue after another plan has finished its set. The set must stay
-// byte-identical, and the workers must leave no working file.
+// TestLateWorker continues workers of an abandoned plan after another plan has finished its set. The bytes of the set
+// must not change, and the workers must leave no work files.
 func TestLateWorker(t *testing.T) {
 	want := files(t, "b")
 	for _, out := range outputs(t) {
 		for _, before := range [][]int{nil, {0}, every} {
 			late := builtPlan(t, fmt.Sprint("a", len(before)), out.store, before...)
 			b := builtPlan(t, "b", out.store, every...)
-			// The worker stops before it checks for existing files, or between this check and writing.
+			// The worker pauses before it checks for existing files, or between this check and writing.
 			for _, at := range []string{"start", "write"} {
 				was := out.files()
 				paused := &pausing{Store: out.store, at: at, pause: func() {
@@ -132,7 +132,7 @@ func TestLateWorker(t *testing.T) {
 					paused.now()
 				}
 				for s := range lateShards {
-					_, _ = late.Build(t.Context(), store, s, steps.Options{}) // an error, or for nothing
+					_, _ = late.Build(t.Context(), store, s, steps.Options{}) // returns an error or has no effect
 				}
 				paused.now()
 				if got := finished(out.files()); !maps.Equal(got, want) {
@@ -280,8 +280,9 @@ func atOperation(at int, f func()) func() {
 	}
 }
 
-// TestFinishInFinish stops a Finish before every single operation, lets another plan begin and finish, and continues:
-// the later set is complete and stays. In a folder the lock does that: see TestFinishWaits.
+// TestFinishInFinish pauses a Finish before every single operation, runs another plan from its beginning to its end,
+// and continues the Finish. The later set must be complete and must not be replaced. In a folder, the lock ensures
+// this: see TestFinishWaits.
 func TestFinishInFinish(t *testing.T) {
 	for _, old := range []bool{false, true} {
 		start := memoryOf()
@@ -330,8 +331,8 @@ func TestFinishInFinish(t *testing.T) {
 	}
 }
 
-// TestSameShardTwice lets two workers of a plan build the same shards, one of them between two steps of the other. Then
-// the set may be finished already.
+// TestSameShardTwice builds the same shards by two workers of a plan, one of them between two steps of the other. The
+// set may already be finished then.
 func TestSameShardTwice(t *testing.T) {
 	want := files(t, "b")
 	for _, finish := range []bool{false, true} {

@@ -49,7 +49,7 @@ func unfinished(t *testing.T, dir string, keys int) (*steps.Plan, steps.Store) {
 	return p, out
 }
 
-// set builds a set of as many shards as unfinished.
+// set builds a set with the same number of shards as unfinished.
 func set(t *testing.T, dir string) {
 	t.Helper()
 	keys, _ := lines("old", 500)
@@ -110,7 +110,7 @@ func (h *hanging) Write(ctx context.Context, name string, write func(w io.Writer
 	return h.Store.Write(ctx, name, write)
 }
 
-// TestSaveBesideBuild checks that no plan is made in a folder where a Builder of a sharded set works.
+// TestSaveBesideBuild checks that no plan can be saved in a folder in which a Builder of a sharded set is working.
 func TestSaveBesideBuild(t *testing.T) {
 	needLocks(t)
 	dir := t.TempDir()
@@ -130,8 +130,8 @@ func TestSaveBesideBuild(t *testing.T) {
 	}
 }
 
-// TestRaces lets a distributed build, an addition, a build and a copy work in one folder again and again. After each
-// round the set opens and is complete.
+// TestRaces repeatedly runs a distributed build, an addition, a build and a copy in one folder at the same time. After
+// each round it must be possible to open the set, and the set must be complete.
 func TestRaces(t *testing.T) {
 	needLocks(t)
 	dir := filepath.Join(t.TempDir(), "set")
@@ -143,12 +143,12 @@ func TestRaces(t *testing.T) {
 		rounds = 3
 	}
 	finished := 0
-	for round := 0; round < rounds || finished == 0 && round < 50; round++ { // which one comes first is chance
+	for round := 0; round < rounds || finished == 0 && round < 50; round++ { // the order is random
 		p, out := unfinished(t, dir, 300+round)
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			_, err := p.Finish(t.Context(), out, steps.Options{})
-			switch { // another writer may have removed shards, or changed the set
+			switch { // another writer may have removed shards or changed the set
 			case err == nil:
 				finished++
 			case !errors.Is(err, steps.ErrMissing) && !errors.Is(err, steps.ErrSetChanged):
@@ -217,7 +217,7 @@ func TestChangedSet(t *testing.T) {
 	l, err := bloomery.Lock(t.Context(), dir)
 	check(t, err)
 	check(t, errors.Join(l.AddString("a new key"), l.Commit(t.Context()), l.Close()))
-	if err := p.Save(t.Context(), out); err != nil { // the plan is there: nothing is recorded again
+	if err := p.Save(t.Context(), out); err != nil { // the plan exists, so nothing is recorded again
 		t.Fatal(err)
 	}
 	_, err = p.Finish(t.Context(), out, steps.Options{})

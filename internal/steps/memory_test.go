@@ -18,8 +18,8 @@ import (
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// memory is a Store in memory that can fail: when left operations are done, each one returns errCrash; the first of
-// these still takes effect if late is set.
+// memory is a Store in memory that can fail. After left operations, each operation returns errCrash. If late is set,
+// the first of these still takes effect.
 type memory struct {
 	mu      sync.Mutex
 	objects map[string]string
@@ -193,7 +193,7 @@ func (c conditional) WriteIf(ctx context.Context, name, was string, write func(i
 	return err
 }
 
-// check ends a test at an error.
+// check ends the test if err is not nil.
 func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

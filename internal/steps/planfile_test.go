@@ -54,7 +54,7 @@ func TestPlanLists(t *testing.T) {
 			t.Errorf("%s: error %v", change[1], err)
 		}
 	}
-	// 3 MB of text. Its list of a million objects would take more than 40 MB, the decoder takes 8 MB.
+	// 3 MB of text. Its list of a million objects would take more than 40 MB, the decoder needs 8 MB.
 	bomb := []byte(`{"objects":[` + strings.Repeat("{},", 1_000_000) + `{}]}`)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -65,7 +65,7 @@ func TestPlanLists(t *testing.T) {
 	}
 }
 
-// TestPlanSpec checks that a plan made by hand has the limits of NewPlan.
+// TestPlanSpec checks that the limits of NewPlan also apply to a plan that was written by hand.
 func TestPlanSpec(t *testing.T) {
 	_, text := planText(t)
 	specs := []string{"partitioned(budget=1s)"}
@@ -89,7 +89,8 @@ func TestPlanSpec(t *testing.T) {
 	}
 }
 
-// TestPlanIDConcurrent checks that the race detector sees a plan that goroutines share before the first call of ID.
+// TestPlanIDConcurrent calls ID for the first time from several goroutines at once. The race detector must find no
+// race.
 func TestPlanIDConcurrent(t *testing.T) {
 	want, text := planText(t)
 	p, err := steps.ParsePlan([]byte(text), nil)
@@ -106,8 +107,8 @@ func TestPlanIDConcurrent(t *testing.T) {
 }
 
 // TestTwoPlans builds two plans of equal sizes in one empty output, so that their shards have the same names and
-// lengths. Neither overwrites the other: the first one that finishes has its own set, and the other one is refused and
-// changes nothing.
+// lengths. Neither may overwrite the other. The first plan to finish must have its own set, and the other must be
+// refused and change nothing.
 func TestTwoPlans(t *testing.T) {
 	inDir, outDir := t.TempDir(), t.TempDir()
 	in, out := steps.Dir(inDir), steps.Dir(outDir)

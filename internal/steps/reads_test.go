@@ -12,8 +12,8 @@ import (
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// slow is a Store in which run files are opened slowly: until least wait at the same time, or did once, and for a
-// moment more. It counts how many wait.
+// slow is a Store in which opening a run file blocks until least calls have waited at the same time, and for another
+// moment. It counts the waiting calls.
 type slow struct {
 	*memory
 	mu               sync.Mutex
@@ -40,8 +40,8 @@ func (s *slow) Open(ctx context.Context, name string, offset, length int64) (io.
 	return s.memory.Open(ctx, name, offset, length)
 }
 
-// TestBuildReads checks that a Build reads several segments at the same time, within Options.Memory, and the shard is
-// the same.
+// TestBuildReads checks that a Build reads several segments at the same time, within Options.Memory, and that the shard
+// is the same.
 func TestBuildReads(t *testing.T) {
 	_, text := lines("key", 20_000)
 	in, out := memoryOf("keys", text), memoryOf()

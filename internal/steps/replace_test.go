@@ -18,7 +18,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// exclusive is a Conditional, as far as one process needs it.
+// exclusive is a Conditional that is sufficient for one process.
 type exclusive struct{ steps.Store }
 
 func (e exclusive) WriteIf(ctx context.Context, name, version string, write func(io.Writer) error) error {
@@ -41,7 +41,7 @@ func (w *watched) Open(ctx context.Context, name string, offset, length int64) (
 	return w.Store.Open(ctx, name, offset, length)
 }
 
-// unbuilt is a plan of 20 shards in an output, with all ranges done.
+// unbuilt returns a plan of 20 shards in an output, with all ranges done.
 func unbuilt(t *testing.T, out steps.Store, name string) *steps.Plan {
 	t.Helper()
 	_, text := lines(name, 2000)
@@ -62,8 +62,8 @@ func unbuilt(t *testing.T, out steps.Store, name string) *steps.Plan {
 	return p
 }
 
-// TestReplaceReadsOnce checks that in a Conditional Store a plan reads the manifest of the set that it replaces once,
-// and again after a change, by time or by output. No shard overwrites a file of that set.
+// TestReplaceReadsOnce checks that in a Conditional Store a plan reads the manifest of the set that it replaces only
+// once, and again after a change of the time or of the output. No shard may overwrite a file of the replaced set.
 func TestReplaceReadsOnce(t *testing.T) {
 	dir, numbers := t.TempDir(), make([]int, 20)
 	for s := range numbers {
@@ -107,7 +107,7 @@ func TestReplaceReadsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// In stores that cannot be compared every Build reads the manifest.
+	// With Stores that are not comparable, every Build reads the manifest.
 	done := memoryOf()
 	for name, text := range folder(t, dir) {
 		done.objects[name] = text

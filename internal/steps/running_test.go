@@ -14,8 +14,8 @@ import (
 )
 
 // TestFinishBesideRunning interrupts a Finish after it wrote its manifest, saves and runs another plan for the set, and
-// repeats the first Finish. The repeated Finish must remove nothing of the running plan, which then finishes without a
-// repeated step.
+// repeats the first Finish. The repeated Finish must not remove files of the running plan, which must then finish
+// without repeating a step.
 func TestFinishBesideRunning(t *testing.T) {
 	want := files(t, "b")
 	for _, kind := range []string{"copies", "conditional"} {
@@ -68,7 +68,8 @@ func TestFinishBesideRunning(t *testing.T) {
 	}
 }
 
-// TestFinishLeavesFolders checks that a build does not remove a folder whose name only begins like a working folder.
+// TestFinishLeavesFolders checks that a build does not remove a folder whose name only begins like the name of a work
+// folder.
 func TestFinishLeavesFolders(t *testing.T) {
 	dir := t.TempDir()
 	p := builtPlan(t, "a", steps.Dir(dir), every...)
@@ -87,8 +88,8 @@ func TestFinishLeavesFolders(t *testing.T) {
 	}
 }
 
-// TestStatusOfInterruptedFinish ends Finish after it wrote the manifest and before it recorded this. Status must not
-// take the manifest for a change of another user, and Finish continues.
+// TestStatusOfInterruptedFinish interrupts Finish after it wrote the manifest and before it recorded this. Status must
+// not mistake the manifest for a change by another user, and a repeated Finish must continue.
 func TestStatusOfInterruptedFinish(t *testing.T) {
 	out := memoryOf()
 	p := builtPlan(t, "one", out, 0, 1, 2)
@@ -96,7 +97,7 @@ func TestStatusOfInterruptedFinish(t *testing.T) {
 	if _, err := p.Finish(t.Context(), finished, steps.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range finished.objects { // the shards are installed, and the work is still there
+	for name, content := range finished.objects { // the shards are installed, and the work files still exist
 		if name == shard.ManifestName || strings.HasSuffix(name, ".bloom") {
 			out.objects[name] = content
 		}

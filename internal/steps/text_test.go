@@ -46,7 +46,7 @@ func keysOf(t *testing.T, text string, k steps.KeyFormat, size int64) (keys []st
 	return keys, len(p.Ranges)
 }
 
-// TestSpans checks that for any size of a span, the spans together have the keys of the whole text, in order.
+// TestSpans checks that for any size of a span, the spans together contain the keys of the whole text, in order.
 func TestSpans(t *testing.T) {
 	const seed = 7
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -82,7 +82,7 @@ func TestSpans(t *testing.T) {
 			}
 		}
 	}
-	// A line that is longer than one read beyond a span, in spans that are much shorter.
+	// A line that is longer than one read beyond the end of a span, with much shorter spans.
 	long := "a\n" + strings.Repeat("b", 900_000) + "\nc\n"
 	got, spans := keysOf(t, long, steps.KeyFormat{}, 100_000)
 	if len(got) != 3 || len(got[1]) != 900_000 || spans != 10 {
@@ -147,7 +147,7 @@ func TestFolderPatterns(t *testing.T) {
 			}
 		}
 	}
-	// Keys behind such links would be missing without a word.
+	// Keys behind such links would be missing without an error.
 	for _, pattern := range []string{"dangling/", "link/", "./", "dangling/*", ""} {
 		if all, err := steps.Match(t.Context(), steps.Dir(dir), []string{pattern}); err == nil {
 			t.Errorf("%q: %v", pattern, all)
@@ -160,7 +160,7 @@ func TestFolderPatterns(t *testing.T) {
 	}
 }
 
-// TestErrors checks that errors of keys name the object and the line number in the object, and changed inputs are
+// TestErrors checks that errors of keys name the object and the line number in the object, and that changed inputs are
 // errors.
 func TestErrors(t *testing.T) {
 	_, text := lines("key", 2000)
@@ -192,7 +192,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestTogether checks that several attempts at all steps at the same time give the set, and none fails.
+// TestTogether runs all steps several times at the same time, and checks that none fails and that the set is right.
 func TestTogether(t *testing.T) {
 	_, text := lines("key", 4000)
 	in, want := memoryOf("keys", text), memoryOf()
@@ -244,7 +244,8 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestPlanHostile checks that a changed plan is an error, and nothing that it says makes a step read elsewhere.
+// TestPlanHostile checks that a changed plan is an error, and that no content of a plan makes a step read other
+// objects.
 func TestPlanHostile(t *testing.T) {
 	_, text := lines("key", 2000)
 	in, out := memoryOf("keys", text), memoryOf()

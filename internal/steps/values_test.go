@@ -18,7 +18,7 @@ import (
 	"github.com/bloomery/bloomery/internal/steps"
 )
 
-// valued returns n keys with values below 2^8, one in a row that row makes of them.
+// valued returns n keys with values below 2^8, each in a line that row formats.
 func valued(n int, row func(key string, value int) string) string {
 	var b strings.Builder
 	for i := range n {
@@ -29,7 +29,8 @@ func valued(n int, row func(key string, value int) string) string {
 
 func tabbed(key string, value int) string { return fmt.Sprintf("%s\t%d\n", key, value) }
 
-// numbers is a Format of objects that are a number n, for the keys of valued; without values if it is false.
+// numbers is a Format of objects that consist of a number n, which stands for the keys of valued. If it is false, the
+// keys have no values.
 type numbers bool
 
 func (numbers) Split(_ context.Context, _ steps.Source, o steps.Object, _ int64) ([]steps.Span, error) {
@@ -155,8 +156,8 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestBadValues checks that a range with a value that cannot be read names the line in the object, and no run file is
-// left.
+// TestBadValues checks that the error for an invalid value in a range names the line in the object, and that no run
+// file remains.
 func TestBadValues(t *testing.T) {
 	few := valued(1000, func(key string, value int) string { return tabbed(key, value%128) })
 	bad := few + "key\t128\n" + few
@@ -189,7 +190,7 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
-// TestValuePlans checks that plans with values have a version of their own, and those without are as before.
+// TestValuePlans checks that plans with values have a separate version, and that plans without values are unchanged.
 func TestValuePlans(t *testing.T) {
 	in := memoryOf("a", "k\t1\n")
 	plan := func(spec string, k steps.KeyFormat) (*steps.Plan, error) {

@@ -155,7 +155,7 @@ func TestNewer(t *testing.T) {
 	}
 }
 
-// TestReaderError checks that an error of the reader is no error of the text.
+// TestReaderError checks that an error of the reader is not reported as an error of the text.
 func TestReaderError(t *testing.T) {
 	cause := errors.New("cause")
 	for n := range good {
@@ -168,8 +168,8 @@ func TestReaderError(t *testing.T) {
 	}
 }
 
-// FuzzUnmarshal checks that encoding/json reads every accepted text with the same result, and the canonical form is
-// accepted.
+// FuzzUnmarshal checks that encoding/json reads every accepted text with the same result, and that the canonical form
+// is accepted.
 func FuzzUnmarshal(f *testing.F) {
 	f.Add([]byte(good))
 	f.Add([]byte(strings.ReplaceAll(good, ",", " ,\n")))

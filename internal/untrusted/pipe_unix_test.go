@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// TestPipe checks that a pipe is refused at once, or read as a stream until its writer or the context ends.
+// TestPipe checks that a pipe is refused at once, or read as a stream until its writer closes it or the context ends.
 func TestPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -61,7 +61,7 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-// TestDevice checks that a device is no regular file, and as a stream it is bounded.
+// TestDevice checks that a device is refused as a regular file, and that the limit applies when it is read as a stream.
 func TestDevice(t *testing.T) {
 	const zero = "/dev/zero"
 	if _, err := os.Stat(zero); err != nil {

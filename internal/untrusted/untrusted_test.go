@@ -65,7 +65,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestNotRegular checks that folders are refused, also as streams, and a missing file is fs.ErrNotExist.
+// TestNotRegular checks that folders are refused, even as streams, and that the error for a missing file is
+// fs.ErrNotExist.
 func TestNotRegular(t *testing.T) {
 	for _, streams := range []bool{false, true} {
 		if _, err := ReadFile(t.Context(), t.TempDir(), Limit{MaxBytes: 1, Streams: streams}); !errors.Is(err, ErrNotRegular) {

@@ -27,7 +27,7 @@ func ask(f *clubcard.Filter, issuer [32]byte, serial string, log [32]byte, at ui
 		SCTs: []clubcard.SCT{{Log: log, Timestamp: at}}})
 }
 
-// compare asks about every certificate of a universe.
+// compare queries every certificate of a universe.
 func compare(t *testing.T, u universe, f *clubcard.Filter) (asked int) {
 	t.Helper()
 	log := u.logs[len(u.logs)-1]
@@ -45,7 +45,7 @@ func compare(t *testing.T, u universe, f *clubcard.Filter) (asked int) {
 	return asked
 }
 
-// TestGoldenAnswers asks the files of testdata about all their certificates.
+// TestGoldenAnswers queries the files of testdata for all their certificates.
 func TestGoldenAnswers(t *testing.T) {
 	base, delta := open(t, read(t, "cache/base.clubcard")), open(t, read(t, "cache/delta.clubcard"))
 	if n := compare(t, baseUniverse(), base) + compare(t, deltaUniverse(), delta); n != 3099 {
@@ -84,8 +84,8 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// TestCoverage checks that the first and the last timestamp are covered, others are not; one covered timestamp
-// suffices.
+// TestCoverage checks that the first and the last timestamp of the range are covered, that timestamps outside are not,
+// and that one covered timestamp suffices.
 func TestCoverage(t *testing.T) {
 	f, u := open(t, read(t, "cache/base.clubcard")), baseUniverse()
 	is, b := u.issuers[0], u.logs[0]
@@ -121,7 +121,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// TestStatus checks the order and the words of the answers.
+// TestStatus checks the order and the texts of the answers.
 func TestStatus(t *testing.T) {
 	for _, c := range []struct {
 		answers []clubcard.Status
@@ -140,8 +140,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestEmptyBands checks that an issuer without rows in the approximate matrix has an empty set; one without rows in the
-// exact matrix has the row exact_offset for each key.
+// TestEmptyBands checks that an issuer without rows in the approximate matrix has an empty set, and that for an issuer
+// without rows in the exact matrix, every key uses the row exact_offset.
 func TestEmptyBands(t *testing.T) {
 	for _, c := range []struct {
 		approx, exact uint32
@@ -150,7 +150,7 @@ func TestEmptyBands(t *testing.T) {
 	}{
 		{0, 0, 0, clubcard.NotRevoked}, {0, 0, 1, clubcard.Revoked}, {0, 9, 0, clubcard.NotRevoked},
 		{9, 0, 0, clubcard.Revoked}, {9, 0, 1, clubcard.NotRevoked}, {1<<32 - 1, 1<<32 - 1, 0, clubcard.Revoked},
-		{9, 0, 2, clubcard.NotRevoked}, {0, 0, 255, clubcard.Revoked}, // any inverted but 0 is 1
+		{9, 0, 2, clubcard.NotRevoked}, {0, 0, 255, clubcard.Revoked}, // any value of inverted except 0 means 1
 	} {
 		b := (&writer{}).head(1).u(32, 5).u(4, c.approx).u(1, 0).u(4, 1<<32-1).u(4, c.exact).u(4, 1<<32-1).
 			u(1, uint32(c.inverted)).u(2, 0).u(1, 0).u(4, 0)
@@ -162,7 +162,8 @@ func TestEmptyBands(t *testing.T) {
 	}
 }
 
-// TestNoExactRows checks that with exact_m = 0 the bits from exact_offset on decide, for each key by its own digest.
+// TestNoExactRows checks that with exact_m = 0 the answer for a key follows from its digest and the bits from
+// exact_offset on.
 func TestNoExactRows(t *testing.T) {
 	const offset = 70
 	exact := []uint64{0, 0xdeadbeefcafef00d, 0x123456789abcdef0, 42, 1 << 63, 7}
@@ -194,7 +195,7 @@ func TestNoExactRows(t *testing.T) {
 	}
 }
 
-// TestAnyOrder checks that issuers in any order have the same answers.
+// TestAnyOrder checks that the order of the issuers does not affect the answers.
 func TestAnyOrder(t *testing.T) {
 	block := func(w *writer, issuer uint32) { w.block(issuer, 0, issuer%2).u(2, issuer%2).u(int(issuer%2)*2, 0x0107) }
 	for _, order := range [][]uint32{{1, 2, 3, 4}, {4, 3, 2, 1}, {2, 4, 1, 3}} {

@@ -15,7 +15,7 @@ import (
 // The encoder of the tests. It builds Clubcards from the description of the format: the systems of equations of a small
 // set, solved by plain Gaussian elimination. It shares no code with the reader.
 
-// universe is what a Clubcard knows: its logs, and of each issuer the certificates.
+// universe is the content of a Clubcard: its logs, and the certificates of each issuer.
 type universe struct {
 	logs    []clubcard.Coverage
 	issuers []issuer
@@ -36,8 +36,8 @@ type equation struct {
 	sum  bool
 }
 
-// equationOf returns the equation of a key in the m rows from offset on, of a matrix that ends after row end-1. The
-// rows after it are 0.
+// equationOf returns the equation of a key in the m rows from offset on, in a matrix with end rows. The rows after the
+// last one are 0.
 func equationOf(issuer [32]byte, serial string, m, offset, end int, sum bool) equation {
 	digest := sha256.Sum256([]byte(string(issuer[:]) + serial))
 	digest[0] |= 1 // the lowest bit of the first little-endian word
@@ -51,7 +51,7 @@ func equationOf(issuer [32]byte, serial string, m, offset, end int, sum bool) eq
 	return e
 }
 
-// system is equations in echelon form, by their first row.
+// system holds equations in echelon form, by their first row.
 type system map[int]equation
 
 // add adds an equation. It returns false, and adds nothing, if the equation contradicts those before it.
@@ -73,7 +73,7 @@ func (s system) add(e equation) bool {
 	return !e.sum
 }
 
-// solve returns rows rows that solve the system: free ones are random. Zero words at the end are left out.
+// solve returns rows rows that solve the system. Free rows are random. Zero words at the end are omitted.
 func (s system) solve(rows int, rng *rand.Rand) []uint64 {
 	x := make([]uint64, rows/64+1)
 	for r := rows - 1; r >= 0; r-- {
@@ -95,7 +95,7 @@ func (s system) solve(rows int, rng *rand.Rand) []uint64 {
 // band is an issuer with its place in the matrices.
 type band struct {
 	issuer
-	set, others         []string // members and non-members of the set that is stored
+	set, others         []string // members and non-members of the stored set
 	rank, m, offset     int
 	exactM, exactOffset int
 	inverted            bool
@@ -112,7 +112,7 @@ func encode(u universe) []byte {
 			b.set, b.others = b.others, b.set
 		}
 		if len(b.set) > 0 {
-			b.rank = bits.Len(uint(len(b.others) / len(b.set))) // one more than the paper: fewer pass
+			b.rank = bits.Len(uint(len(b.others) / len(b.set))) // one more than in the paper, so that fewer pass
 			b.m = len(b.set)*5/4 + 80
 		}
 		bands[i] = b

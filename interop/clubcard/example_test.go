@@ -25,7 +25,7 @@ func certificates(path string) (chain []*x509.Certificate) {
 	return chain
 }
 
-// Ask the files that upki keeps in a folder.
+// Query the files that upki keeps in a folder.
 func Example() {
 	chain := certificates("testdata/revoked.pem")
 	cert, err := clubcard.CertificateOf(chain[0], chain[1])
@@ -37,7 +37,7 @@ func Example() {
 	// Output: revoked <nil>
 }
 
-// Ask one file.
+// Query one file.
 func ExampleFilter() {
 	data, err := os.ReadFile("testdata/cache/base.clubcard")
 	if err != nil {

@@ -1,12 +1,12 @@
 package clubcard
 
-// Names for the tests, which are in a package of their own, as the code of a user is.
+// Names for the tests, which are in a separate package, like the code of a user.
 
 type Index = index
 
 var ReadIndex = readIndex
 
-// Covering returns the names of the files to ask.
+// Covering returns the names of the files to query.
 func (x *index) Covering(scts ...SCT) []string { return x.covering(scts...) }
 
 // Files returns the names of all files, in their order in the index.

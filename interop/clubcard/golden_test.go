@@ -32,7 +32,7 @@ var (
 
 const day, someTime = 86_400_000, 1_780_000_000_000
 
-// serials returns n serial numbers of 16 bytes; those whose first bit would be 1 get a 0 byte before them.
+// serials returns n serial numbers of 16 bytes. A serial number whose first bit would be 1 gets a leading 0 byte.
 func serials(label string, n int) (all []string) {
 	for i := range n {
 		h := sha256.Sum256(fmt.Appendf(nil, "%s-%d", label, i))
@@ -72,7 +72,7 @@ func baseUniverse() universe {
 	}
 }
 
-// deltaUniverse is that of testdata/cache/delta, made a day later: one more certificate is revoked.
+// deltaUniverse is the universe of testdata/cache/delta, a day later: one more certificate is revoked.
 func deltaUniverse() universe {
 	u := baseUniverse()
 	is := u.issuers[0]
@@ -110,7 +110,7 @@ func chain(serial string, scts ...clubcard.SCT) []byte {
 		cert *x509.Certificate
 		key  ed25519.PrivateKey
 	}{{leaf, key}, {ca, issuerKey}} {
-		// Ed25519 takes no randomness: the bytes are always the same.
+		// Ed25519 uses no randomness, so the bytes are always the same.
 		der, err := x509.CreateCertificate(rand.Reader, c.cert, ca, c.key.Public(), issuerKey)
 		if err == nil {
 			err = pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: der})

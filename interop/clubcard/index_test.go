@@ -16,7 +16,7 @@ import (
 	"github.com/bloomery/bloomery/interop/clubcard"
 )
 
-// certificate returns the certificate of a file of testdata, whose issuer comes after it.
+// certificate returns the certificate of a file of testdata. In the file, its issuer follows.
 func certificate(t testing.TB, name string) clubcard.Certificate {
 	t.Helper()
 	return certificateOf(t, read(t, name))
@@ -40,7 +40,7 @@ func certificateOf(t testing.TB, data []byte) clubcard.Certificate {
 	return c
 }
 
-// TestCertificates asks the folder of testdata about its certificates.
+// TestCertificates queries the folder of testdata for its certificates.
 func TestCertificates(t *testing.T) {
 	for name, want := range map[string]clubcard.Status{"revoked.pem": clubcard.Revoked, "later.pem": clubcard.Revoked,
 		"valid.pem": clubcard.NotRevoked, "new.pem": clubcard.NotCovered, "unlogged.pem": clubcard.NotCovered} {
@@ -63,7 +63,7 @@ func TestCertificates(t *testing.T) {
 			t.Errorf("serial number %x became %x", serial, got)
 		}
 	}
-	other := certificate(t, "valid.pem") // base knows its issuer, delta does not
+	other := certificate(t, "valid.pem") // base contains its issuer, delta does not
 	other.Issuer, other.Serial = baseUniverse().issuers[1].hash, []byte(baseUniverse().issuers[1].valid[0])
 	cache := os.DirFS("testdata/cache")
 	if got, err := clubcard.CheckDir(t.Context(), cache, other); err != nil || got != clubcard.NotRevoked {
@@ -134,7 +134,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestIndexRefused checks that what the format of an index forbids is an error.
+// TestIndexRefused checks that everything that the format of an index forbids is an error.
 func TestIndexRefused(t *testing.T) {
 	one := func(log [32]byte, file string) indexEntry { return indexEntry{file, clubcard.Coverage{Log: log}} }
 	logs := []indexEntry{one([32]byte{1}, "a"), one([32]byte{2}, "a")}
@@ -184,7 +184,7 @@ func (r replaced) Open(name string) (fs.File, error) {
 	return r.after.Open(name)
 }
 
-// Stat is no read of the index.
+// Stat does not count as a read of the index.
 func (r replaced) Stat(name string) (fs.FileInfo, error) {
 	if *r.left > 0 {
 		if st, err := fs.Stat(r.before, name); err == nil {
@@ -194,7 +194,7 @@ func (r replaced) Stat(name string) (fs.FileInfo, error) {
 	return fs.Stat(r.after, name)
 }
 
-// TestCheckDir checks that a file that an updater has removed starts the check again; other errors are returned.
+// TestCheckDir checks that the check restarts if an updater has removed a file, and that other errors are returned.
 func TestCheckDir(t *testing.T) {
 	base, revoked := read(t, "cache/base.clubcard"), certificate(t, "revoked.pem")
 	logs := baseUniverse().logs

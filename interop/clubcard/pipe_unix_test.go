@@ -13,7 +13,7 @@ import (
 	"github.com/bloomery/bloomery/interop/clubcard"
 )
 
-// TestCheckDirPipe checks that a pipe or a folder in place of the index or of a Clubcard is an error at once.
+// TestCheckDirPipe checks that a pipe or a folder in place of the index or of a Clubcard is refused at once.
 func TestCheckDirPipe(t *testing.T) {
 	cert := certificate(t, "revoked.pem")
 	for _, name := range []string{clubcard.IndexName, "base.clubcard"} {

@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/interop/clubcard"
 )
 
-// writer writes numbers of any length, for files that the encoder does not make.
+// writer writes numbers of any length, for files that the encoder cannot write.
 type writer struct{ out []byte }
 
 // u appends v in n bytes, big endian.
@@ -26,7 +26,7 @@ func (w *writer) u(n int, v uint32) *writer {
 	return w
 }
 
-// head appends the front of a file that covers log 1 from 0 to 9, and the number of issuers.
+// head appends the beginning of a file that covers log 1 from 0 to 9, and the number of issuers.
 func (w *writer) head(issuers uint32) *writer {
 	return w.u(1, 4).u(1, 0).u(2, 1).u(32, 1).u(8, 0).u(8, 9).u(4, issuers)
 }
@@ -89,7 +89,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestFlipped checks that with a flipped byte or bit a file is refused, or it can be asked. Nothing protects its
+// TestFlipped checks that a file with a flipped byte or bit is refused or can be queried. No checksum protects its
 // content.
 func TestFlipped(t *testing.T) {
 	data := read(t, "cache/base.clubcard")
@@ -114,8 +114,8 @@ func TestFlipped(t *testing.T) {
 	compare(t, u, open(t, data))
 }
 
-// TestAllocated checks that memory is bounded by what arrives, not by what a file claims. Read allocates at most twice
-// the length of the file plus 8 KiB, and ReadIndex four times.
+// TestAllocated checks that memory is bounded by the bytes read, not by the numbers that a file states. Read allocates
+// at most twice the length of the file plus 8 KiB, and ReadIndex four times.
 func TestAllocated(t *testing.T) {
 	many := (&writer{}).head(1 << 12)
 	for i := range uint32(1 << 12) {
@@ -154,7 +154,7 @@ func TestAllocated(t *testing.T) {
 	}
 }
 
-// FuzzRead checks that any bytes are refused, or a filter or an index that can be asked.
+// FuzzRead checks that arbitrary bytes are refused, or are a filter or an index that can be queried.
 func FuzzRead(f *testing.F) {
 	seeds := [][]byte{read(f, "cache/base.clubcard"), read(f, "cache/delta.clubcard"), read(f, "cache/index.bin"),
 		(&writer{}).head(1).block(1, 0, 1).u(2, 1).u(1, 1).u(1, 7).u(5, 0).out}

@@ -55,7 +55,7 @@ type quiet struct{ testing.TB }
 func (quiet) Infof(string, ...any)  {}
 func (quiet) Errorf(string, ...any) {}
 
-// fill writes all keys, in two flushed tables of every other key, and compacts them into several.
+// fill writes all keys in two flushed tables, each with every second key, and compacts them into several tables.
 func fill(t testing.TB, db *pebble.DB) {
 	t.Helper()
 	for half := range 2 {
@@ -73,7 +73,7 @@ func fill(t testing.TB, db *pebble.DB) {
 	}
 }
 
-// check checks that Get and SeekPrefixGE find every key and no absent one, and returns how often filters answered no
+// check checks that Get and SeekPrefixGE find every key and no absent key, and returns how often filters answered no
 // and yes in seeks of absent keys. Pebble queries the filters of its last level only in such seeks.
 func check(t testing.TB, db *pebble.DB) (no, yes int64) {
 	t.Helper()
@@ -222,7 +222,7 @@ func TestReaders(t *testing.T) {
 	}
 }
 
-// gets is the number of gets of TestMissing.
+// gets is the number of calls of Get in TestMissing.
 var gets = flag.Int("gets", 40_000, "gets of present keys that must all be found")
 
 // TestMissing gets keys from overlapping tables of level 0, whose filters every get queries until the key is found.

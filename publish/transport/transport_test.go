@@ -151,8 +151,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestWrongRanges checks that an answer with another range than requested is an error, and an answer with the whole
-// object is not.
+// TestWrongRanges checks that a response with another range than requested is an error, and that a response with the
+// whole object is not.
 func TestWrongRanges(t *testing.T) {
 	for header, want := range map[string]string{
 		"bytes 4-9/10": "", "bytes 5-9/10": "range", "bytes 4-3/10": "range", "": "range", "bytes 4-9": "range",
@@ -193,8 +193,8 @@ func TestDrip(t *testing.T) {
 	}
 }
 
-// TestAddresses checks that /release.json may end the path, before a query, and no error has a user, a password or a
-// query.
+// TestAddresses checks that the path may end with /release.json, before a query, and that no error contains a user, a
+// password or a query.
 func TestAddresses(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, r.URL.RequestURI())
@@ -225,8 +225,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestRedirectBody checks that the body of a redirect is not read: a server that sends one byte of it and then nothing
-// causes no delay.
+// TestRedirectBody checks that the body of a redirect is not read, so that a server that sends one byte of it and then
+// nothing causes no delay.
 func TestRedirectBody(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/b" {

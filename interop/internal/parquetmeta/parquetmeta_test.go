@@ -66,18 +66,18 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// file returns a Parquet file with that footer and ten bytes of data.
+// file returns a Parquet file with the given footer and ten bytes of data.
 func file(footer string) []byte {
 	b := append([]byte("PAR1 ten bytes."), footer...)
 	return append(binary.LittleEndian.AppendUint32(b, uint32(len(footer))), "PAR1"...)
 }
 
-// column is a footer of one row group and one column chunk, name a, with the fields after the path.
+// column returns a footer with one row group and one column chunk named a, with the given fields after the path.
 func column(fields string) []byte {
 	return file("\x49\x1c\x19\x1c\x3c\x15\x04\x29\x18\x01a" + fields + "\x00\x00\x00\x00")
 }
 
-// TestFields reads footers in the forms that the protocol has.
+// TestFields reads footers in all forms of the protocol.
 func TestFields(t *testing.T) {
 	const group, chunk = "\x49\x1c\x19\x1c", "\x15\x04\x29\x18\x01a"
 	for name, c := range map[string]struct {
@@ -182,7 +182,7 @@ func within(t *testing.T, chunks []Chunk, size int) {
 	}
 }
 
-// TestBroken passes on the error of the reader.
+// TestBroken checks that the error of the reader is returned.
 func TestBroken(t *testing.T) {
 	b := golden(t, "pyarrow.parquet")
 	for _, good := range []int{0, tail} {
@@ -192,7 +192,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// failing can read the last good bytes.
+// failing is a reader that can read only the last good bytes.
 type failing struct {
 	b    []byte
 	good int
@@ -205,10 +205,10 @@ func (f *failing) ReadAt(p []byte, at int64) (int, error) {
 	return bytes.NewReader(f.b).ReadAt(p, at)
 }
 
-// TestKept checks that the list takes at most 64 bytes for each byte of the footer.
+// TestKept checks that the list needs at most 64 bytes per byte of the footer.
 func TestKept(t *testing.T) {
 	const n = 1 << 14
-	chunk := "\x3c\xe6\x0a\x00\x00" // no path: the shortest
+	chunk := "\x3c\xe6\x0a\x00\x00" // without a path, the shortest chunk
 	var head bytes.Buffer
 	head.WriteString("\x49\x1c\x19\xfc")
 	head.Write(binary.AppendUvarint(nil, n))
@@ -225,7 +225,7 @@ func TestKept(t *testing.T) {
 	runtime.KeepAlive(chunks)
 }
 
-// FuzzRead checks that any bytes are refused, or give places within the file.
+// FuzzRead checks that arbitrary bytes are refused, or give places within the file.
 func FuzzRead(f *testing.F) {
 	seeds := [][]byte{golden(f, "pyarrow.parquet"), golden(f, "duckdb.parquet"), column("\xb6\x0a\x15\x04"), file("\x00")}
 	for _, s := range seeds {
