@@ -116,7 +116,7 @@ func New(c Config) (*Set, error) {
 }
 
 // Build returns a Set of keys. It ranges over keys once and keeps no slice that keys yields. Duplicates are allowed;
-// see Config.Keys. When ctx ends, it returns ctx.Err(). Other errors come from [NewBuilder] and [Builder.Build].
+// see Config.Keys. When ctx ends, Build returns ctx.Err(). Other errors come from [NewBuilder] and [Builder.Build].
 func Build[K filter.Key](ctx context.Context, keys iter.Seq[K], c Config) (*Set, error) {
 	return build(ctx, c, func(in *intake.Intake) error { return intake.Feed(ctx, in, keys) })
 }

@@ -230,7 +230,7 @@ func (c Config) checkOne() error {
 }
 
 // checkNew returns an error if a field is set that New cannot honor. Workers, Memory, TempDir and Progress are allowed:
-// New has no work that they limit.
+// New does nothing that they limit.
 func (c Config) checkNew() error {
 	return cmp.Or(
 		family.Refused("like", c.Like.Set != nil, "New makes none like it; take Clone and Reset"),

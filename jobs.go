@@ -272,8 +272,8 @@ func (s *Set) Verifier(c JobConfig) (*Verifier, error) {
 // that take keys come from the temporary file.
 func (v *Verifier) AddAbsent(keys [][]byte) error { return v.job.AddAbsent(keys) }
 
-// AskRandom asks for n random keys, which are the same for every n and seed. When ctx ends, it returns its cause.
-// progress, if not nil, is called with the number of keys so far.
+// AskRandom asks for n random keys, which are the same for every n and seed. When ctx ends, AskRandom returns the cause
+// of ctx. progress, if not nil, is called with the number of keys so far.
 func (v *Verifier) AskRandom(ctx context.Context, n, seed uint64, progress func(keys uint64)) error {
 	return v.job.AskRandom(ctx, n, seed, progress)
 }

@@ -76,9 +76,9 @@ func WithUpdater(update func(ctx context.Context, l *Live, report func(error))) 
 	return func(o *options) { o.update = update }
 }
 
-// Reload checks the file now and swaps it in if it has changed, or if the last attempt failed with a transient error.
-// If the file cannot be opened, Reload returns the error and keeps the current Set; Err returns the same error until a
-// Reload succeeds. If ctx ends first, Reload returns its cause and changes nothing.
+// Reload checks the file now. If the file has changed, or the last attempt failed with a transient error, Reload opens
+// it and swaps it in. If the file cannot be opened, Reload returns the error and keeps the current Set; Err returns the
+// same error until a Reload succeeds. If ctx ends first, Reload returns its cause and changes nothing.
 func (l *Live) Reload(ctx context.Context) error { return l.opened().Reload(ctx) }
 
 // View calls f with the current Set, which stays open until f returns. f must not keep, change or close it. After Close

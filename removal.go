@@ -37,11 +37,11 @@ var (
 type Removed struct {
 	Removed  uint64 // number of removals, duplicates included; after Look, the removals that Commit would make
 	NotFound uint64 // number of removals that found no key, duplicates included
-	// Unknown is the number of distinct keys of the list that are not in the Set, or were added fewer times than the
-	// list has them.
+	// Unknown is the number of distinct keys of the list that are not in the Set, or were added fewer times than they
+	// are in the list.
 	Unknown uint64
-	// Strangers is the expected number of distinct keys of the list that look present but were never added, or fewer
-	// times than the list has them.
+	// Strangers is the expected number of distinct keys of the list that look present but were never added, or were
+	// added fewer times than they are in the list.
 	Strangers float64
 	// Lost is the expected number of keys outside the list that become absent. It assumes that each of them
 	// was added once: keys that were added more often are lost less often.

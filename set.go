@@ -101,8 +101,8 @@ func (s *Set) take(e engine.Engine) {
 	s.one, _ = e.(engine.One)
 }
 
-// begin begins a change. It panics if it sees that another goroutine is within one. The flag is not atomic, because an
-// atomic flag costs more; so begin may miss a change.
+// begin begins a change. It panics if it detects a change by another goroutine at the same time. The flag is not
+// atomic, because an atomic flag costs more; so begin may miss a change.
 func (s *Set) begin() {
 	if s.shared {
 		return

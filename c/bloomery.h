@@ -1768,7 +1768,7 @@ static inline void bloomery_plan_turn(bloomery_ribbon *g, uint64_t seed) {
   g->turn = (uint32_t)(11 * BLOOMERY_LAYERS * seed) & 63;
 }
 
-/* Adds a layer of so many starts to a ribbon filter whose spec says w, wide and seed. size has the words of the
+/* Adds a layer with the given starts to a ribbon filter whose spec states w, wide and seed. size has the words of the
    solution and the number of buckets, to which those of the layer are added. */
 static inline bool bloomery_plan_layer(bloomery_ribbon *g, uint64_t size[2], uint64_t starts, uint64_t w, uint64_t wide,
                                        uint64_t seed) {
@@ -1970,7 +1970,7 @@ static inline bool bloomery_check_counting(const bloomery_filter *f, const bloom
   return bloomery_zero_bits(g->bits, 4 * g->m, file->words[0]) && (stuck || (high == 0 && sum == want));
 }
 
-/* Checks the two counts of a searched filter of that many bits: keys that were added later, bits that were set. */
+/* Checks the counts of a searched filter, which has the given size in bits: later keys, and bits that were set. */
 static inline bool bloomery_check_counts(const bloomery_filter *f, const uint8_t *counts, uint64_t bits) {
   uint64_t keys = f->header.keys;
   bool few = f->header.family == BLOOMERY_TWOCHOICE || keys < ((uint64_t)1 << 44) * 1001;
@@ -2094,7 +2094,7 @@ static inline bool bloomery_check_bucket(const bloomery_rankindexed *g, uint8_t 
   }
   if (used > room || (b.levels > 1 && used <= before)) return false;
   at = g->chains + used; /* no bit of the index from here on is set */
-  in = used;             /* no bit behind that many cells is set */
+  in = used;             /* no bit behind this number of cells is set */
   for (uint32_t i = 0; i < b.levels; i++) {
     uint64_t bits = at < b.bits[i] ? at : b.bits[i], cells = in < g->cells[i] ? in : g->cells[i];
     if (bloomery_ones_below(b.record[i], b.index[i] + b.bits[i]) !=
@@ -2623,8 +2623,8 @@ static inline bool bloomery_has_integer(const bloomery_filter *f, uint64_t n) {
   return bloomery_has(f, key, 8);
 }
 
-/* Returns the shard of a key in a set of that many shards, 1 to 2^20, from any filter of the set (routing 1): the key
-   is in no other shard. */
+/* Returns the shard of a key in a set of 1 to 2^20 shards, from any filter of the set (routing 1): the key is
+   in no other shard. */
 static inline uint64_t bloomery_shard(const bloomery_filter *f, const void *key, size_t length, uint64_t shards) {
   return bloomery_route(bloomery_hash(f, key, length), shards);
 }

@@ -98,8 +98,8 @@ func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.En
 // bloomery.Limits.FPR, ErrSetChanged if the output has neither the set that it had when the plan was saved nor the
 // set of this plan. Other errors come from out. An error before the manifest is written leaves the old set unchanged.
 //
-// If out has a lock, Finish waits for it and holds it until it returns. In a Store with WriteIf and without a lock, a
-// Finish that runs after the set has changed also returns ErrSetChanged.
+// If out has a lock, Finish waits for the lock and holds it until Finish returns. In a Store with WriteIf and without a
+// lock, a Finish that runs after the set has changed also returns ErrSetChanged.
 func (p *Plan) Finish(ctx context.Context, out Store, o Options) (*shard.Manifest, error) {
 	return p.steps.Finish(ctx, out, steps.Options(o))
 }

@@ -136,7 +136,7 @@ func (b *Builder) addKeys(partitions, keys [][]byte, bit uint64) error {
 func (b *Builder) Close() error { return b.keys.Close() }
 
 // Build returns the set: a new one, or Config.Base with an update. If a member is not in the universe, the
-// error is an *OutsideError. If ctx ends first, it returns ctx.Err(). Other errors wrap filter.ErrShrunk or
+// error is an *OutsideError. If ctx ends first, Build returns ctx.Err(). Other errors wrap filter.ErrShrunk or
 // filter.ErrTooLarge, or come from temporary files.
 func (b *Builder) Build(ctx context.Context) (s *Set, err error) {
 	err = b.finish(ctx)

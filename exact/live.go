@@ -58,9 +58,9 @@ func openLive(
 	return l, nil
 }
 
-// Reload checks the file now and swaps it in if it has changed, or if the last attempt failed with a transient error.
-// If the file cannot be opened, Reload returns the error and keeps the current Set; Err returns the same error until a
-// Reload succeeds.
+// Reload checks the file now. If the file has changed, or the last attempt failed with a transient error, Reload opens
+// it and swaps it in. If the file cannot be opened, Reload returns the error and keeps the current Set; Err returns the
+// same error until a Reload succeeds.
 func (l *Live) Reload(ctx context.Context) error { return l.file.Reload(ctx) }
 
 // Set returns the current Set. It stays valid when the file is replaced, and after Close, but does not change: ask for

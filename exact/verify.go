@@ -66,7 +66,7 @@ func (v *Verifier) addKeys(partitions, keys [][]byte, bit uint64) error {
 // Close drops the keys and removes their file. Commit calls it.
 func (v *Verifier) Close() error { return v.keys.Close() }
 
-// Commit compares the answers. If ctx ends first, it returns ctx.Err().
+// Commit compares the answers. If ctx ends first, Commit returns ctx.Err().
 func (v *Verifier) Commit(ctx context.Context) (result Verification, err error) {
 	defer v.Close()
 	v.report(0)

@@ -99,7 +99,7 @@ func retain(older history, n int, now time.Time) history {
 		if at < 0 { // all are younger
 			at = len(older)
 		}
-		// The release at "at" is old enough. The one before it takes its place when it reaches the age.
+		// The release at "at" is old enough. The release before it in the list replaces it when it reaches the age.
 		for i := max(at-1, 0); i <= at && i < len(older); i++ {
 			keep[i] = true
 		}

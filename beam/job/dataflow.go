@@ -65,8 +65,8 @@ func (c *Config) runDataflow(ctx context.Context, t Task) error {
 	return waitDataflow(ctx, client.Projects.Locations.Jobs, *gcpopts.Project, *gcpopts.Region, r.JobID())
 }
 
-// waitDataflow returns when a Dataflow job has ended. If ctx ends first, it cancels the job and waits until it has
-// ended.
+// waitDataflow returns when a Dataflow job has ended. If ctx ends first, waitDataflow cancels the job and waits until
+// the job has ended.
 func waitDataflow(ctx context.Context, jobs *df.ProjectsLocationsJobsService, project, region, id string) error {
 	var cancelled error
 	for {

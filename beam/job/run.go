@@ -17,7 +17,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Run builds a sharded set: it plans, runs the steps with Beam, and writes the manifest. If ctx ends, it cancels the
+// Run builds a sharded set: it plans, runs the steps with Beam, and writes the manifest. If ctx ends, Run cancels the
 // job at the runner, ends its steps on all machines by a mark in the output, and returns when the job has ended, after
 // about 30 seconds at most; no manifest is written. After an error, call Run again with the same Config: it keeps the
 // finished steps. Errors of steps name the file and the line of the input.

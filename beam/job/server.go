@@ -86,9 +86,9 @@ func (s *server) refusedError(what string, err error) error {
 	return &RunnerError{fmt.Sprintf("the job server at %s does not take %s: %s", s.at, what, sentenceOf(all)), all}
 }
 
-// wait returns when the job has ended, with nil if the job is done. If ctx ends first, it cancels the job, waits for at
-// most cancelTimeout, and returns the cause. With a server that lingers, it first waits for at most lingerTimeout until
-// the mark of the attempt has ended the job, because the server forgets a cancelled job.
+// wait returns when the job has ended, with nil if the job is done. If ctx ends first, wait cancels the job, waits for
+// at most cancelTimeout, and returns the cause. With a server that lingers, wait first waits for at most lingerTimeout
+// until the mark of the attempt has ended the job, because the server forgets a cancelled job.
 //
 // It reads the messages until the job has ended: if the stream of messages ended earlier, Beam's job server for Flink
 // would not record that the job has failed.

@@ -87,8 +87,8 @@ func (a *app) readAny(
 // stdinHead is the number of bytes of standard input that are read to recognise the format.
 const stdinHead = 64 << 10
 
-// readAnyStdin is readAny for standard input. It first reads all of it if it may be a filter of another system, since
-// the length is needed to detect the format.
+// readAnyStdin is readAny for standard input. It first reads the whole input if the input may be a filter of another
+// system, since the length is needed to detect the format.
 func (a *app) readAnyStdin(from interop.Format) (*bloomery.Set, interop.Format, error) {
 	const name = "standard input"
 	if err := a.takeStdin(); err != nil {

@@ -139,7 +139,7 @@ func (d *deduper) look(ctx context.Context) {
 	d.warnEarly(d.memory.facts())
 }
 
-// saveState saves the state. If the rows go to a file, it first waits until they are on the disk.
+// saveState saves the state. If the rows go to a file, saveState first waits until the rows are on the disk.
 func (d *deduper) saveState(ctx context.Context) error {
 	if d.unprinted {
 		return nil

@@ -23,7 +23,7 @@ type doorkeeper struct {
 	mu                sync.Mutex
 	current, previous *bloomery.Set
 	keys              uint64 // keys per generation
-	held              uint64 // keys in the current generation, without those that were false positives when they came
+	held              uint64 // keys in the current generation, except false positives
 	stats             doorkeeperStats
 }
 

@@ -144,9 +144,10 @@ func (m *Mapping) unmap() (err error) {
 	return err
 }
 
-// Release returns the pages of the mapping that hold words to the system, if it can. Their next use loads them again
-// from the file. A pass over the sections that releases each part after its use keeps only one part in memory. It does
-// nothing if words lie elsewhere, such as in memory that a filter keeps besides its sections.
+// Release returns the pages of the mapping that hold words to the system, where the system supports this. The next use
+// of the pages loads them from the file again. A pass over the sections that releases each part after its use keeps
+// only one part in memory. It does nothing if words lie elsewhere, such as in memory that a filter keeps besides its
+// sections.
 func (m *Mapping) Release(words []uint64) {
 	if m == nil {
 		return

@@ -171,7 +171,7 @@ type Reoptimizer interface {
 type Builder interface {
 	// AddMany adds keys. It does not keep hs.
 	AddMany(hs []filter.Hash) error
-	// Build returns the filter. If ctx is done first, it returns ctx.Err().
+	// Build returns the filter. If ctx ends first, Build returns ctx.Err().
 	Build(ctx context.Context) (Filter, error)
 }
 

@@ -80,8 +80,8 @@ func (x *Index) Size() int64 {
 	return headerSize + int64(x.Keys())*hashSize + int64(len(x.Counts))*entrySize + trailerSize
 }
 
-// KeysOf returns the number of hashes in a run file of that size: the reverse of Index.Size. For a size that no run
-// file has, it is an estimate.
+// KeysOf returns the number of hashes in a run file of the given size. It is the reverse of Index.Size. For a size that
+// no run file has, the result is an estimate.
 func KeysOf(size int64, shards int) (n uint64) {
 	counts := int64(shards) * entrySize // of a group
 	rest := size - headerSize - trailerSize

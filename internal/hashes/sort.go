@@ -15,8 +15,8 @@ const (
 	parallelSort = 1 << 15 // hashes from which starting goroutines pays off: 1 ms of work
 )
 
-// sortHashes sorts the hashes and reports whether some are equal. If ctx ends first, it returns ctx.Err() and leaves
-// them in an arbitrary order.
+// sortHashes sorts the hashes and reports whether some are equal. If ctx ends first, sortHashes returns ctx.Err() and
+// leaves the hashes in an arbitrary order.
 //
 // It is a radix sort from the highest bits down. A step begins at the first bit in which its hashes differ. So every
 // input takes at most 128 steps of linear time; random hashes take two or three. The steps of a slice are in place,

@@ -135,7 +135,7 @@ func (k *Sorted) sortArray(ctx context.Context) error {
 
 // Finish sorts the hashes and returns the number of distinct hashes, or with Copies the number of all hashes. Without a
 // file it sorts in place: the peak is 17 bytes per hash, 1 MiB, and 1 MiB per worker. With a file it writes the last
-// run and, unless Copies is set, reads all of them once. If ctx ends before it is done, it returns ctx.Err().
+// run and, unless Copies is set, reads all of them once. If ctx ends first, Finish returns ctx.Err().
 func (k *Sorted) Finish(ctx context.Context) (n uint64, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -196,8 +196,8 @@ func (k *Sorted) Each(
 }
 
 // Change replaces each hash h by form(h), which must be different for each hash, and sorts the hashes again. It may be
-// called after Finish when no other method runs, unless there is a file. If ctx ends first, it returns ctx.Err(), and
-// so does every later method except Close. Earlier Parts become invalid.
+// called after Finish when no other method runs, unless there is a file. If ctx ends first, Change returns ctx.Err(),
+// and so does every later method except Close. Earlier Parts become invalid.
 func (k *Sorted) Change(ctx context.Context, form func(filter.Hash) filter.Hash) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

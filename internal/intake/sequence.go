@@ -110,7 +110,7 @@ func FeedValues[K filter.Key](ctx context.Context, in *Intake, keys iter.Seq2[K,
 }
 
 // NameConflict adds the name of the key to a *family.ValueError in err, and returns err. It ranges over keys until it
-// finds it.
+// finds the key.
 func NameConflict[K filter.Key](err error, h filter.Hasher, keys iter.Seq2[K, uint64]) error {
 	var both *family.ValueError
 	if errors.As(err, &both) {

@@ -83,7 +83,7 @@ type Options struct {
 	// MaxKey is the length limit of a key in bytes, without the line end. Range: 1 to 1 GiB. Default: DefaultMaxKey.
 	MaxKey int
 	// BlockSize is the number of bytes of input in a block, unless a key is longer: see the package comment. Blocks of
-	// 64 KiB take a quarter of the memory and a tenth more time. Default: 256 KiB.
+	// 64 KiB need a quarter of the memory and 10% more time. Default: 256 KiB.
 	BlockSize int
 	// Stdin is read for the path "-" and if there are no paths. Default: os.Stdin. An *os.File that is a regular file
 	// is read from its offset at Open and can be rewound. On any other reader a Read may still be running after a pass

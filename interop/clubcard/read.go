@@ -147,8 +147,8 @@ func (in *input) hash(what string) (h [HashSize]byte) {
 	return h
 }
 
-// readCount reads a count of n bytes. It fails if that number of elements, each of at least size bytes, does not fit
-// into the remaining bytes.
+// readCount reads a count of n bytes. It fails if the counted elements, each of at least size bytes, do not fit into
+// the remaining bytes.
 func (in *input) readCount(what string, n, size uint64) uint64 {
 	return in.checkCount(what, in.uint(what, n), size)
 }

@@ -9,7 +9,7 @@ import { commandOf, native, packageOf, platforms } from './platforms.mjs';
 /** The exit code of the command if it fails. */
 const failed = 2;
 
-/** Returns the path of the program. It throws if it is not installed. */
+/** Returns the path of the program. Throws if the program is not installed. */
 function program() {
   if (!(native in platforms)) {
     throw new Error(`no package for ${native}, only for ${Object.keys(platforms).join(', ')}. ` +

@@ -41,7 +41,7 @@ export interface BuildOptions {
   seed?: number | bigint;
   /** Instead of a seed: the secret of a keyed hash, 16 bytes, or 32 hexadecimal digits. Readers need it. */
   secret?: Uint8Array | string;
-  /** True: WebAssembly builds if it can. False: JavaScript. Default: WebAssembly from 16,384 keys on. */
+  /** True: WebAssembly builds if available. False: JavaScript builds. Default: WebAssembly from 16,384 keys on. */
   wasm?: boolean;
   /** Is called every few hundredths of a second. */
   progress?: (state: BuildProgress) => void;
@@ -81,7 +81,7 @@ const many = 1 << 14;
  * for it. The bytes are the same.
  *
  * The thread is given free every 30 ms: a page stays responsive, but a worker is the better place for large builds.
- * It rejects with TypeError if an option or a key is wrong, with RangeError if the family has no filter of that rate or
+ * It rejects with TypeError if an option or a key is wrong, with RangeError if the family has no filter of the rate or
  * the memory does not suffice, with the reason of the signal, and with what the iterable throws.
  */
 export async function build(

@@ -26,7 +26,7 @@ import { longest, type Timer, watch, within } from './watch.js';
 export interface FollowStore {
   /** Returns what was put under the name, or undefined. */
   get(name: string): Promise<Uint8Array | undefined>;
-  /** Replaces what is under the name, all or nothing: it rejects if it cannot. */
+  /** Replaces the bytes under the name completely, or rejects and leaves them unchanged. */
   put(name: string, bytes: Uint8Array): Promise<void>;
 }
 
@@ -235,7 +235,7 @@ export async function start<F extends Followed<Published>>(
   };
 
   /**
-   * Runs work with functions that load release.json and objects. It ends when it has taken longer than 2 * timeout +
+   * Runs work with functions that load release.json and objects. It ends work that takes longer than 2 * timeout +
    * bytes / minRate.
    */
   const limited = async <T>(work: (get: Get, getNews: (since: Since) => ReturnType<typeof load>) => Promise<T>) => {

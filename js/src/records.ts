@@ -37,8 +37,9 @@ const nothing: Find = (_, value) => (value ? 0 : -1);
 const second = /* @__PURE__ */ new Int32Array(4);
 
 /**
- * Returns a record of parts. codes are those of the classes: 2·r, and 1 more if level 1 has the keys that the record
- * has not. classOf returns the number of a partition's class, or a larger one for the last class. level1 is by r.
+ * Returns a record of parts. codes are the codes of the classes: 2·r, plus 1 if level 1 contains the keys that the
+ * record does not contain. classOf returns the number of a partition's class, or a larger one for the last class.
+ * level1 is by r.
  */
 const ofParts = (codes: number[], classOf: Find, level1: Find[], level2: Find): ExactRecord => (h, name) => {
   const code = codes[Math.min(classOf(name, true), codes.length - 1)], r = code >> 1;

@@ -59,7 +59,7 @@ export type Find = (h: Hash, value?: boolean) => number;
 export const kinds: readonly (readonly number[])[] =
   /* @__PURE__ */ [[32, 0, 6, 13, 32], [128, 0, 17, 38, 128], [256, 0, 20, 51, 256], [512, 0, 41, 102, 512]];
 
-/** The kind of a layer of that many starts in a filter of width w. */
+/** Returns the kind of a layer with the given number of starts in a filter of width w. */
 export const kindOf = (starts: number, w: number) => (starts < 2048 ? 0 : w < 128 ? 1 : starts < 49_152 ? 2 : 3);
 
 /** The lower and the upper word of v. */

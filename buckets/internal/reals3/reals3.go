@@ -61,7 +61,7 @@ type Server struct {
 }
 
 // New returns a bucket of the server that the flags name, until the end of the test, and sets credentials for the SDK.
-// It skips the test if they name none.
+// It skips the test if the flags name no server.
 func New(t *testing.T) *Server {
 	t.Helper()
 	if *endpoint == "" {

@@ -162,7 +162,7 @@ func (j *job) Larger(g geometry, n uint64, rate, bits float64) (geometry, error)
 	if target := j.Effort.Target; target != 0 {
 		return geometry{}, unreached(target, g, n, rate)
 	}
-	larger, err := j.geometryOf(n, g.totalBits()+8+uint64(bits)) // 8: at least a byte more
+	larger, err := j.geometryOf(n, g.totalBits()+8+uint64(bits)) // 8: at least one more byte
 	if err == nil && larger.totalBits() <= g.totalBits() {
 		err = outOfReach(j.Size.FPR, rate)
 	}

@@ -60,7 +60,7 @@ class Formula {
   }
 }
 
-/** A lower bound of the rate with that many bits: the best rate of a standard filter. */
+/** Returns a lower bound of the rate with the given number of bits: the best rate of a standard filter. */
 function leastRate(n: number, bits: number): number {
   const empty = n * log1p(-1 / bits);
   let least = 1;

@@ -21,7 +21,7 @@ export interface Layer {
   readonly starts: number;
   /** The lower and the upper word of M(j). */
   readonly factor: readonly number[];
-  /** Coefficients are rotated by that many bits. */
+  /** The number of bits by which coefficients are rotated. */
   readonly turn: number;
   /** w'. */
   readonly width: number;
@@ -84,7 +84,7 @@ export class Geometry {
   }
 }
 
-/** How many starts of a layer, the first ones, belong to keys with a bit more. */
+/** Returns the number of starts, from the first one on, that belong to keys with one more bit. */
 function wideStarts({ wider, width, starts }: Layer): number {
   if (wider <= width / 64) return 0;
   const slots = (wider - width / 64) * 64, segment = segmentStarts + width;

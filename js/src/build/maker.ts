@@ -25,7 +25,7 @@ export interface Maker {
   /** The number of the family in files. */
   readonly id: number;
   /**
-   * Builds a filter with at most that rate, above 0 and below 1: in WebAssembly, if start is given and there is
+   * Builds a filter with at most the given rate, above 0 and below 1: in WebAssembly, if start is given and there is
    * memory for it. It throws RangeError.
    */
   make(keys: Keys, rate: number, start?: Start): Steps<Built>;

@@ -11,7 +11,7 @@ export class Bins {
 
   constructor(readonly m: number) {}
 
-  /** Returns the mean of of[X], where X is the number of set bits after that many throws. */
+  /** Returns the mean of of[X], where X is the number of set bits after the given number of throws. */
   mean(throws: number, of: Float64Array): number {
     while (this.#rows.length <= throws) this.#throw();
     const row = this.#rows[throws], low = this.#low[throws];

@@ -51,7 +51,7 @@ function eliminate(keys: Int32Array, seed: number, mask: number): Dense | undefi
   return rows;
 }
 
-/** Returns the section of the tail of these keys, with that many columns, and its seed. */
+/** Returns the section of the tail of these keys, with the given number of columns, and its seed. */
 export function solveTail(keys: Int32Array, columns: number): { words: Uint32Array; seed: number } {
   const n = keys.length / 4, words = new Uint32Array(2 * ceil((n * columns) / 64)), mask = 2 ** columns - 1;
   for (let seed = 0; seed < 65_536; seed++) {

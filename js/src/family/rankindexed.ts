@@ -71,7 +71,7 @@ export const rankindexed: Family = {
       }
       return sum;
     };
-    /** So many bits from bit from on of cell c, which the bucket must have. */
+    /** Returns a field of cell c: its first bit is from, its length bits. The bucket must have the cell. */
     const part = (c: number, from: number, bits: number): number => {
       let i = 0;
       for (; c >= rooms[i]; c -= rooms[i++]) if (i + 1 === known) more();

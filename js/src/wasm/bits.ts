@@ -6,8 +6,8 @@ import type { Steps } from '../build/steps.js';
 import { type Exports, page, type Start } from './builder.js';
 
 /**
- * Returns that many words of 32 bits, with the bits of all keys, or undefined if there is no memory for them. set takes
- * the addresses of keys, of their end, and of the words.
+ * Returns the given number of words of 32 bits, with the bits of all keys, or undefined if there is no memory for them.
+ * set takes the addresses of keys, of their end, and of the words.
  */
 export function* setBits(
   { parts }: Keys, start: Start | undefined, words: number,

@@ -37,7 +37,7 @@ export interface Instance {
   readonly buffer: ArrayBuffer;
 }
 
-/** Returns an instance with room for arrays of that many bytes, or undefined if there is no memory for it. */
+/** Returns an instance with room for arrays of the given number of bytes, or undefined if there is no memory for it. */
 export type Start = (bytes: number) => Instance | undefined;
 
 /** The first byte of the caller's arrays. */
@@ -71,7 +71,7 @@ export class Places {
   /** The bytes of all of them. */
   bytes = 0;
 
-  /** Returns the address of an array of that many bytes. */
+  /** Returns the address of an array of the given number of bytes. */
   add(bytes: number): number {
     const at = page + this.bytes;
     this.bytes += 8 * Math.ceil(bytes / 8);

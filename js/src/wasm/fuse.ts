@@ -9,7 +9,7 @@ const { floor, max, min } = Math;
 /** Keys are written in the order of their first bits, about that of their segments, so that adding stays in caches. */
 const bits = 10;
 
-/** Returns the maker of systems of n keys with that many slots, or undefined if there is no memory for them. */
+/** Returns the maker of systems of n keys in the given slots, or undefined if there is no memory for them. */
 export function wasmSystems(n: number, slots: number, start: Start | undefined): SystemMaker | undefined {
   const places = new Places(), window = places.add(16 * min(n, room)), starts = places.add(4 << bits);
   const xors = places.add(8 * slots + 32), mixed = places.add(8 * n), singles = places.add(4 * slots + 4);

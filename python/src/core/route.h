@@ -4,7 +4,7 @@
 /* A piece takes 1.5 MiB. In a larger one each shard has more keys, but the piece leaves the cache. */
 #define ROUTE_PIECE 32768
 
-/* The sort by shard takes so many bits in a pass: a set has 2^20 shards at most, which takes two passes. */
+/* The number of bits that the sort by shard uses per pass. A set has at most 2^20 shards, which need two passes. */
 #define ROUTE_BITS 10
 
 typedef struct {
