@@ -167,7 +167,7 @@ func TestBlocksVerified(t *testing.T) {
 	}
 }
 
-// TestBlocksClosed checks that after Close a block in the cache gives no answer, and Err says why.
+// TestBlocksClosed checks that after Close a block in the cache gives no answer, and that Err returns the reason.
 func TestBlocksClosed(t *testing.T) {
 	dir, _ := storetest.Build(t, 1000, bloomery.Config{Spec: "blocked(fpr=0.01)", Sharding: bloomery.Sharding{Shards: 2}})
 	for name, o := range map[string]buckets.Options{"blocks": {Blocks: true}, "shards": {}} {

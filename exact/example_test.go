@@ -38,7 +38,7 @@ func revoked() []string {
 	return slices.DeleteFunc(issued(), func(serial string) bool { return !strings.HasSuffix(serial, "07") })
 }
 
-// Build a set and ask for every key of its universe.
+// Build a set and query every key of its universe.
 func Example() {
 	ctx := context.Background()
 	set := must(exact.Build(ctx, slices.Values(revoked()), slices.Values(issued()), exact.Config{}))

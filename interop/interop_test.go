@@ -348,7 +348,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestDetectShort checks that a file too short for any filter has no format, and that the error says so.
+// TestDetectShort checks that a file too short for any filter has no format, and that the error gives this reason.
 func TestDetectShort(t *testing.T) {
 	const smallest = "\x01\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01"
 	if f, err := interop.Detect(strings.NewReader(smallest), int64(len(smallest))); f != interop.Guava || err != nil {

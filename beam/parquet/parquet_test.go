@@ -58,7 +58,7 @@ func file(t *testing.T, rows int) (steps.Object, map[string][]string) {
 			add("tags.list.element", r.Tags[j])
 		}
 		if i%10 == 0 {
-			r.Plain = nil // an empty value is no key
+			r.Plain = nil // an empty value is not a key
 		} else {
 			add("plain", string(r.Plain))
 		}

@@ -122,7 +122,7 @@ func (k *trial) resume(d *clusters.Daemon, pool *exec.Cmd) {
 	}
 }
 
-// verify lets bloomery check a set against its keys.
+// verify checks a set against its keys with the command bloomery.
 func (k *trial) verify(out, inputs string) {
 	k.t.Helper()
 	files, err := filepath.Glob(inputs)

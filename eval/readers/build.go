@@ -21,7 +21,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// subject is a filter on disk with the keys that are asked.
+// subject is a filter on disk with the keys to query.
 type subject struct {
 	number int
 	plan   plan
@@ -31,11 +31,11 @@ type subject struct {
 	counts bool   // the family counts
 	values bool   // the filter has values
 	exact  bool   // an exact set
-	// partitioned is true if the command is not queried, since its input would be a table.
+	// partitioned is true if the command is not queried, because its input would have to be a table.
 	partitioned bool
 	keys        []key
 	held        []bool // keys[i] must be present
-	// allowed are keys for which the filter has exceptions, if it has: each of them is absent.
+	// allowed lists the keys for which the filter has exceptions, if any. Each of them must be absent.
 	allowed []key
 }
 
@@ -49,8 +49,8 @@ func generator(seed uint64, number int) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, uint64(number)))
 }
 
-// newSubject builds filter number of a seed. It asks at most ask keys. Plans that no filter meets, such as one with too
-// few bits, are replaced by others.
+// newSubject builds the filter with the given number of a seed, and chooses at most ask keys to query. Plans that no
+// filter meets, for example with too few bits, are replaced by others.
 func (t *trial) newSubject(ctx context.Context, seed uint64, number, mostKeys, ask int) (*subject, error) {
 	r := generator(seed, number)
 	var err error
@@ -77,7 +77,7 @@ func isUnmet(err error) bool {
 		errors.Is(err, filter.ErrConfig) || errors.Is(err, filter.ErrUnsupported) || errors.Is(err, filter.ErrRate)
 }
 
-// build makes the filter, saves it and chooses the keys that are asked.
+// build makes the filter, saves it and chooses the keys to query.
 func (s *subject) build(ctx context.Context, r *rand.Rand, ask int) error {
 	source := newKeySource(r)
 	members := make([]key, s.plan.keys)
@@ -94,9 +94,9 @@ func (s *subject) build(ctx context.Context, r *rand.Rand, ask int) error {
 		c.Hashing.Seed = []uint64{0, 1, r.Uint64(), math.MaxUint64}[r.IntN(4)]
 	}
 	if r.IntN(5) == 0 && !strings.Contains(s.plan.spec, "fpr=") {
-		c.FPR = 1 - math.Exp2(-1-50*r.Float64()) // a high rate, which filters of any size keep
+		c.FPR = 1 - math.Exp2(-1-50*r.Float64()) // a rate so high that filters of any size keep it
 	}
-	left := len(members) // members from left on need not be present
+	left := len(members) // members from number left on need not be present
 	var err error
 	if s.plan.shards > 0 {
 		c.Sharding.Shards = s.plan.shards
@@ -149,7 +149,7 @@ func (s *subject) secretBytes() (*filter.Secret, error) {
 	return secret, err
 }
 
-// choose sets the keys that are asked: members, half of them if there are enough, and others.
+// choose sets the keys to query. Half of them are members, if there are enough, and the rest are other keys.
 func (s *subject) choose(r *rand.Rand, source *keySource, members []key, left, ask int) {
 	n := min(len(members), ask/2)
 	for _, i := range r.Perm(len(members))[:n] {
@@ -243,8 +243,8 @@ func (s *subject) buildOne(
 	return left, set.Save(ctx, s.path)
 }
 
-// allow makes a set exact for a list of other keys, unless some of these are members, or the set counts other members
-// than its keys.
+// allow adds exceptions for a list of other keys to a set, unless some of these keys are members, or the set contains
+// other keys than members.
 func (s *subject) allow(ctx context.Context, set *bloomery.Set, members []key, source *keySource) error {
 	a, err := set.Allower(bloomery.JobConfig{})
 	if err != nil {
@@ -279,7 +279,7 @@ func (s *subject) allow(ctx context.Context, set *bloomery.Set, members []key, s
 	return nil
 }
 
-// remove removes each of the members from left on once, unless an earlier member has the same bytes.
+// remove removes each member from number left on once, unless an earlier member has the same bytes.
 func (s *subject) remove(set *bloomery.Set, members []key, left int) error {
 	keep := map[string]bool{}
 	for _, k := range members[:left] {
@@ -320,7 +320,7 @@ func setOf(file *container.File, secret *filter.Secret) (*bloomery.Set, error) {
 	return bloomery.FromBytes(b.Bytes(), bloomery.WithSecret(secret))
 }
 
-// make makes a set of members. Those from left on need not be present.
+// make makes a set of members. Members from number left on need not be present.
 func (s *subject) make(ctx context.Context, c bloomery.Config, members []key) (set *bloomery.Set, left int, err error) {
 	half := len(members) / 2
 	switch s.plan.change {
@@ -336,7 +336,7 @@ func (s *subject) make(ctx context.Context, c bloomery.Config, members []key) (s
 	case merged, intersected:
 		c.Keys = uint64(len(members))
 		first, second := members[:half], members[half:]
-		if s.plan.change == intersected { // the keys of the first half are in both
+		if s.plan.change == intersected { // the first half of the keys is in both
 			second = members
 		}
 		if set, err = filled(c, first); err != nil {

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// goCommand is the reader that all others are compared with: the command bloomery with check, count and get.
+// goCommand is the reader with which all others are compared: the command bloomery with check, count and get.
 type goCommand struct {
 	path       string // of the program
 	secretFile string
@@ -34,8 +34,8 @@ func newGoCommand(ctx context.Context, dir string) (*goCommand, error) {
 func (g *goCommand) name() string { return "go" }
 func (g *goCommand) close() error { return nil }
 
-// answer asks the command, and the library for the keys that the command does not take. The library answers the other
-// keys too: both must agree.
+// answer queries the command, and the library for the keys that the command does not accept. The library also answers
+// the other keys, and both must agree.
 func (g *goCommand) answer(ctx context.Context, s *subject, _ string) (reply, error) {
 	if s.secret != "-" {
 		if err := os.WriteFile(g.secretFile, []byte(s.secret+"\n"), 0o600); err != nil {
@@ -54,7 +54,7 @@ func (g *goCommand) answer(ctx context.Context, s *subject, _ string) (reply, er
 		}
 	}
 	refused, err := g.ask(ctx, s, records, keys)
-	// Keys in the damaged shard were for the library only, or all were.
+	// Only the library was queried for keys in the damaged shard, or for all keys.
 	if refused == "" && libraryErr != nil && (s.plan.shards > 0 || s.partitioned) {
 		refused = libraryErr.Error()
 	}
@@ -77,7 +77,7 @@ func (g *goCommand) answer(ctx context.Context, s *subject, _ string) (reply, er
 	return reply{records: records}, nil
 }
 
-// ask answers the keys with these numbers by the command.
+// ask queries the command for the keys with the given numbers.
 func (g *goCommand) ask(ctx context.Context, s *subject, records []byte, keys []int) (refused string, err error) {
 	safeFirst(s.keys, keys)
 	var input []byte
@@ -91,8 +91,8 @@ func (g *goCommand) ask(ctx context.Context, s *subject, records []byte, keys []
 	for _, c := range []struct {
 		name string
 		do   bool
-		all  bool // it prints a line about every key
-		// split takes a line apart, and keep keeps its number in a record.
+		all  bool // the subcommand prints a line for every key
+		// split splits a line, and keep stores its number in a record.
 		split func(line []byte) (key, number []byte)
 		keep  func(record []byte, n uint64)
 	}{
@@ -112,7 +112,7 @@ func (g *goCommand) ask(ctx context.Context, s *subject, records []byte, keys []
 		if c.all && len(printed) != len(keys) {
 			return "", fmt.Errorf("%s printed %d keys of %d", c.name, len(printed), len(keys))
 		}
-		for _, i := range keys { // it prints keys in their order
+		for _, i := range keys { // the command prints keys in their order
 			if len(printed) == 0 {
 				break
 			}
@@ -134,24 +134,24 @@ func (g *goCommand) ask(ctx context.Context, s *subject, records []byte, keys []
 	return "", nil
 }
 
-// splitKey takes a line of check apart: a key that is present.
+// splitKey splits a line of check: a key that is present.
 func splitKey(line []byte) (key, number []byte) { return line, []byte("1") }
 
 func keepPresent(record []byte, _ uint64) { record[0] = 1 }
 
-// splitCount takes a line of count apart: the number, a tab and the key.
+// splitCount splits a line of count: the number, a tab and the key.
 func splitCount(line []byte) (key, number []byte) {
 	number, key, _ = bytes.Cut(line, []byte("\t"))
 	return key, bytes.TrimPrefix(number, []byte(">="))
 }
 
-// splitValue takes a line of get apart: a present key, a tab and its value.
+// splitValue splits a line of get: a present key, a tab and its value.
 func splitValue(line []byte) (key, number []byte) {
 	tab := bytes.LastIndexByte(line, '\t')
 	return line[:max(tab, 0)], line[tab+1:]
 }
 
-// safeFirst moves a key to the front that the command does not take for compressed input or a byte order mark.
+// safeFirst moves a key to the front that the command cannot mistake for compressed input or a byte order mark.
 func safeFirst(all []key, numbers []int) {
 	for j, i := range numbers {
 		if b := all[i].bytes; len(b) == 0 || '0' <= b[0] && b[0] <= '9' || 'a' <= b[0] && b[0] <= 'z' {

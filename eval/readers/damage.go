@@ -16,7 +16,7 @@ import (
 type damager struct {
 	*trial
 	r     *rand.Rand
-	other []byte // the file before, for splices
+	other []byte // the previous file, for splices
 }
 
 // mostDamagedKeys is the largest number of keys of a filter that is damaged.
@@ -25,7 +25,7 @@ const mostDamagedKeys = 1500
 // eachDamaged is the number of damaged files of one filter.
 const eachDamaged = 25
 
-// damage damages n files and asks all readers about them.
+// damage damages n files and queries all readers about them.
 func (t *trial) damage(ctx context.Context, n int) error {
 	d := &damager{trial: t, r: generator(t.seed, -1)}
 	for number := t.first; t.report.Damaged < n; number++ {
@@ -77,7 +77,7 @@ var kinds = []struct {
 	{"number of keys" + andMended, (*damager).keys},
 }
 
-// andMended ends the names of kinds after which the checksums are computed anew.
+// andMended is the suffix of kinds after which the checksums are recomputed.
 const andMended = ", mended"
 
 // single damages one file n times.
@@ -103,7 +103,8 @@ func (d *damager) single(ctx context.Context, s *subject, n int) error {
 	return nil
 }
 
-// check writes a damaged file and asks all readers about it: all or none must refuse it, and give the same answers.
+// check writes a damaged file and queries all readers. Either all must refuse the file, or all must give the same
+// answers.
 func (d *damager) check(ctx context.Context, s *subject, path string, damaged []byte, how string) error {
 	t := d.trial
 	if err := os.WriteFile(path, damaged, 0o600); err != nil {
@@ -158,7 +159,7 @@ func (d *damager) check(ctx context.Context, s *subject, path string, damaged []
 }
 
 // relook reads the properties of the damaged file with the library, if it can be read, so that the command is queried
-// for counts and values. It returns an error if the library failed in another way than by returning an error.
+// for counts and values. It returns an error if the library panics.
 func (s *subject) relook() (err error) {
 	defer recovered(&err)
 	s.counts, s.values = false, false
@@ -266,7 +267,7 @@ func (d *damager) tableField(b []byte) []byte {
 	return b
 }
 
-// cutToLength cuts the file and has the header say so.
+// cutToLength truncates the file and corrects the length in the header.
 func (d *damager) cutToLength(b []byte) []byte {
 	b = b[:d.r.IntN(len(b))]
 	if len(b) >= headerBytes {
@@ -275,7 +276,7 @@ func (d *damager) cutToLength(b []byte) []byte {
 	return b
 }
 
-// splice overwrites bytes with bytes of the file before, or of another place of the file.
+// splice overwrites bytes with bytes of the previous file, or of another place of the file.
 func (d *damager) splice(b []byte) []byte {
 	from := d.other
 	if d.r.IntN(2) == 0 {
@@ -291,7 +292,7 @@ func (d *damager) splice(b []byte) []byte {
 	return b
 }
 
-// exchange exchanges, doubles or leaves out sections, or takes one of the file before.
+// exchange exchanges, repeats or omits sections, or takes a section from the previous file.
 func (d *damager) exchange(b []byte) []byte {
 	p, q := takeApart(b), takeApart(d.other)
 	i, j := d.r.IntN(len(p.sections)), d.r.IntN(len(p.sections))

@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// sharded damages a shard of a set, in ways that a checksum or the length shows, and then its manifest.
+// sharded damages a shard of a set in ways that change a checksum or the length, and then the manifest.
 func (d *damager) sharded(ctx context.Context, s *subject) error {
 	paths, err := filepath.Glob(filepath.Join(s.path, "*.bloom"))
 	if err != nil || len(paths) == 0 {

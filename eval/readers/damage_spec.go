@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/internal/families"
 )
 
-// spec changes the spec and leaves the sections.
+// spec changes the spec but not the sections.
 func (d *damager) spec(b []byte) []byte {
 	p := takeApart(b)
 	p.spec = d.hostile(p.spec)
@@ -33,7 +33,7 @@ func (d *damager) specWithSections(b []byte) []byte {
 	return p.join()
 }
 
-// fit gives the sections the lengths that the spec says, if these are small.
+// fit gives the sections the lengths that the spec requires, if these are small.
 func (d *damager) fit(p *parts) bool {
 	s, err := filter.ParseSpec(p.spec)
 	if err != nil {
@@ -77,7 +77,7 @@ func (d *damager) hostile(spec string) string {
 		params = append(params[:i], params[i+1:]...)
 	case 2:
 		params[i] = parameter + "=0" + value
-	case 3: // a parameter that other filters of the family may have
+	case 3: // a parameter that occurs in other filters of the family
 		more := strings.Fields("growth counting value_bits trimmed pool2 cells2 length capacity width tail wide seed")
 		params = append(params, more[d.r.IntN(len(more))]+"="+fmt.Sprint(d.r.IntN(4)))
 		if s, err := filter.ParseSpec(name + "(" + strings.Join(params, ",") + ")"); err == nil {

@@ -16,7 +16,7 @@ import (
 // eachExact is the number of damaged files of one exact set.
 const eachExact = 10
 
-// exactSets builds n exact sets, asks all readers about them, and then about damaged copies of each.
+// exactSets builds n exact sets and queries all readers about them, and then about damaged copies of each.
 func (t *trial) exactSets(ctx context.Context, n int) error {
 	d := &damager{trial: t, r: generator(t.seed, -2)}
 	for number := t.first; number < t.first+n; number++ {
@@ -139,7 +139,7 @@ func (s *subject) buildExact(ctx context.Context, c exact.Config, p *exactPlan) 
 	return set.Save(ctx, s.path)
 }
 
-// exact damages one exact set some times.
+// exact damages one exact set several times.
 func (d *damager) exact(ctx context.Context, s *subject) error {
 	file, err := os.ReadFile(s.path)
 	if err != nil {
@@ -157,7 +157,7 @@ func (d *damager) exact(ctx context.Context, s *subject) error {
 		case 2:
 			b, how = d.bits(b), "exact set, bits"
 		default:
-			for range 1 + d.r.IntN(3) { // often in the numbers of a record
+			for range 1 + d.r.IntN(3) { // often changes the numbers of a record
 				sum := sums[d.r.IntN(len(sums))]
 				at := sum[0] + d.r.IntN(1+min(sum[1]-sum[0], 40+d.r.IntN(1+sum[1]-sum[0])))
 				b[at] = []byte{b[at] ^ 1<<d.r.IntN(8), byte(d.r.Uint32()), b[at] + 1, b[at] - 1}[d.r.IntN(4)]

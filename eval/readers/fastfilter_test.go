@@ -29,7 +29,8 @@ var fastFilters = map[interop.Format]func(keys []uint64) (fastFilter, error){
 	interop.XorFilter32: func(keys []uint64) (fastFilter, error) { return xorfilter.NewBinaryFuse[uint32](keys) },
 }
 
-// TestFastFilter converts files of FastFilter: the library answers as FastFilter does, and all readers as the library.
+// TestFastFilter converts files of FastFilter. The library must answer as FastFilter does, and all readers as the
+// library.
 func TestFastFilter(t *testing.T) {
 	const absent = 100_000
 	o, err := parse([]string{"--quiet", "--keep", filepath.Join(t.TempDir(), "faults")}, io.Discard)
@@ -90,12 +91,12 @@ func TestFastFilter(t *testing.T) {
 	}
 }
 
-// convert returns a filter of FastFilter and what its file is converted to.
+// convert returns a filter of FastFilter and the filter to which its file is converted.
 func convert(t *testing.T, f interop.Format, build func([]uint64) (fastFilter, error), keys []uint64) (
 	fastFilter, *bloomery.Set,
 ) {
 	t.Helper()
-	original, err := build(slices.Clone(keys)) // it changes their order
+	original, err := build(slices.Clone(keys)) // build changes their order
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,15 +18,15 @@ import (
 	"github.com/bloomery/bloomery/publish"
 )
 
-// followed are the specs of the filters that are published, one for each kind of delta: cells that go and come in both
-// forms, counters, changed bits, changed bits of blocks, and searched families.
+// followed lists the specs of the published filters, one for each kind of delta: removed and added cells in both forms,
+// counters, changed bits, changed bits of blocks, and searched families.
 var followed = []string{
 	"rankindexed", "rankindexed trimmed", "counting", "standard", "blocked", "partitioned", "blockpartitioned", "fuse",
 }
 
-// TestFollowersAgree publishes releases of several families. After each one the followers in Go, of the command and in
-// JavaScript must have the bytes that were published; they must have loaded deltas. The JavaScript follower skips
-// releases, so that it needs the history.
+// TestFollowersAgree publishes releases of several families. After each release, the followers in Go, of the command
+// and in JavaScript must have the published bytes and have loaded a delta. The JavaScript follower skips releases, so
+// that it needs the history.
 func TestFollowersAgree(t *testing.T) {
 	command, key := commandAndKey(t)
 	for _, spec := range followed {
@@ -51,9 +51,9 @@ func TestFollowersAgree(t *testing.T) {
 	}
 }
 
-// TestExactFollowersAgree publishes an exact set on 31 days, each with an update but the first. The members on a day
-// are keys [3*day, 3*day+100) of 2,000. After the first day the JavaScript follower must load deltas. It does not poll
-// on each third day.
+// TestExactFollowersAgree publishes an exact set on 31 days, on all except the first day with an update. The members on
+// a day are keys [3*day, 3*day+100) of 2,000. After the first day the JavaScript follower must load deltas. It does not
+// poll on every third day.
 func TestExactFollowersAgree(t *testing.T) {
 	command, key := commandAndKey(t)
 	f := newFollowers(t, command, key, []string{"exact"})
@@ -95,7 +95,7 @@ func commandAndKey(t *testing.T) (string, publish.PrivateKey) {
 	return g.path, key
 }
 
-// lines returns the keys from first on, before end, one a line.
+// lines returns the keys from first to end-1, one per line.
 func lines(first, end int) (b []byte) {
 	for i := first; i < end; i++ {
 		b = fmt.Appendf(b, "key %d\n", i)
@@ -156,7 +156,7 @@ func (f *followers) must(err error) {
 
 func (f *followers) path(name string) string { return filepath.Join(f.dir, name) }
 
-// publish builds and publishes a release. Each one has 40 keys that the one before did not have, and not 40 others.
+// publish builds and publishes a release. Each release replaces 40 keys of the one before.
 func (f *followers) publish(spec string, release int) {
 	f.t.Helper()
 	family, form, _ := strings.Cut(spec, " ")

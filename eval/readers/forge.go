@@ -14,14 +14,14 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// parts are a file taken apart: its first 64 bytes, its spec and its sections.
+// parts holds the parts of a file: its first 64 bytes, its spec and its sections.
 type parts struct {
 	head     []byte
 	spec     string
 	sections [][]byte
 }
 
-// takeApart takes a valid file apart.
+// takeApart splits a valid file into its parts.
 func takeApart(file []byte) parts {
 	le := binary.LittleEndian
 	p := parts{head: append([]byte(nil), file[:headerBytes]...)}
@@ -37,7 +37,7 @@ func takeApart(file []byte) parts {
 // padded returns b with zeros up to a multiple of the alignment.
 func padded(b []byte) []byte { return append(b, make([]byte, -len(b)&(alignment-1))...) }
 
-// join puts a file together, with right lengths and places. mend adds the checksums.
+// join assembles a file with correct lengths and places. mend adds the checksums.
 func (p parts) join() []byte {
 	le := binary.LittleEndian
 	b := append([]byte(nil), p.head...)
@@ -79,21 +79,22 @@ func mend(b []byte) {
 	}
 }
 
-// exactMagic begins a record of an exact set, and trailerSize is the length of the trailer behind the last one; see
+// exactMagic begins a record of an exact set, and trailerSize is the length of the trailer after the last record; see
 // docs/format/exact.md.
 const (
 	exactMagic  = "\x89BLX"
 	trailerSize = 20
 )
 
-// checksumsOf returns for each checksum of an exact set the first byte under it, and its place.
+// checksumsOf returns for each checksum of an exact set the offset of the first byte that it covers, and its own
+// offset.
 func checksumsOf(file []byte) (all [][2]int) {
 	file = file[:len(file)-trailerSize]
 	for from := 0; from < len(file); {
 		at := checksumFrom(file, from)
 		all = append(all, [2]int{from, at})
 		from = at + 4
-		if len(all) == 1 { // the base has zeros in front of its body
+		if len(all) == 1 { // the base has zeros before its body
 			from = (from + 7) &^ 7
 		}
 	}
@@ -116,8 +117,8 @@ func checksumFrom(file []byte, from int) int {
 	return len(file) - 4
 }
 
-// mendExact recomputes the checksums at their old offsets, including the trailer's, and the copies of previous
-// checksums in updates.
+// mendExact recomputes the checksums at their old offsets, including the checksum of the trailer, and the copies of
+// previous checksums in updates.
 func mendExact(b []byte, sums [][2]int) {
 	const previousAt = 6 // after magic, version and kind
 	for i, sum := range sums {
@@ -126,6 +127,6 @@ func mendExact(b []byte, sums [][2]int) {
 		}
 		binary.LittleEndian.PutUint32(b[sum[1]:], crc32.Checksum(b[sum[0]:sum[1]], castagnoli))
 	}
-	end := len(b) - trailerSize // its checksum is also one of the last record's checksum
+	end := len(b) - trailerSize // its checksum also covers the checksum of the last record
 	binary.LittleEndian.PutUint32(b[len(b)-4:], crc32.Checksum(b[end-4:len(b)-4], castagnoli))
 }

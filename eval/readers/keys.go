@@ -20,10 +20,11 @@ const (
 // key is a key of the trial.
 type key struct {
 	kind  byte
-	bytes []byte // an integer has eight, little endian
+	bytes []byte // an integer has eight bytes, little endian
 }
 
-// appendRecord appends the key as the readers take it: its kind, the length of its bytes (4 bytes), and its bytes.
+// appendRecord appends the key in the form that the readers read: its kind, the length of its bytes (4 bytes), and its
+// bytes.
 func (k key) appendRecord(b []byte) []byte {
 	b = append(b, k.kind)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(k.bytes)))
@@ -40,12 +41,12 @@ func (k key) String() string {
 	return fmt.Sprintf("bytes %x", k.bytes)
 }
 
-// in returns the bytes of a key as a key of a partition, whose name has at most 255 bytes.
+// in returns the key as a key of a partition, whose name has at most 255 bytes.
 func (k key) in(partition []byte) key {
 	return key{kindPair, append(append([]byte{byte(len(partition))}, partition...), k.bytes...)}
 }
 
-// apart returns the partition of a key and its bytes there.
+// apart returns the partition of a key and its bytes within the partition.
 func (k key) apart() (partition, name []byte) {
 	if k.kind != kindPair {
 		return nil, k.bytes
@@ -54,14 +55,14 @@ func (k key) apart() (partition, name []byte) {
 	return k.bytes[1:n], k.bytes[n:]
 }
 
-// byCommand reports whether the command takes the key. It takes no key with a NUL byte.
+// byCommand reports whether the command accepts the key. It does not accept keys with a NUL byte.
 func (k key) byCommand() bool { return bytes.IndexByte(k.bytes, 0) < 0 }
 
-// keySource makes random keys of the kinds that one filter has.
+// keySource makes random keys of the kinds that one filter contains.
 type keySource struct {
 	r     *rand.Rand
 	kinds []func(*keySource) key
-	next  uint64 // of integers in a row
+	next  uint64 // the next consecutive integer
 }
 
 func newKeySource(r *rand.Rand) *keySource {
@@ -72,7 +73,7 @@ func newKeySource(r *rand.Rand) *keySource {
 	s := &keySource{r: r, next: r.Uint64() >> r.IntN(64)}
 	s.kinds = all
 	if r.IntN(10) >= 4 {
-		s.kinds = all[r.IntN(len(all)-1):][:1] // not long keys alone
+		s.kinds = all[r.IntN(len(all)-1):][:1] // not only long keys
 	}
 	return s
 }
@@ -103,7 +104,7 @@ func (s *keySource) anyText() key {
 		limit := []int{0x80, 0x800, 0x10000, utf8.MaxRune + 1}[s.r.IntN(4)]
 		c := rune(s.r.IntN(limit))
 		if !utf8.ValidRune(c) { // a surrogate
-			c = '\uFEFF' // which a decoder must not drop
+			c = '\uFEFF' // a decoder must not drop it
 		}
 		b.WriteRune(c)
 	}
@@ -113,7 +114,7 @@ func (s *keySource) anyText() key {
 // raw returns bytes.
 func (s *keySource) raw() key { return s.bytes(s.r.IntN(64)) }
 
-// long returns bytes or text of lengths for which the hash functions have code of their own.
+// long returns bytes or text of lengths for which the hash functions use special code.
 func (s *keySource) long() key {
 	limits := []int{16, 128, 240, 256, 512, 1024, 2048}
 	k := s.bytes(max(0, limits[s.r.IntN(len(limits))]-8+s.r.IntN(17)))
@@ -126,7 +127,7 @@ func (s *keySource) long() key {
 	return k
 }
 
-// bytes returns a key of n random bytes. Half of these keys have no 0.
+// bytes returns a key of n random bytes. Half of these keys contain no 0.
 func (s *keySource) bytes(n int) key {
 	b, zero := make([]byte, n), s.r.IntN(2) == 0
 	for i := range b {

@@ -13,8 +13,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// largeSpecs are of filters with more than 2^32 bits, so that readers need positions of more than 32 bits: 540 MB to
-// 1.2 GB each.
+// largeSpecs lists specs of filters with more than 2^32 bits, 540 MB to 1.2 GB each, so that readers need positions of
+// more than 32 bits.
 var largeSpecs = []string{
 	"standard(k=5,m=5000000007)",
 	"blocked(blocks=9000001,k=9,layout=line)",
@@ -36,7 +36,7 @@ var largeSpecs = []string{
 // largeKeys is the number of keys of a large filter.
 const largeKeys = 20_000
 
-// large asks all readers about large filters.
+// large queries all readers about large filters.
 func (t *trial) large(ctx context.Context, n int) error {
 	for i := t.first; i < n; i++ {
 		spec := largeSpecs[i]
@@ -56,8 +56,8 @@ func (t *trial) large(ctx context.Context, n int) error {
 	return nil
 }
 
-// newLarge makes a filter of the spec of a built one: it adds keys to one without keys. A filter of a static family has
-// random words instead.
+// newLarge makes a filter with the spec of a built one by adding keys to an empty filter. A filter of a static family
+// gets random words instead.
 func newLarge(ctx context.Context, dir, spec string, r *rand.Rand) (*subject, error) {
 	s := &subject{
 		path: filepath.Join(dir, "large.bloom"), spec: spec, secret: "-", plan: plan{spec: spec, change: added},
@@ -93,7 +93,7 @@ func newLarge(ctx context.Context, dir, spec string, r *rand.Rand) (*subject, er
 	source := newKeySource(r)
 	var members []key
 	if s.plan.family.Can.Has(family.CanAdd) {
-		distinct := map[string]bool{} // a bucket holds a key a few times only
+		distinct := map[string]bool{} // a bucket can store a key only a few times
 		for range largeKeys {
 			if k := source.key(); !distinct[string(k.bytes)] {
 				distinct[string(k.bytes)] = true

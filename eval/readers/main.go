@@ -3,12 +3,12 @@
 //
 //	go run . --answers 10000000 --damaged 5000
 //
-// It builds random filters of all families (specs.go, build.go) and exact sets (exact.go), asks every reader the same
-// keys (trial.go) and compares all answers. Then it damages files (damage.go, forge.go): a file must be refused by all
-// readers, or by none, and all must then give the same answers. All must refuse filters of package window
-// (windows.go). A difference is a fault; its file is kept.
+// It builds random filters of all families (specs.go, build.go) and exact sets (exact.go), queries every reader for the
+// same keys (trial.go) and compares all answers. Then it damages files (damage.go, forge.go): a file must be refused by
+// all readers, or by none, and all must then give the same answers. All must refuse filters of package window
+// (windows.go). A difference is a fault, and its file is kept.
 //
-// Each reader of another language is a program with one protocol; see driver. The Go command is asked by its
+// The readers in other languages are programs with a common protocol; see driver. The Go command is queried by its
 // subcommands check, count and get.
 package main
 

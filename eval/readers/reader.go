@@ -17,7 +17,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// reply is what a reader says of a file.
+// reply is the reply of a reader about a file.
 type reply struct {
 	refused string // why the file was refused, or ""
 	// records holds recordSize bytes for each key, see record. It is empty if the file was refused.
@@ -25,10 +25,10 @@ type reply struct {
 }
 
 // recordSize is the size of the answer to a key: has (1 byte), the count (8), whether there is a value (1), the value
-// (8). Numbers are little endian, 0 if the filter does not have them.
+// (8). Numbers are little endian, and 0 if the filter does not store them.
 const recordSize = 18
 
-// reader answers keys from a file. It is for one goroutine.
+// reader answers queries of a file. It is not safe for concurrent use.
 type reader interface {
 	name() string
 	// answer returns the reply for the keys of a file of records. An error means that the reader itself failed.
@@ -36,8 +36,8 @@ type reader interface {
 	close() error
 }
 
-// driver is a reader that is a program. It reads lines FILE, SECRET, KEYS and OUT, separated by tabs, answers the keys
-// of the file KEYS, writes the records to OUT and prints a line: "ok", or "refused" and why.
+// driver is a reader that is a program. It reads lines of FILE, SECRET, KEYS and OUT, separated by tabs. It answers the
+// keys in the file KEYS, writes the records to OUT and prints a line: "ok", or "refused" and the reason.
 type driver struct {
 	ctx     context.Context // of the trial
 	label   string
@@ -135,7 +135,7 @@ func cCommand(ctx context.Context, cc, dir string, args []string) ([]string, err
 	return []string{program}, nil
 }
 
-// pythonCommand returns the command of the Python package, which the interpreter must have.
+// pythonCommand returns the command of the Python package, which must be installed for the interpreter.
 func pythonCommand(ctx context.Context, interpreter string) ([]string, error) {
 	if out, err := exec.CommandContext(ctx, interpreter, "-c", "import bloomery_filters").CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%s: %w: %s: install the package, with pip install ../../python, or name an interpreter that "+
@@ -144,10 +144,10 @@ func pythonCommand(ctx context.Context, interpreter string) ([]string, error) {
 	return []string{interpreter, filepath.Join("..", "..", "python", "tests", "answers.py")}, nil
 }
 
-// errPanic means that the library failed otherwise than by an error.
+// errPanic means that the library panicked.
 var errPanic = errors.New("panic in the library")
 
-// recovered makes an error of a panic.
+// recovered turns a panic into an error.
 func recovered(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%w: %v", errPanic, p)

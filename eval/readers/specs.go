@@ -38,12 +38,12 @@ const (
 	trimmed     change = "trimmed"
 )
 
-// newPlan returns a random plan for one of the families. Most is the largest number of keys.
+// newPlan returns a random plan for one of the families. most is the largest number of keys.
 func newPlan(r *rand.Rand, all []families.Family, most int) plan {
 	p := plan{family: all[r.IntN(len(all))], change: built}
 	p.keys = manyKeys(r, most)
 	if p.family.Can.Has(family.CanSearch) && p.keys > 30_000 && r.IntN(8) != 0 {
-		p.keys = r.IntN(30_000) // a search takes long
+		p.keys = r.IntN(30_000) // searches are slow
 	}
 	params := map[string]string{}
 	specs[p.family.Name](&p, r, params)
@@ -60,7 +60,7 @@ func newPlan(r *rand.Rand, all []families.Family, most int) plan {
 	return p
 }
 
-// manyKeys returns a number of keys: often few, so that there are many filters.
+// manyKeys returns a number of keys, often a small one, so that many filters can be tested.
 func manyKeys(r *rand.Rand, most int) int {
 	switch n := r.IntN(100); {
 	case n < 3:
@@ -109,7 +109,7 @@ func specOf(family string, params map[string]string) string {
 	return s.String()
 }
 
-// specs set the parameters of a plan.
+// specs maps each family to a function that sets the parameters of a plan.
 var specs = map[string]func(p *plan, r *rand.Rand, params map[string]string){
 	"standard": func(p *plan, r *rand.Rand, params map[string]string) { probes(p, r, params, 1, 40, 64) },
 	"counting": func(p *plan, r *rand.Rand, params map[string]string) { probes(p, r, params, 4, 100, 64) },
@@ -234,12 +234,12 @@ func size(r *rand.Rand, params map[string]string, least, most float64) {
 	}
 }
 
-// rate returns a false-positive rate, at least that one.
+// rate returns a random false-positive rate of at least least.
 func rate(r *rand.Rand, least float64) string {
 	return fmt.Sprintf("%.3g", math.Pow(least/0.4, r.Float64())*0.4)
 }
 
-// maybe sets an integer, in half of the cases, usually to at most usual.
+// maybe sets an integer in half of the cases, usually to at most usual.
 func maybe(r *rand.Rand, params map[string]string, name string, least, usual, most int) {
 	switch r.IntN(8) {
 	case 0:

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// trial asks the Go command and other readers the same.
+// trial queries the Go command and other readers for the same keys.
 type trial struct {
 	options
 	dir     string // of the files in work
@@ -22,7 +22,7 @@ type trial struct {
 	log     io.Writer // of progress and differences
 }
 
-// report is the result of a trial, as JSON too.
+// report is the result of a trial, also in JSON.
 type report struct {
 	Seed    uint64         `json:"seed"`
 	Readers []string       `json:"readers"`
@@ -31,7 +31,7 @@ type report struct {
 	Large   int            `json:"large"` // further filters, of more than 2^32 bits
 	Exact   int            `json:"exact_sets"`
 	Windows int            `json:"windows"` // filters of package window
-	Keys    int            `json:"keys"`    // asked of every reader
+	Keys    int            `json:"keys"`    // for which every reader is queried
 	Present int            `json:"present"` // keys of these that are present
 	Answers map[string]int `json:"answers"` // of each reader, compared with the answers of the Go command
 	// Families counts the filters of each family, Changes the filters by the way in which they were made.
@@ -41,7 +41,7 @@ type report struct {
 	Refused  int            `json:"refused"`  // of these, by all
 	Accepted int            `json:"accepted"` // of these, by all, with the same answers
 	Faults   []fault        `json:"faults"`
-	// ByDamage has, for each way of damage, the number of files that were refused and accepted.
+	// ByDamage maps each kind of damage to the numbers of files that were refused and accepted.
 	ByDamage map[string][2]int `json:"by_damage"`
 }
 
@@ -70,7 +70,7 @@ func (t *trial) answers(ctx context.Context, keys int) error {
 		err error
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	made := make(chan next, 2) // filters are built while others are asked
+	made := make(chan next, 2) // filters are built while others are queried
 	var builder sync.WaitGroup
 	defer builder.Wait()
 	defer cancel()
@@ -109,7 +109,7 @@ func (t *trial) answers(ctx context.Context, keys int) error {
 	return nil
 }
 
-// ask asks the command and all readers at the same time. Replies are in the order of names.
+// ask queries the command and all readers at the same time. Replies are in the order of names.
 func (t *trial) ask(ctx context.Context, s *subject) (all []reader, replies []reply, errs []error, err error) {
 	keysPath := filepath.Join(t.dir, "keys")
 	if err := os.WriteFile(keysPath, records(s.keys), 0o600); err != nil {
@@ -125,7 +125,7 @@ func (t *trial) ask(ctx context.Context, s *subject) (all []reader, replies []re
 	return all, replies, errs, ctx.Err()
 }
 
-// compare asks all readers about a filter that they must accept.
+// compare queries all readers about a filter that they must accept.
 func (t *trial) compare(ctx context.Context, s *subject) error {
 	all, replies, errs, err := t.ask(ctx, s)
 	if err != nil {
@@ -163,7 +163,7 @@ func (t *trial) same(s *subject, name string, want, got reply) error {
 		return t.fault(s, "%s wrote %d bytes for %d keys", name, len(got.records), len(s.keys))
 	}
 	if want.records == nil {
-		return nil // the command failed, which is a fault of its own
+		return nil // the command failed, which is a separate fault
 	}
 	different, first := 0, 0
 	for i := range s.keys {
@@ -190,7 +190,7 @@ func recordText(b []byte) string {
 	return fmt.Sprintf("has %d, count %d, value %d (%d)", b[0], le.Uint64(b[1:]), le.Uint64(b[10:]), b[9])
 }
 
-// fault notes a fault and keeps the file with its keys. It returns an error if there are too many.
+// fault records a fault and keeps the file with its keys. It returns an error if there are too many faults.
 func (t *trial) fault(s *subject, format string, args ...any) error {
 	text := s.String() + ": " + fmt.Sprintf(format, args...)
 	kept := filepath.Join(t.keep, fmt.Sprintf("%d-%s", len(t.report.Faults), filepath.Base(s.path)))
@@ -221,7 +221,7 @@ func (t *trial) fault(s *subject, format string, args ...any) error {
 	return nil
 }
 
-// progress shows a line, at most ten times a second.
+// progress shows a line, at most ten times per second.
 func (t *trial) progress(format string, args ...any) {
 	if t.quiet || time.Since(t.shown) < 100*time.Millisecond {
 		return

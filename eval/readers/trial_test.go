@@ -17,7 +17,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// TestReaders runs a short trial of all readers. The package comment has the command of a long one.
+// TestReaders runs a short trial of all readers. The package comment shows the command of a long one.
 func TestReaders(t *testing.T) {
 	var out, log bytes.Buffer
 	keep := filepath.Join(t.TempDir(), "faults")
@@ -239,7 +239,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestForge takes the golden files apart, puts them together, and checks that the bytes are the same.
+// TestForge splits the golden files into parts, assembles them again, and checks that the bytes are the same.
 func TestForge(t *testing.T) {
 	paths, err := filepath.Glob("../../internal/container/testdata/*.bloom")
 	if err != nil || len(paths) < 30 {

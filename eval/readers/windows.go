@@ -14,8 +14,8 @@ import (
 // foreignMagic matches the errors of readers for a file that does not begin like a filter file.
 var foreignMagic = regexp.MustCompile(`magic at byte 0|MagicError|not a Bloomery file`)
 
-// windows makes n filters of package window, whose keys expire. Every reader of filters must refuse them as no filter
-// file. The command is not queried, since its check reads them.
+// windows makes n filters of package window, whose keys expire. Every reader of filters must refuse them with an error
+// that says that they are not filter files. The command is not queried, since its subcommand check reads them.
 func (t *trial) windows(ctx context.Context, n int) error {
 	noKeys := filepath.Join(t.dir, "keys")
 	if err := os.WriteFile(noKeys, nil, 0o600); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/bloomery/bloomery/interop/clubcard"
 )
 
-// clubcardSystem is Mozilla's sets of revoked certificates. We only read them: files that its crates build, and files
-// with changed fields (clubcard_change.go), which stand in the report as made by us.
+// clubcardSystem returns the system of Mozilla's sets of revoked certificates. We only read them: files that its crates
+// build, and files with changed fields (clubcard_change.go), which the report counts as our files.
 func clubcardSystem() system {
 	about := "crates clubcard 0.3.4 and clubcard-crlite 0.6.2, by cargo"
 	return system{name: "clubcard", about: about, run: func(t *trial) (err error) {
@@ -29,7 +29,7 @@ func clubcardSystem() system {
 		}
 		defer func() { err = errors.Join(err, p.Close()) }()
 		t.result.Version = p.version()
-		fewest := 1 // its builder panics without keys
+		fewest := 1 // the builder of the crate panics without keys
 		return t.each(t.grid(fewest, []kind{"certificates"}, "direct", "inverted"), func(c testCase) error {
 			if err := t.clubcards(p, c); err != nil {
 				return fmt.Errorf("%s: %w", c, err)
@@ -39,13 +39,13 @@ func clubcardSystem() system {
 	}}
 }
 
-// certificate is a question, and whether the filter knows the certificate and it is revoked.
+// certificate is a certificate to query, whether the filter contains it, and whether it is revoked.
 type certificate struct {
 	clubcard.Certificate
 	known, revoked bool
 }
 
-// clubcards compares the filter of a case, and files made from it.
+// clubcards compares the answers of the filter of a case, and of changed copies of its file.
 func (t *trial) clubcards(p peer, c testCase) error {
 	r := rand.New(rand.NewPCG(c.seed, 1))
 	known, asked := certificates(c, r)
@@ -75,8 +75,8 @@ func (t *trial) clubcards(p peer, c testCase) error {
 	return nil
 }
 
-// certificates returns those that the filter of a case knows, as its program takes them, and the certificates to ask:
-// all those, and others with unknown issuers, serial numbers, logs and times.
+// certificates returns the certificates in the filter of a case, in the form of its program, and the certificates to
+// query: all of these, and others with unknown issuers, serial numbers, logs and times.
 func certificates(c testCase, r *rand.Rand) (known [][]byte, asked []certificate) {
 	var issuers [][clubcard.HashSize]byte
 	for i := range 1 + min(c.keys/50, 20) {
@@ -100,7 +100,7 @@ func certificates(c testCase, r *rand.Rand) (known [][]byte, asked []certificate
 }
 
 // timestamp returns a time in a log. The program covers the logs whose ids are bytes 1, 2 and 3; if covered is set, the
-// time is at an end of what it covers.
+// time is at an end of the range that it covers.
 func timestamp(r *rand.Rand, covered bool) (s clubcard.SCT) {
 	times := [][]uint64{{1000, 2000}, {5000, 895_000}, {7, 1<<64 - 1}}
 	log := r.IntN(len(times))
@@ -120,8 +120,8 @@ func bit(b bool) byte {
 	return 0
 }
 
-// askClubcard asks both sides. If right is set, the answers about known certificates must be true. A file that both
-// refuse is not counted.
+// askClubcard queries both sides. If right is set, the answers about known certificates must be correct. A file that
+// both sides refuse does not count.
 func (t *trial) askClubcard(p peer, c testCase, d *direction, file []byte, asked []certificate, right bool) error {
 	f := t.files()
 	var keys [][]byte

@@ -9,7 +9,7 @@ import (
 // changesPerFile is how many changed files are made from each filter.
 const changesPerFile = 30
 
-// The layout of a Clubcard; see package clubcard. An issuer is the hash, the fields and the exceptions.
+// The layout of a Clubcard; see package clubcard. An issuer consists of the hash, the fields and the exceptions.
 const (
 	logsAt    = 2  // the number of logs, 2 bytes
 	logSize   = 48 // id and two times
@@ -18,7 +18,7 @@ const (
 	fieldsEnd = hashSize + 20 // where the exceptions begin
 )
 
-// numbers are where the fields of 4 bytes are in an issuer: approx_m, approx_offset, exact_m and exact_offset.
+// numbers lists the offsets of the fields of 4 bytes in an issuer: approx_m, approx_offset, exact_m and exact_offset.
 var numbers = []int{hashSize, hashSize + 5, hashSize + 9, hashSize + 13}
 
 // changed returns a copy of a Clubcard with another value in one field of an issuer, with two issuers exchanged, or
@@ -52,7 +52,7 @@ func changed(file []byte, r *rand.Rand) []byte {
 	return b
 }
 
-// issuersOf returns where the issuers of a Clubcard begin, and where the last one ends.
+// issuersOf returns the offsets at which the issuers of a Clubcard begin, and the end of the last one.
 func issuersOf(b []byte) (starts []int, end int) {
 	at := logsAt + 2 + logSize*int(binary.BigEndian.Uint16(b[logsAt:]))
 	n := binary.BigEndian.Uint32(b[at:])
@@ -68,7 +68,8 @@ func issuersOf(b []byte) (starts []int, end int) {
 	return starts, at
 }
 
-// matrices returns where the words of the columns and of the exact matrix are, in a file whose issuers end at a byte.
+// matrices returns the positions of the words of the columns and of the exact matrix in a file whose issuers end at
+// byte at.
 func matrices(b []byte, at int) (all []span) {
 	columns := int(b[at])
 	at++

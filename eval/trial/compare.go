@@ -21,8 +21,8 @@ func every(step int, keys [][]byte) (all [][]byte) {
 	return all
 }
 
-// compare compares the answers of our sets to each step-th key with those in a file. A set must have all keys of its
-// span.
+// compare compares the answers of our sets for each step-th key with the answers in a file. A set must contain all keys
+// of its span.
 func (t *trial) compare(j *job, d *direction, sets []*bloomery.Set, members []span) error {
 	keys := every(j.step, j.keys)
 	bits, err := os.ReadFile(j.f.answers)
@@ -58,7 +58,7 @@ func (t *trial) compare(j *job, d *direction, sets []*bloomery.Set, members []sp
 	return nil
 }
 
-// same notes whether two files are equal.
+// same records whether two files are equal.
 func (t *trial) same(d *direction, c testCase, what string, want, got []byte) {
 	if bytes.Equal(want, got) {
 		d.EqualFiles++
@@ -71,7 +71,7 @@ func (t *trial) same(d *direction, c testCase, what string, want, got []byte) {
 type testCase struct {
 	kind kind
 	keys int     // number of present keys
-	rate float64 // false-positive rate that the filter is made for
+	rate float64 // false-positive rate for which the filter is made
 	form string  // such as a strategy of Guava; "" if the format has one form
 	seed uint64
 }
@@ -84,10 +84,10 @@ func (c testCase) String() string {
 	return text
 }
 
-// absent is the number of absent keys that are asked: as many as there are keys, and at least 1000.
+// absent returns the number of absent keys to query: the number of keys, but at least 1000.
 func (c testCase) absent() int { return max(c.keys, 1000) }
 
-// work is the share of the case in the whole, in any unit.
+// work returns the share of the case in the whole trial, in any unit.
 func (c testCase) work() int64 { return int64(c.keys + c.absent()) }
 
 // rateText returns the rate as a decimal number.
@@ -99,8 +99,8 @@ var sizes = []int{0, 1, 10, 1000, 100_000, 1_000_000}
 // rates are the false-positive rates of the grid.
 var rates = []float64{0.05, 0.01, 0.001, 1e-5}
 
-// grid returns the cases for kinds of keys and forms of a filter: of each size at most t.maxKeys with each rate. The
-// largest size has one rate. fewest is the smallest number of keys that the system takes.
+// grid returns the cases for kinds of keys and forms of a filter: each size up to t.maxKeys with each rate. The largest
+// size has one rate. fewest is the smallest number of keys that the system supports.
 func (t *trial) grid(fewest int, kinds []kind, forms ...string) (all []testCase) {
 	if len(forms) == 0 {
 		forms = []string{""}

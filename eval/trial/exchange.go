@@ -14,19 +14,20 @@ import (
 	"github.com/bloomery/bloomery/interop"
 )
 
-// exchange is how a system with a format of package interop is compared.
+// exchange describes how a system with a format of package interop is compared.
 type exchange struct {
 	format func(c testCase) interop.Format
 	cases  []testCase
 	// configs returns configurations of our filter of a case, without hash function and number of keys. The first one
-	// that New accepts is taken: a rate may be out of reach for few keys.
+	// that New accepts is used, since a rate may be impossible for few keys.
 	configs func(c testCase) []bloomery.Config
-	// like returns the configuration of our filter that has the same bytes as one of theirs with the same keys. nil: the
-	// spec of the filter that was read.
+	// like returns the configuration of our filter that has the same bytes as a filter of the system with the same
+	// keys. nil: the spec of the filter that was read.
 	like func(c testCase) bloomery.Config
-	// static is true if a filter takes no keys after it was made. Its bytes may then differ from theirs.
+	// static is true if keys cannot be added to a filter. The bytes of our filters may then differ.
 	static bool
-	// inFile reports whether filters lie in a larger file. Ours are then written over theirs in such a file. nil: no.
+	// inFile reports whether filters are parts of a larger file. Our filters then overwrite the filters in such a file.
+	// nil: no.
 	inFile func(c testCase) bool
 	// mostAsked is the approximate number of queried keys of a case, present and absent together. 0 is all keys.
 	mostAsked int
@@ -44,7 +45,7 @@ type job struct {
 	c    testCase
 	f    files
 	keys [][]byte // the present keys, then the absent ones, as they are hashed
-	step int      // each step-th key is asked
+	step int      // each step-th key is queried
 }
 
 // files are the temporary files of a case.
@@ -84,8 +85,9 @@ func (t *trial) exchange(p peer, x exchange) (err error) {
 	})
 }
 
-// theirs compares a file that the system has written: it is read, kept as a file of ours, and written again; and our
-// filter with the same spec and keys must have the same bytes. It returns our sets and where they lie in the file.
+// theirs compares a file that the system has written. It reads the file, stores it in our format, and writes it again.
+// Our filter with the same spec and keys must have the same bytes. theirs returns our sets and their positions in the
+// file.
 func (t *trial) theirs(j *job) ([]*bloomery.Set, []part, error) {
 	parts, err := j.p.build(j.c, j.f.present, j.f.theirs)
 	if err != nil {
@@ -127,7 +129,7 @@ func (t *trial) theirs(j *job) ([]*bloomery.Set, []part, error) {
 	return sets, parts, t.compare(j, &t.result.Theirs, sets, members)
 }
 
-// ours compares a file of ours, with the hash function of theirs, that the system reads and writes again.
+// ours compares a file that we write with the hash function of the system, and that the system reads and writes again.
 func (t *trial) ours(j *job, hash filter.HashID) error {
 	set, file, err := j.build(j.x.configs(j.c), hash, j.keys[:j.c.keys])
 	if err != nil {
@@ -150,8 +152,8 @@ func (t *trial) ours(j *job, hash filter.HashID) error {
 	return err
 }
 
-// placed writes filters of ours over those in a file of the system. They have the sizes of theirs, but other keys: as
-// many of the absent keys. So all yes answers come from our bytes.
+// placed overwrites the filters in a file of the system with our filters of the same sizes. They contain the same
+// numbers of absent keys, so that all yes answers come from our bytes.
 func (t *trial) placed(j *job, theirs []*bloomery.Set, parts []part) error {
 	file, err := os.OpenFile(j.f.theirs, os.O_RDWR, 0)
 	if err != nil {
@@ -184,7 +186,8 @@ func (t *trial) placed(j *job, theirs []*bloomery.Set, parts []part) error {
 	return t.compare(j, &t.result.Ours, sets, members)
 }
 
-// throughOurs reads a filter, writes it as a file of ours, reads that and returns it with its bytes in the format.
+// throughOurs reads a filter, writes it in our format, reads that file and returns the filter with its bytes in the
+// other format.
 func throughOurs(format interop.Format, file []byte) (*bloomery.Set, []byte, error) {
 	set, err := interop.Read(bytes.NewReader(file), format, uint64(len(file)))
 	if err != nil {
@@ -202,7 +205,7 @@ func throughOurs(format interop.Format, file []byte) (*bloomery.Set, []byte, err
 	return set, b.Bytes(), err
 }
 
-// like returns the configuration of our filter that is like one of theirs.
+// like returns the configurations of our filter that is like a filter of the system.
 func (j *job) like(theirs *bloomery.Set) []bloomery.Config {
 	if j.x.like != nil {
 		return []bloomery.Config{j.x.like(j.c)}
@@ -210,8 +213,7 @@ func (j *job) like(theirs *bloomery.Set) []bloomery.Config {
 	return []bloomery.Config{{Spec: theirs.Spec().String()}}
 }
 
-// build makes a filter of ours from the first of the configurations that is accepted, and returns it with its bytes in
-// the format.
+// build makes our filter from the first configuration that is accepted, and returns it with its bytes in the format.
 func (j *job) build(configs []bloomery.Config, hash filter.HashID, keys [][]byte) (set *bloomery.Set, file []byte,
 	err error) {
 	for _, one := range configs {

@@ -14,14 +14,15 @@ import (
 	"github.com/bloomery/bloomery/interop"
 )
 
-// xorfSystem is the binary fuse filters of the crate xorf, in bincode.
+// xorfSystem returns the system of the binary fuse filters of the crate xorf, in bincode.
 func xorfSystem() system {
 	return programSystem("xorf", "crate xorf 0.13.0, by cargo", rust("xorf"), func(t *trial) exchange {
 		return fuseExchange("xorf", t.grid(1, []kind{long}, "8", "16", "32"))
 	})
 }
 
-// fastFilterSystem is the binary fuse filters of FastFilter/xorfilter, in Go. They are asked in this program.
+// fastFilterSystem returns the system of the binary fuse filters of FastFilter/xorfilter, in Go. They are queried in
+// this program.
 func fastFilterSystem() system {
 	about := "Go module github.com/FastFilter/xorfilter, in this program"
 	return system{name: "fastfilter", about: about, alone: true, run: func(t *trial) error {
@@ -29,8 +30,8 @@ func fastFilterSystem() system {
 	}}
 }
 
-// pyFuseFilterSystem is the binary fuse filters of FastFilter's library for C, from Python. pyfusefilter hashes strings
-// with XXH64.
+// pyFuseFilterSystem returns the system of the binary fuse filters of FastFilter's library for C, from Python.
+// pyfusefilter hashes strings with XXH64.
 func pyFuseFilterSystem() system {
 	about := "pyfusefilter 1.3, with FastFilter's library for C, by pip"
 	return programSystem("pyfusefilter", about, python("pyfusefilter"), func(t *trial) exchange {
@@ -38,8 +39,8 @@ func pyFuseFilterSystem() system {
 	})
 }
 
-// fuseExchange compares binary fuse filters. The form is the width of a slot in bits, which decides about the rate: cases
-// of several rates differ by their keys only. The format has this name and the form.
+// fuseExchange compares binary fuse filters. The form is the width of a slot in bits, which determines the rate, so
+// that cases of several rates differ only in their keys. The format is the name followed by the form.
 func fuseExchange(name string, cases []testCase) exchange {
 	return exchange{
 		format:  func(c testCase) interop.Format { return interop.Format(name + c.form) },
@@ -67,7 +68,7 @@ func (fastFilter) version() string {
 
 func (fastFilter) Close() error { return nil }
 
-// fuseOf are the calls of filters with slots of one width.
+// fuseOf holds the calls for filters with slots of one width.
 type fuseOf struct {
 	build func(numbers []uint64, out string) error
 	ask   func(numbers []uint64, file, answers string) error
@@ -127,7 +128,7 @@ func againFuse[T xorfilter.Unsigned](file, out string) error {
 	return saveFuse(f, out)
 }
 
-// loadFuse reads a file. It is an error if the filter ends before the file does.
+// loadFuse reads a file. It returns an error if the filter ends before the file does.
 func loadFuse[T xorfilter.Unsigned](file string) (*xorfilter.BinaryFuse[T], error) {
 	b, err := os.ReadFile(file)
 	if err != nil {

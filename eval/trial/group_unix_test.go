@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// waitGone waits until the process whose number a file has is gone.
+// waitGone waits until the process whose number is in a file has ended.
 func waitGone(t *testing.T, path string) {
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// kind is the kind of keys of a filter. It decides which bytes are hashed.
+// kind is the kind of the keys of a filter. It determines which bytes are hashed.
 type kind string
 
-// The kinds. Keys stand in key files as the bytes that are hashed, keys of the last two kinds as UTF-8.
+// The kinds. Key files contain the bytes that are hashed, but for the last two kinds UTF-8.
 const (
 	text  kind = "text"  // UTF-8
 	raw   kind = "bytes" // any bytes
@@ -23,8 +23,7 @@ const (
 	xxh64 kind = "xxh64" // a string whose XXH64 is the key, a number of 8 bytes, little endian
 )
 
-// generate returns n keys of the kind, all distinct. Those with the same seed and other numbers from first on are
-// distinct, too.
+// generate returns n keys of the kind, all distinct. Keys with the same seed and other numbers are also distinct.
 func generate(k kind, seed uint64, first, n int) [][]byte {
 	r := rand.New(rand.NewPCG(seed, uint64(first)))
 	keys := make([][]byte, n)
@@ -98,7 +97,7 @@ func hashed(k kind, keys [][]byte) [][]byte {
 	return all
 }
 
-// writeKeys writes a file of keys: of each the length in 4 bytes, little endian, and its bytes.
+// writeKeys writes a file of keys: for each key the length in 4 bytes, little endian, and its bytes.
 func writeKeys(path string, keys [][]byte) error {
 	var b []byte
 	for _, k := range keys {

@@ -3,9 +3,9 @@
 //	go run ./trial --system guava       in the folder eval
 //	go run ./trial --system all --json
 //
-// It fetches a system by Maven, pip or cargo, and exchanges files with it in both directions for a grid of cases
-// (compare.go): numbers of keys, rates, kinds of keys and forms of the filter. Each filter is asked for keys that are in
-// it and as many that are not, on both sides, and all answers are compared (exchange.go). A system for which the
+// It installs a system by Maven, pip or cargo, and exchanges files with it in both directions for a grid of cases
+// (compare.go): numbers of keys, rates, kinds of keys and forms of the filter. Both sides query each filter for its
+// keys and for the same number of other keys, and all answers are compared (exchange.go). A system for which the
 // machine lacks a tool is skipped, and the report says why.
 //
 // The program of a system is in the folder of its name, or of its language. It is a child process with the protocol of

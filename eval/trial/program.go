@@ -14,19 +14,19 @@ import (
 	"github.com/bloomery/bloomery/internal/cli"
 )
 
-// part is where a filter lies in a file: its offset and length in bytes, and how many of the keys it has. The filters
-// of a file have the keys in order. A length of -1 goes to the end, rows of -1 are all keys.
+// part is the place of a filter in a file: its offset and length in bytes, and the number of its keys. The filters of a
+// file contain the keys in order. A length of -1 extends to the end, and rows of -1 are all keys.
 type part struct {
 	offset, length int64
 	rows           int
 }
 
-// peer is the other system. Its methods are called from one goroutine.
+// peer is the other system. Its methods are not called concurrently.
 type peer interface {
 	// version returns the versions of the libraries and of the runtime of the system.
 	version() string
-	// build makes the filter of a case from a file of keys, and writes it to a file. It returns where the filters lie
-	// in the file, in the order of the answers of ask.
+	// build makes the filter of a case from a file of keys, and writes it to a file. It returns the places of the
+	// filters in the file, in the order of the answers of ask.
 	build(c testCase, keys, out string) ([]part, error)
 	// ask writes the answers of all filters of a file to a file: one bit per key for each filter, lowest bit of a byte
 	// first. The bits of the next filter follow without a gap.
@@ -44,13 +44,13 @@ type peer interface {
 //	again KIND FORM FILE OUT                   ok
 //
 // and answers with one line: "ok" and what the call returns, or "error" and a message. It ends at the end of its input.
-// FORM is "-" if the format has one form.
+// FORM is "-" if the format has only one form.
 type program struct {
 	*child.Process
 	is string // version
 }
 
-// patience is the longest time that a program may take for one call, patienceEnd that for its end.
+// patience is the longest time that a program may take for one call, patienceEnd the longest time until it ends.
 const patience, patienceEnd = 10 * time.Minute, 10 * time.Second
 
 // start starts a program. When ctx ends, the program is killed; on Unix, so are all processes that it started.
@@ -127,13 +127,13 @@ func (w part) slice(path string) ([]byte, error) {
 // system is another system.
 type system struct {
 	name  string // for --system
-	about string // what is fetched, and what it needs
+	about string // what is installed, and what it needs
 	alone bool   // whether it needs no tool
 	// run tries the system. The error is a child.LackError if the machine lacks something.
 	run func(*trial) error
 }
 
-// trial is the trial of one system. It is for one goroutine.
+// trial is the trial of one system. It is not safe for concurrent use.
 type trial struct {
 	ctx     context.Context
 	dir     string // temporary folder

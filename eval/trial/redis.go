@@ -19,7 +19,7 @@ import (
 	"github.com/bloomery/bloomery/interop"
 )
 
-// redis is a peer that is a Redis server with RedisBloom. It has the filter of build under the name of that file, and
+// redis is a peer that is a Redis server with RedisBloom. It stores the filter of build under the name of its file, and
 // loads filters of other files under their names.
 type redis struct {
 	*client
@@ -130,10 +130,10 @@ func (r *redis) again(_ testCase, file, out string) error {
 	return err
 }
 
-// batch is how many keys a command has.
+// batch is the number of keys of a command.
 const batch = 1000
 
-// each sends a command with a filter for all keys of a file, and returns the replies.
+// each sends a command about a filter for all keys of a file, and returns the replies.
 func (r *redis) each(command, name, path string) (replies []bool, err error) {
 	file, err := os.ReadFile(path)
 	if err != nil {
@@ -184,7 +184,7 @@ func (r *redis) dump(name, out string) error {
 	return errors.Join(err, f.Close())
 }
 
-// load loads a file as package interop splits it.
+// load loads a file in the chunks of package interop.
 func (r *redis) load(file string) error {
 	b, err := os.ReadFile(file)
 	if err != nil {

@@ -12,7 +12,7 @@ const (
 	equal     = "equal"
 	different = "different"
 	notRun    = "not run"
-	failed    = "failed" // the trial could not go on
+	failed    = "failed" // the trial could not continue
 )
 
 // result is the report about a system.
@@ -33,14 +33,14 @@ type direction struct {
 	Filters        int `json:"filters"`
 	Answers        int `json:"answers"`        // compared
 	FalsePositives int `json:"falsePositives"` // yes answers of both sides for other keys
-	EqualFiles     int `json:"equalFiles"`     // filters that were written again, with the same bytes
+	EqualFiles     int `json:"equalFiles"`     // filters that were written again with the same bytes
 	Differences    int `json:"differences"`
 }
 
 // Differences returns the differences in both directions.
 func (r *result) Differences() int { return r.Theirs.Differences + r.Ours.Differences }
 
-// mostFaults is how many differences a report describes.
+// mostFaults is the number of differences that a report describes.
 const mostFaults = 20
 
 // fault counts a difference, and describes it.
@@ -74,7 +74,7 @@ func report(w io.Writer, all []result, asJSON bool) error {
 	return nil
 }
 
-// summary is the line about a result.
+// summary returns the line about a result.
 func (r *result) summary() string {
 	switch r.Status {
 	case notRun:

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// client is a connection to a Redis server. It is for one goroutine.
+// client is a connection to a Redis server. It is not safe for concurrent use.
 type client struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -37,7 +37,7 @@ func (c *client) do(command ...string) (any, error) {
 	return reply, err
 }
 
-// reply reads one reply. A reply that is an error, or has one, is an error.
+// reply reads one reply. A reply that is or contains an error is returned as an error.
 func (c *client) reply() (any, error) {
 	line, err := c.in.ReadString('\n')
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 //go:embed java guava rust rust-parquet clubcard python parquet-mr redisbloom spark xorf parquet-python pyfusefilter
 var programs embed.FS
 
-// shop builds the programs of the systems, in a folder that stays.
+// shop builds the programs of the systems in a persistent folder.
 type shop struct {
 	ctx   context.Context
 	cache string
@@ -56,7 +56,7 @@ func (s shop) unpack(sources ...string) (folder string, err error) {
 	return folder, nil
 }
 
-// tool runs a tool in a folder. The error has the end of its output.
+// tool runs a tool in a folder. The error contains the end of its output.
 func (s shop) tool(folder string, args ...string) error {
 	return child.Run(child.Command(s.ctx, args...), folder, s.notes, io.Discard)
 }
@@ -81,7 +81,7 @@ func (s shop) rust(name string) ([]string, error) {
 }
 
 // python makes an environment with the packages of a system's requirements.txt. It returns the folder of the system,
-// which has the environment in its folder env, and the interpreter.
+// whose folder env contains the environment, and the interpreter.
 func (s shop) python(name string) (folder, inEnv string, err error) {
 	python, err := exec.LookPath("python3")
 	if err != nil {

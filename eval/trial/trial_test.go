@@ -20,16 +20,16 @@ import (
 	"github.com/bloomery/bloomery/interop"
 )
 
-// fake is a peer that uses our own Guava filters. It has a fault, or none: see newFake.
+// fake is a peer that uses our own Guava filters. It may have a fault: see newFake.
 type fake struct {
 	fault string
-	done  bool // one answer is wrong already
+	done  bool // one wrong answer was already given
 }
 
-// faults are the faults of a fake, and what the report says of each.
+// faults maps each fault of a fake to its text in the report.
 var faults = map[string]string{
-	"answer":  "theirs false, ours true and true", // to the first key that is asked
-	"refused": "a filter of theirs: ",             // a file that is none
+	"answer":  "theirs false, ours true and true", // for the first queried key
+	"refused": "a filter of theirs: ",             // a file that is not a filter
 	"bytes":   "our filter with their spec and keys has other bytes",
 	"again":   "our filter, written by the system again has other bytes",
 	"lost":    "a false negative on both sides", // a filter without one of its keys
@@ -110,7 +110,7 @@ func readKeys(path string) (keys [][]byte, err error) {
 	return keys, err
 }
 
-// newFake returns a system that is a fake.
+// newFake returns a fake system.
 func newFake(fault string) system {
 	return system{name: "fake", run: func(t *trial) error {
 		return t.exchange(&fake{fault: fault}, exchange{
@@ -138,7 +138,7 @@ func try(t *testing.T, all []system, args ...string) (code int, results []result
 	return code, results, says.String()
 }
 
-// TestEqual checks that a system that agrees has no differences, and all cases count.
+// TestEqual checks that a correct system has no differences, and that all cases count.
 func TestEqual(t *testing.T) {
 	code, results, _ := try(t, []system{newFake("")}, "--system", "fake")
 	if code != 0 || len(results) != 1 {
@@ -159,7 +159,7 @@ func TestEqual(t *testing.T) {
 	}
 }
 
-// TestFaults checks that each fault of a system is reported, and the exit code is not 0.
+// TestFaults checks that each fault of a system is reported, and that the exit code is not 0.
 func TestFaults(t *testing.T) {
 	for fault, want := range faults {
 		t.Run(fault, func(t *testing.T) {
@@ -182,8 +182,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestNotRun checks that a machine without a tool skips the systems that need it, says so, and continues with the
-// others.
+// TestNotRun checks that without a tool, the systems that need it are skipped and reported, and that the other systems
+// run.
 func TestNotRun(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("JAVA_HOME", "")
@@ -280,7 +280,7 @@ func TestPart(t *testing.T) {
 	}
 }
 
-// TestMain is a program of a system if TRIAL_PROGRAM is set: see TestProgram.
+// TestMain runs as the program of a system if TRIAL_PROGRAM is set: see TestProgram.
 func TestMain(m *testing.M) {
 	switch os.Getenv("TRIAL_PROGRAM") {
 	case "":
@@ -302,7 +302,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// TestProgram checks that the error about a program that fails contains its output.
+// TestProgram checks that the error for a program that fails contains its output.
 func TestProgram(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -318,7 +318,7 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestInterrupt checks that ctrl-C ends a program and all that it started, and the exit code is 130.
+// TestInterrupt checks that ctrl-C ends a program and all processes that it started, and that the exit code is 130.
 func TestInterrupt(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

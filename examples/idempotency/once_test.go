@@ -257,7 +257,7 @@ func TestExpiry(t *testing.T) {
 	r.want("/", "1", 200, false)
 }
 
-// TestFull checks that requests are handled if there is no room for their keys, and counted.
+// TestFull checks that requests are handled and counted if there is no room for their keys.
 func TestFull(t *testing.T) {
 	c := usual()
 	c.Keys = 10

@@ -100,7 +100,8 @@ func TestFolderACL(t *testing.T) {
 	}
 }
 
-// TestAttributesNotKept checks that an attribute that cannot be kept is an error, and the old file stays unchanged.
+// TestAttributesNotKept checks that an attribute that cannot be kept is an error, and that the old file remains
+// unchanged.
 func TestAttributesNotKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {

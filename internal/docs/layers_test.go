@@ -57,7 +57,7 @@ var layers = [][]string{
 	{"distribute"},
 	{"cmd/bloomery"},
 
-	// The lab, in a module of its own.
+	// The lab, in a separate module.
 	{"eval/plot", "eval/lab/clock", "eval/lab/dleft", "eval/lab/measure", "eval/lab/paper", "eval/lab/traffic"},
 	{"eval/lab/figure"},
 	{"eval/lab/experiment"},

@@ -19,7 +19,7 @@ import (
 
 func randSeeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, seed)) }
 
-// TestProcessOrder lets workers finish in any order and checks that emit is called in input order.
+// TestProcessOrder makes workers finish in any order and checks that emit is called in the order of the input.
 func TestProcessOrder(t *testing.T) {
 	var text strings.Builder
 	for i := range 2000 {
@@ -273,7 +273,7 @@ func FuzzProcess(f *testing.F) {
 			o.MaxKey = 3
 		}
 		var first []string
-		var failed, whole bool // whole: the input is no list of keys, which is found in the first block if it is large enough
+		var failed, whole bool // whole: the input is not a list of keys, which a large enough first block shows
 		for i, block := range []int{1, 7, 1 << 16} {
 			in, err := OpenReader("fuzz", bytes.NewReader(b), o)
 			if err != nil {

@@ -140,8 +140,8 @@ func TestLimits(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestChangedInPlace overwrites and truncates a mapped file: answers may be wrong, but there is no crash and no false
-// negative for an unreadable page, and Err returns the error.
+// TestChangedInPlace overwrites and truncates a mapped file. Answers may be wrong, but there must be no crash and no
+// false negative for an unreadable page, and Err must return the error.
 func TestChangedInPlace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	for what, change := range map[string]func() error{

@@ -47,7 +47,7 @@ var scenarios = map[string]scenario{
 	"same count":  {3, 3, false, false},
 	"more shards": {3, 4, false, false},
 	"change":      {3, 3, true, false},
-	"named":       {3, 3, false, true}, // with shard names like those of a delta or a follower
+	"named":       {3, 3, false, true}, // with the shard names of a delta or a follower
 }
 
 // contentOf returns the file of a shard in a version of a set. Shard 0 is the same in all versions.

@@ -297,7 +297,7 @@ func Fewest(p []float64, t float64) (mean float64) {
 	return mean
 }
 
-// maxCompressedK is the largest number of probes that CompressTo tries, the most that a filter of ours makes.
+// maxCompressedK is the largest number of probes that CompressTo tries, the maximum of our filters.
 const maxCompressedK = 64
 
 // Entropy returns H2(p) = -p·log2 p - (1-p)·log2(1-p), in bits, or 0 for p <= 0 or p >= 1.
@@ -319,7 +319,7 @@ func Compressed(bits float64, k int) (rate, size float64) {
 // CompressTo returns the bits per key and the number of probes k of the smallest filter that has the rate, in (0, 1),
 // and compresses to at most size bits per key. ok is false if there is none. No filter compresses below log2(1/rate)
 // bits per key; large filters with few probes come near it. From 1.44·log2(1/rate) on, no compression is needed. As in
-// the paper, filters that are more than half full are not considered: they compress, too, but need more probes than an
+// the paper, filters that are more than half full are not considered: they also compress, but need more probes than an
 // uncompressed filter.
 func CompressTo(rate, size float64) (bits float64, k int, ok bool) {
 	bits = math.Inf(1)

@@ -15,7 +15,7 @@ type history struct {
 	other []string // keys that are in no version
 }
 
-// day is the change of a day: the keys at these places of the list are replaced.
+// day is the change on a day: the keys at these places of the list are replaced.
 type day struct {
 	at    []int
 	fresh []string

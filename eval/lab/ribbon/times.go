@@ -152,7 +152,7 @@ func timeBuild(
 	ctx context.Context, spec filter.Spec, hs []filter.Hash, cores int,
 ) (f family.Filter, cpu, wall float64, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
-	// Small filters are built several times: the clock counts the work of the runtime, too.
+	// Small filters are built several times, because the clock also counts the work of the runtime.
 	times := max(1, 100_000/len(hs))
 	runtime.GC()
 	start, begin := time.Now(), clock.ProcessTime()

@@ -162,7 +162,7 @@ func TestDecodeOrder(t *testing.T) {
 	}
 }
 
-// copied returns e with sections of its own.
+// copied returns e with copies of its sections.
 func copied(e family.Encoded) family.Encoded {
 	e.Sections = slices.Clone(e.Sections)
 	for i := range e.Sections {
