@@ -68,7 +68,7 @@ func WithInterval(d time.Duration) Option {
 	return func(o *options) { o.interval = d }
 }
 
-// WithUpdater makes OpenLive call update in a goroutine of its own. update replaces the file from time to time, for
+// WithUpdater makes OpenLive call update in a separate goroutine. update replaces the file from time to time, for
 // example by a download, then calls Reload of the Live. It passes its errors to report: Live.Err returns the last one,
 // unless the file itself has an error; report(nil) clears it. Close ends the context and waits for update, which must
 // return soon and must not call Close.

@@ -230,8 +230,8 @@ func (a *app) report(f *buildFlags, m *shard.Manifest, took time.Duration) error
 
 // setUpLogs sets where the logs of Beam and of runners in this process go.
 func (a *app) setUpLogs() {
-	beam.Init()                  // sets them, too
-	level := slog.LevelError + 1 // errors are returned, too
+	beam.Init()                  // also sets them
+	level := slog.LevelError + 1 // errors are also returned
 	if a.verbose {
 		level = slog.LevelInfo
 	}

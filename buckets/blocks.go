@@ -156,7 +156,7 @@ func (s *Set) readRun(ctx context.Context, r remote, v *shard.Blocks, run []want
 
 	fetch, stop := s.cache.fetching()
 	defer stop()
-	defer context.AfterFunc(ctx, stop)() // fetch has another parent, so that Close and the timeout end it, too
+	defer context.AfterFunc(ctx, stop)() // fetch has another parent, so that Close and the timeout also end it
 	last := run[len(run)-1]
 	first, end := run[0].offset, last.offset+int64(last.length)
 	sums := r.g.sums[r.shard].Load()

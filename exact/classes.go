@@ -17,7 +17,7 @@ const (
 	maxCodes = 2*constant + 2 // codes are below it
 )
 
-// rate returns r: level 1 has a false-positive rate of 2^-r. 0: there is no level 1; constant: there is no level.
+// rate returns r: level 1 has a false-positive rate of 2^-r. 0: no level 1; constant: no level.
 func (c code) rate() int { return int(c / 2) }
 
 // inverted reports whether level 1 has the keys that are not members.

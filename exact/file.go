@@ -76,7 +76,7 @@ func Read(r io.Reader, o ...Option) (*Set, error) {
 
 // limitFor returns the limit for reading an exact set of at most maxBytes.
 func limitFor(maxBytes uint64) untrusted.Limit {
-	const head = 8 // enough to recognise a filter file, too
+	const head = 8 // enough to recognise a filter file as well
 	return untrusted.Limit{MaxBytes: maxBytes, Head: head, Check: func(b []byte) error {
 		if string(b[:min(len(b), len(magic))]) == magic[:min(len(b), len(magic))] {
 			return nil // perhaps truncated: FromBytes returns the offset

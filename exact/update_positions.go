@@ -139,7 +139,7 @@ func readPositions(b []byte, n int, width uint) (list []uint64, size int, err er
 		if at < 8*len(b) {
 			bit = uint64(b[at/8] >> (at % 8) & 1)
 		}
-		// Behind the end, get returns zeros. The excess stays in at, which is compared once after the loop.
+		// Beyond the end, get returns zeros. at still counts the excess, which is checked once after the loop.
 		at++
 		return bit
 	}

@@ -184,7 +184,7 @@ func Read(r io.Reader, f Format, maxBytes uint64, o ...bloomery.Option) (*bloome
 	return bloomery.FromBytes(b, o...)
 }
 
-// storedForm returns the stored form of a Set, in memory of its own.
+// storedForm returns the stored form of a Set in separate memory.
 func storedForm(s *bloomery.Set) (family.Encoded, error) {
 	b, err := s.MarshalBinary()
 	if err != nil {

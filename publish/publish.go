@@ -20,7 +20,7 @@
 //
 // A publisher keeps in its folder:
 //
-//	release.json       the current release; replaced by rename when all that it names is there
+//	release.json       the current release; replaced by rename when all objects that it names exist
 //	objects/<SHA-256>  filter files, manifests, shards, deltas and histories, named by their hash
 //
 // A reader polls release.json, checks its signature, and loads the object that it needs: usually the delta from the

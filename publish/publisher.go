@@ -200,7 +200,8 @@ func (p *publisher) release(ctx context.Context, c *content) error {
 		p.report.kept = kept
 	}
 
-	// The objects must be on disk before release.json names them: a reader would ask for objects that a crash has lost.
+	// The objects must be on disk before release.json names them. Otherwise readers would request objects that were
+	// lost in a crash.
 	container.SyncFolder(p.store.dir)
 	if err := p.signAndReplace(ctx, r); err != nil {
 		return err

@@ -70,7 +70,7 @@ func (m *Manifest) WriteTo(w io.Writer) (int64, error) {
 		return 0, err
 	}
 
-	// MarshalIndent would put each field of an entry on a line of its own.
+	// MarshalIndent would put each field of an entry on a separate line.
 	b.Write(bytes.TrimSuffix(text, []byte("\n}")))
 	b.WriteString(",\n  \"shards\": [")
 	for i, e := range m.Shards {
@@ -153,7 +153,7 @@ func (j *document) manifest() (*Manifest, error) {
 		return nil, fmt.Errorf("%w: %w", ErrManifest, err)
 	}
 
-	// The comparison with the canonical form below also refuses a text that is no number.
+	// The comparison with the canonical form below also refuses a text that is not a number.
 	m.Seed, _ = strconv.ParseUint(j.Seed, 10, 64)
 	m.KeyCheck, _ = strconv.ParseUint(j.KeyCheck, 16, 64)
 	if err := m.validate(); err != nil {

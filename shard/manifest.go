@@ -61,7 +61,7 @@ func (s *Sum) UnmarshalText(b []byte) error {
 	if len(b) != 2*len(got) {
 		return fmt.Errorf("a hash of %d digits; want 64", len(b))
 	}
-	if _, err := hex.Decode(got[:], b); err != nil || got.String() != string(b) { // Decode accepts upper case, too
+	if _, err := hex.Decode(got[:], b); err != nil || got.String() != string(b) { // Decode also accepts upper case
 		return fmt.Errorf("hash %.80q; want lower-case hexadecimal digits", b)
 	}
 	*s = got

@@ -102,7 +102,7 @@ func (c Config) relativeLoads(buckets uint64) []float64 {
 //	q(z) = mean over u of Pr[Poisson(load(u)/B) > z]
 //
 // and more than J of them do with at most twice the binomial tail Pr[Bin(B, q) > J] (Hua et al., ICNP 2008, section
-// IV). The paper assumes one load for all buckets. Its bound holds for unequal loads, too, because a sum of unequal
+// IV). The paper assumes one load for all buckets. Its bound also holds for unequal loads, because a sum of unequal
 // trials has lighter tails than a sum of equal trials (Hoeffding, Annals of Mathematical Statistics 27, 1956).
 func (c Config) planTable() (rankindexed.Geometry, error) {
 	g, err := rankindexed.PlanCells(rankindexed.CellsConfig{

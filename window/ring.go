@@ -203,7 +203,7 @@ func sweepBucket(table *rankindexed.Cells, b uint64, from, to uint32) {
 }
 
 // containsHash reports whether a cell matches the key with hash h. It needs the lock only if the group is not up to
-// date, if another goroutine changes it, or if the chain of the key goes on in an extension.
+// date, if another goroutine changes it, or if the chain of the key continues in an extension.
 func (r *ring) containsHash(h filter.Hash) bool {
 	b := r.table.Bucket(h)
 	r.table.PrefetchAll(b)
@@ -335,7 +335,7 @@ func (r *ring) catchUp() {
 		l, _ := r.lockBucket(g * group)
 		l.unlock()
 	}
-	// If another goroutine has moved the hand meanwhile, the swap fails, and the hand only stays further behind.
+	// If another goroutine has moved the hand in the meantime, the swap fails, and the hand is only further behind.
 	if was := r.hand.Load(); point(target).isAfter(point(was)) {
 		r.hand.CompareAndSwap(was, target)
 	}

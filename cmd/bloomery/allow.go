@@ -87,7 +87,7 @@ func isPipe(path string) bool {
 	return err == nil && !st.Mode().IsRegular() && !st.IsDir()
 }
 
-// listConflicts prints the keys of an error that are members and allowed, if the flags ask for them.
+// listConflicts prints the keys of an error that are members and allowed, if the flags request them.
 func (a *app) listConflicts(f *buildFlags, err error) error {
 	var both *filter.AllowedError
 	if !f.allow.conflicts || !errors.As(err, &both) {

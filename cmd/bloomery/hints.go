@@ -80,7 +80,7 @@ const (
 	adviceDamaged = "The file is damaged or incomplete: copy it again, or build it again."
 )
 
-// hint returns the hint for an error that has no hint of its own, or "".
+// hint returns the hint for an error that does not contain a hint, or "".
 func hint(c *cobra.Command, err error) string {
 	if text := adviseKey(c, err); text != "" {
 		return text
@@ -125,7 +125,7 @@ func adviceFor(err error) string {
 		return advice
 	}
 
-	var format *container.FormatError // only for filter files: other files can be truncated, too
+	var format *container.FormatError // only for filter files, since other files can also be truncated
 	if errors.As(err, &format) && errors.Is(format, io.ErrUnexpectedEOF) {
 		return adviceDamaged
 	}

@@ -304,7 +304,7 @@ func (a *app) bar(what string, size int64) *cli.Progress {
 }
 
 // later shows progress that the work reports itself. The clock starts with the first report: the time before, in which
-// keys were read, is no measure of the time left.
+// keys were read, does not predict the time left.
 type later struct {
 	*cli.Progress // since the first report
 	a             *app

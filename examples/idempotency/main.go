@@ -5,7 +5,7 @@
 //	go -C examples run ./idempotency -file /tmp/seen.window
 //	curl -si localhost:8080/events -H 'Idempotency-Key: evt_1' -d paid       # 202
 //	curl -si localhost:8080/events -H 'Idempotency-Key: evt_1' -d paid       # 200, Idempotent-Replayed: true
-//	curl -si localhost:8080/events -H 'Idempotency-Key: evt_2' -d fail       # 500: the sender has to come again
+//	curl -si localhost:8080/events -H 'Idempotency-Key: evt_2' -d fail       # 500: the sender must try again
 //	curl -s localhost:8080/-/seen                                            # counts of the middleware
 //
 // The file is written every -save, and at the end. If the process is killed, deliveries since the last save are handled

@@ -98,7 +98,7 @@ func Free[F BitFilter](f F, other family.Filter, n uint64) (free uint64, err err
 	for i, x := range v {
 		free += uint64(bits.OnesCount64(^(x | w[i])))
 	}
-	if n%64 != 0 { // the bits behind bit n of the last word are 0, too, but not free
+	if n%64 != 0 { // the bits after bit n of the last word are also 0, but not free
 		free -= uint64(bits.OnesCount64(^(v[n/64] | w[n/64]) >> (n % 64)))
 	}
 	return free, nil

@@ -31,8 +31,8 @@ type lost struct {
 	before, after               uint64 // additions of these keys beyond the first
 }
 
-// sampleSize is the approximate number of keys that are compared if all keys of the old Set come again. The sample
-// never has more than twice as many.
+// sampleSize is the approximate number of keys that are compared if the new list contains all keys of the old Set. The
+// sample never has more than twice as many.
 const sampleSize = 1 << 16
 
 // NewLosses returns the guard for Sets that replace old.
@@ -50,7 +50,7 @@ func NewLosses(old engine.Engine, option float64) (*Losses, error) {
 		l.limit.Store(math.MaxUint64 / n * sampleSize)
 	}
 
-	main, _ := except.Split(old.Facts().Filter) // of a sharded Set each shard has a guard of its own
+	main, _ := except.Split(old.Facts().Filter) // each shard of a sharded Set has its own guard
 	if _, counts := main.(family.Counter); counts {
 		l.sample = map[filter.Hash]struct{}{}
 	}

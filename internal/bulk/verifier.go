@@ -216,7 +216,7 @@ func (v *Verifier) Commit(ctx context.Context) (Verification, error) {
 	return r, nil
 }
 
-// countAbsent counts the kept absent keys that are no members.
+// countAbsent counts the stored absent keys that are not members.
 func (v *Verifier) countAbsent(ctx context.Context, r *Rate) error {
 	n, err := v.keys.Finish(ctx)
 	if err != nil {

@@ -116,7 +116,7 @@ func addCommands(c *cobra.Command, add func(title, text string)) {
 	}
 }
 
-// addFlags adds the flags of a command: by group, and those of which the page has only the names.
+// addFlags adds the flags of a command: by group, and then the flags of which the page shows only the names.
 func addFlags(c *cobra.Command, add func(title, text string)) {
 	flags := c.LocalFlags()
 	if c.HasParent() { // the page of the program has the flags of all commands
@@ -210,7 +210,7 @@ func Table(rows [][2]string, width int) string {
 	return b.String()
 }
 
-// Wrap breaks paragraphs into lines of a screen. Lines that begin with a space stay as they are.
+// Wrap breaks paragraphs into lines of a screen. Lines that begin with a space are not changed.
 func Wrap(text string) string {
 	var out []string
 	paragraph := ""

@@ -25,7 +25,7 @@ func (e *advised) Hint() string { return e.hint }
 func Advise(err error, hint string) error { return &advised{err, hint} }
 
 // Errors of the command line. cobra's own errors about commands, arguments and flags have no types, so this file checks
-// all of them before cobra does, with messages and hints of its own. Only pflag's errors have types: see flagError.
+// all of them before cobra does, with its own messages and hints. Only pflag's errors have types: see flagError.
 
 // strictUsage makes all commands check their arguments and flags, and help and commands with subcommands refuse unknown
 // names.

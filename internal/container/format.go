@@ -70,7 +70,7 @@ const (
 // File is the content of a filter file.
 type File struct {
 	family.Encoded
-	Window   bool          // it is a file of package window, with a magic number of its own
+	Window   bool          // it is a file of package window, which has its own magic number
 	Family   uint16        // its number in families; 0 with Window
 	Hash     filter.HashID // the hash function of its keys
 	Seed     uint64        // of XXH3, else 0

@@ -111,7 +111,7 @@ func openLockFile(path string, trusts func(fs.FileInfo) error) (*os.File, fs.Fil
 
 // Resolve returns the path of a file with all its links resolved, so that a file has one path and one lock. The file
 // need not exist. It returns an error for a file that cannot be replaced as one file: a link to a missing file, a file
-// with several hard links, of which the others would stay as they are, and anything that is not a regular file.
+// with several hard links, of which the others would not change, and anything that is not a regular file.
 func Resolve(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -27,7 +27,7 @@ func keepOwner(f *os.File, path string, old fs.FileInfo) (warning, err error) {
 	mode := old.Mode().Perm()
 	if was, ok := old.Sys().(*syscall.Stat_t); ok {
 		if failed := f.Chown(int(was.Uid), int(was.Gid)); failed != nil {
-			_ = f.Chown(-1, int(was.Gid)) // the owner of a file may give it to a group of its own
+			_ = f.Chown(-1, int(was.Gid)) // the owner of a file may change its group to one of the owner's groups
 			mode, warning = lost(f, was, mode, acl, failed)
 		}
 	}

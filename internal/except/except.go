@@ -141,7 +141,7 @@ func (c *Cascade) Clone() (*Cascade, error) {
 	return Decode(words)
 }
 
-// Has reports whether a key that the filter takes for a member stays one: true for members, false for exceptions.
+// Has reports whether a key that the filter contains is present: true for members, false for exceptions.
 func (c *Cascade) Has(h filter.Hash) bool {
 	i := 0
 	for i < len(c.levels) && c.levels[i].hasKey(h) {

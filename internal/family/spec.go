@@ -133,7 +133,7 @@ func (r *SpecReader) Flag(name string) bool {
 	return v == 1
 }
 
-// Err returns all errors so far, joined, or nil. A parameter of the Spec that was not read is an error, too. All errors
+// Err returns all errors so far, joined, or nil. A parameter of the Spec that was not read is also an error. All errors
 // wrap ErrConfig.
 func (r *SpecReader) Err() error {
 	for _, p := range r.spec.Params() {

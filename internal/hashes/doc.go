@@ -27,7 +27,7 @@
 //
 //	header   64 bytes: magic "BLMRUN\r\n", version 1, or 2 with values (4), shards (4), plan id (16), range (4), hash
 //	         key check (8), 0s
-//	groups   the hashes of shard 0, then those of shard 1, ..., 16 bytes each: Hi, Lo; with values as WithValue
+//	groups   the hashes of shard 0, then of shard 1, ..., 16 bytes each: Hi, Lo; with values as WithValue
 //	         returns them
 //	index    for each group, for each shard: number of hashes (4), CRC-32C of their bytes (4)
 //	trailer  16 bytes: number of groups (4), CRC-32C of header, index and number of groups (4), magic "BLMRUNIX"

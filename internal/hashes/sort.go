@@ -20,7 +20,7 @@ const (
 //
 // It is a radix sort from the highest bits down. A step begins at the first bit in which its hashes differ. So every
 // input takes at most 128 steps of linear time; random hashes take two or three. The steps of a slice are in place,
-// those of pages in spread.go.
+// the steps of pages are in spread.go.
 func (a *array) sortHashes(ctx context.Context, workers int) (equal bool, err error) {
 	switch {
 	case len(a.pages) > 0:

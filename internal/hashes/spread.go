@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	roomLen   = 1 << 16 // hashes that a worker sorts in memory of its own, 1 MiB: they fit into a second-level cache
+	roomLen   = 1 << 16 // hashes that a worker sorts in its own memory: 1 MiB, which fits into a second-level cache
 	maxGroups = 14      // bits: the ends of as many groups fit there too
 	freshLen  = 16      // pages that are allocated together
 )

@@ -28,7 +28,7 @@
 //   - Null: a key ends in a NUL byte, which is optional after the last key. All other bytes belong to the key.
 //   - CSV: a key is a field as encoding/csv reads it, without its quotes, which follow RFC 4180.
 //   - Hex: a key is the bytes of the hexadecimal digits of a line, two digits per byte, in upper or lower case.
-//   - TSV: a key is the bytes between two tabs or line ends. There are no quotes and no escapes. For fields in quotes
+//   - TSV: a key is the bytes between two tabs or line ends. Quotes and escapes have no meaning. For fields in quotes
 //     that are separated by tabs, use CSV with a tab as Options.Delimiter.
 //   - Empty keys are skipped unless Options.KeepEmpty is set.
 //   - The end of an input ends its last line: no key spans two inputs.

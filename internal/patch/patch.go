@@ -111,7 +111,7 @@ func startDelta(m Method, flags byte, base uint32, target []byte) []byte {
 // shard. One goroutine at a time calls Shard, never changes its result, and does not use it after the next call.
 type Version struct {
 	File  []byte
-	Shard func(i int) ([]byte, error) // nil if this is no sharded set
+	Shard func(i int) ([]byte, error) // nil if this is not a sharded set
 }
 
 // Diff returns a delta that turns old into new, which must be of the same kind. Peak memory: 3x both files + 1 MiB; it

@@ -12,8 +12,8 @@
 // Hi with its lowest bit set.
 //
 // The factor 9 is needed. Without it, x_(i+5) has most of the bits of x_i moved by 3 places: 5·25 = 2·64 - 3. If two
-// probes that are 5 steps apart then fall on the same probes of a present key, a third one often does, too. Filters of
-// few keys with many probes would have more false positives: twice as many with 2 keys in 64 bits and k = 20. Seven
+// probes that are 5 steps apart then fall on the same probes of a present key, a third one often does as well. Filters
+// of few keys with many probes would have more false positives: twice as many with 2 keys in 64 bits and k = 20. Seven
 // other rotations fail as well. TestRates tests such filters, and TestIndependent tests pairs of positions.
 package probe
 

@@ -32,7 +32,7 @@ import (
 //  2. Put and PutFile write shards that differ to files of new names, complete and synced.
 //  3. Commit syncs the folder, then replaces the manifest by rename,
 //  4. then sweeps: it removes the files that the new manifest does not name; see Leftover. Readers that have opened
-//     such files can go on reading them.
+//     such files can continue to read them.
 //  5. Close removes the files that were put and not committed, and unlocks.
 //
 // A process that is killed before Commit leaves files that no manifest names. The sweep of a later transaction removes

@@ -121,7 +121,7 @@ func (p *Plan) readRange(ctx context.Context, in Source, i int, o Options, work,
 			Progress: func(units int64) { o.progress(float64(before+units) / float64(total)) },
 		})
 		if changed := unchanged(ctx, in, object); changed != nil {
-			return changed // the cause of an error, too
+			return changed // also the cause of an error
 		}
 		if err != nil {
 			return err

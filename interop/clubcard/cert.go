@@ -13,7 +13,7 @@ var sctList = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 2, 4, 2}
 
 // CertificateOf returns the fields of cert that a query needs. issuer is the certificate that signed cert. It checks
 // neither the signature nor the timestamps: validate the chain first. It returns an error if the extension with the
-// timestamps is malformed, but not if there are no timestamps. It leaves out timestamps of versions other than 1.
+// timestamps is malformed, but not if there are no timestamps. It ignores timestamps of versions other than 1.
 func CertificateOf(cert, issuer *x509.Certificate) (Certificate, error) {
 	c := Certificate{Issuer: sha256.Sum256(issuer.RawSubjectPublicKeyInfo), Serial: serialOf(cert)}
 	for _, e := range cert.Extensions {

@@ -319,7 +319,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, name string) {
 	}
 }
 
-// body reads the body of a request, which the SDK may send in chunks of its own.
+// body reads the body of a request, which the SDK may send in its own chunks.
 func body(r *http.Request) ([]byte, error) {
 	if !strings.Contains(r.Header.Get("Content-Encoding"), "aws-chunked") {
 		return io.ReadAll(r.Body)

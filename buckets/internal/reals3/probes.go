@@ -151,7 +151,7 @@ func (p *prober) partSums() error {
 
 const racers = 8
 
-// race lets several writers create the object at the same moment, with write or, if that is nil, in parts.
+// race creates the object from several writers at the same moment, with write, or in parts if write is nil.
 func (p *prober) race(rounds int, write func() error) error {
 	for round := range rounds {
 		if err := p.remove(*p.there); err != nil {
@@ -184,7 +184,7 @@ func (p *prober) race(rounds int, write func() error) error {
 	return nil
 }
 
-// replaceRace lets several writers replace one version at the same moment.
+// replaceRace replaces one version from several writers at the same moment.
 func (p *prober) replaceRace() error {
 	for round := range 20 {
 		if err := p.write(*p.there, fmt.Sprint(round)); err != nil {

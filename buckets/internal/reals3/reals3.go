@@ -109,14 +109,15 @@ func (s *Server) client(endpoint, key, secret string) *api.Client {
 	})
 }
 
-// Single lets one write at a time pass the proxy, for a server that compares first and writes later, without a lock.
+// Single makes the proxy forward only one write at a time, for a server that compares first and writes later without a
+// lock.
 func (s *Server) Single() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.single = true
 }
 
-// ChecksumsWhenRequired lets the clients of Address send no checksums, for a server that requires the checksums of
+// ChecksumsWhenRequired makes the clients of Address send no checksums, for a server that requires the checksums of
 // parts but does not tell them.
 func (s *Server) ChecksumsWhenRequired() { s.query += "&request_checksum_calculation=when_required" }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/bloomery/bloomery/distribute"
 )
 
-// Lacks is what a service does not do although its Store asks for it.
+// Lacks lists what a service does not support although its Store requests it.
 type Lacks struct {
 	IfMatchOfParts    bool // it ignores If-Match in the completion of an upload in parts
 	ConditionsOfParts bool // an upload in parts that is refused damages the object
@@ -147,7 +147,7 @@ func RunWithout(t *testing.T, s buckets.Store, lacks Lacks) {
 	})
 }
 
-// Gone reports whether err says that the version of an object is not there anymore.
+// Gone reports whether err means that the version of an object no longer exists.
 func Gone(err error) bool {
 	return errors.Is(err, buckets.ErrReplaced) || errors.Is(err, fs.ErrNotExist)
 }

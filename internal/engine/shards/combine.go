@@ -162,7 +162,7 @@ func Join(
 	return result, result.compute(ctx)
 }
 
-// Form returns the set in its trimmed or its full form. It has no files of its own.
+// Form returns the set in its trimmed or its full form. The result has no files.
 func (t *Set) Form(trimmed bool) (engine.Engine, error) {
 	if err := engine.Can(t, family.CanTrim); err != nil {
 		return nil, err

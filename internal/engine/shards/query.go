@@ -87,7 +87,7 @@ func (t *Set) hasWindow(dst []bool, hs []filter.Hash) (ok bool) {
 	defer func() {
 		debug.SetPanicOnFault(was)
 		if recover() != nil {
-			ok = false // another panic than a fault of a mapping comes again in the single queries
+			ok = false // a panic other than a fault of a mapping is repeated in the single queries
 		}
 	}()
 	var buf [window]*slot

@@ -76,7 +76,7 @@ func (t *Set) hasSpreadBatch(dst []bool, hs []filter.Hash, ids []uint32) (ok boo
 	defer func() {
 		debug.SetPanicOnFault(was)
 		if recover() != nil {
-			ok = false // another panic than a fault of a mapping comes again in the single queries
+			ok = false // a panic other than a fault of a mapping is repeated in the single queries
 		}
 	}()
 	t.spreading.spread.HasManySpread(dst, hs, ids)

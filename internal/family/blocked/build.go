@@ -79,7 +79,7 @@ func (c Config) geometry(x *formula) (blocks uint64, k int, err error) {
 
 // checkBlocks returns an error if a filter has too many blocks.
 func checkBlocks(blocks uint64) error {
-	if blocks >= 1<<53 { // 2^62 bits, which family.BitsFor refuses, too
+	if blocks >= 1<<53 { // 2^62 bits, which family.BitsFor also refuses
 		return fmt.Errorf("blocks=%d: %w", blocks, filter.ErrTooLarge)
 	}
 	return nil
@@ -225,7 +225,7 @@ const regionCount = 64
 
 type region struct {
 	sync.Mutex
-	_ [56]byte // so that each lock has a cache line of its own
+	_ [56]byte // so that each lock has its own cache line
 }
 
 // sorted is the memory in which a call sorts keys.

@@ -62,7 +62,7 @@ func (c *formula) predictFPR(n, blocks uint64, k int, layout Layout) float64 {
 // lineFPR is FPR in the line layout.
 func (c *formula) lineFPR(n, blocks uint64, k int) float64 {
 	load := float64(n) / float64(blocks)
-	// The chain would take too long for the fullest blocks that BinomialMean asks for.
+	// The chain would take too long for the fullest blocks that BinomialMean requests.
 	if (load+12*math.Sqrt(load)+61)*float64(k) > stat.MostThrows {
 		return stat.BinomialMean(n, 1/float64(blocks), stat.Occupancy(lineBits, k))
 	}

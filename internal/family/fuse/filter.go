@@ -4,7 +4,7 @@
 //	fingerprint = slot[h0] ^ slot[h1] ^ slot[h2]
 //
 // holds for each bit: slots of w bits are the low w bits of wider ones, packed without gaps. The positions, the seeds
-// and the order in which the slots are set are the same as in FastFilter/xorfilter 0.4.2, so the slots are equal, too.
+// and the order in which the slots are set are the same as in FastFilter/xorfilter 0.4.2, so the slots are also equal.
 //
 // The key is Lo of the Hash; Hi is not used. Keys with the same Lo, n²/2^65 pairs, have the same answer. The
 // false-positive rate is 2^-w.

@@ -18,7 +18,7 @@ type Config struct {
 	Keys uint64        // expected number of keys, to reserve memory; 0 if unknown
 	Size family.Sizing // default: BitsPerKey = defaultBitsPerKey, for distinct keys
 	// Later is the number of keys to be added after the build, at most 1000 times the keys of the build. Size includes
-	// room for them, a chosen rate holds after all of them are added, and k is chosen for them, too. Without Later,
+	// room for them, a chosen rate holds after all of them are added, and k is also chosen for them. Without Later,
 	// each late key raises the rate several times as much.
 	Later uint64
 	// K is the number of slots of a key, 1 to 64. Default: the number with the lowest rate. With fewer slots, a filter
@@ -115,7 +115,7 @@ func (j *job) New(g geometry, n uint64) (*Filter, error) {
 		return nil, err
 	}
 
-	if j.Effort.Level == filter.Keep { // the shifts of groups without keys stay, too
+	if j.Effort.Level == filter.Keep { // the shifts of groups without keys are also kept
 		copy(shifts, j.From.shifts)
 	}
 	return newFilter(g, bitmap, shifts, n), nil

@@ -140,7 +140,7 @@ type planned struct {
 // planGeometry is Plan without a Geometry.
 func (c Config) planGeometry() (Geometry, error) {
 	n := max(c.Keys, c.Capacity, 1)
-	if n > maxKeys>>c.Growth { // the last capacity, n<<Growth, is what must stay within maxKeys
+	if n > maxKeys>>c.Growth { // the last capacity, n<<Growth, must not exceed maxKeys
 		return Geometry{}, fmt.Errorf("%d keys with growth=%d: %w", n, c.Growth, filter.ErrTooLarge)
 	}
 

@@ -103,7 +103,7 @@ func (f *Cells) Put(h filter.Hash, value uint64, replace bool) (present bool, er
 		return true, nil
 	}
 
-	// The common case: the bucket has room of its own, and the walk has already found the place of the cell.
+	// The common case: the bucket itself has room, and the walk has already found the place of the cell.
 	if f.hasNoExtension(base) && f.walk.Used(base) < f.own {
 		f.openNear(base, at, c, cell, old, end == kernel.ChainCell)
 		return false, nil

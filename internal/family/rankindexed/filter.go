@@ -17,7 +17,7 @@
 // one cache line: 512 bits for chains and cells together, about 200 keys. The load of a larger bucket varies less
 // around its mean, so that fewer cells stay unused: 9.5 bits per key at 1%, against 10.6 in the paper. A query reads
 // the line of the index and usually one line of cells. A bucket that overflows takes an extension from a pool, and when
-// the extension is full, too, one from a second pool. plan.go sizes both pools so that they suffice for the capacity,
+// the extension is also full, one from a second pool. plan.go sizes both pools so that they suffice for the capacity,
 // except with a probability of 1e-10.
 //
 // Bits of the Hash (Hi, Lo):
@@ -177,7 +177,7 @@ func (f *arrays) Count(h filter.Hash) (n uint64, saturated bool) {
 		if bitvec.Bit(f.table, 64*base+at)&1 == 0 {
 			return n, false
 		}
-		if c = f.walk.Rank(base, at); c >= f.own { // the chain goes on in an extension: count again from its start
+		if c = f.walk.Rank(base, at); c >= f.own { // the chain continues in an extension: count again from its start
 			return f.countFar(h), false
 		}
 		cell = f.walk.Cell(base, c)

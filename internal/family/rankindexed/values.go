@@ -31,7 +31,7 @@ func (c Config) valueBits() int {
 }
 
 // AddValues adds the keys hs[i] with values[i], below 2^ValueBits, and keeps no reference to either. It may be called
-// from several goroutines at once. A key of AddMany has the value 0 unless AddValues adds it, too. Values take 16 bytes
+// from several goroutines at once. A key of AddMany has the value 0 unless AddValues also adds it. Values take 16 bytes
 // each until Build, in addition to the keys. The error wraps filter.ErrConfig if the filter is to have no values, the
 // two slices differ in length, or a value has too many bits; then it has added nothing. Any other error means that keys
 // beyond the memory limit cannot be written.

@@ -96,7 +96,7 @@ func (c Config) firstLink() (Link, error) {
 	rate := cmp.Or(c.Size.FPR, probe.DefaultFPR)
 	promised := rate
 	if !c.Fixed {
-		rate /= 2 // each link has half the rate of the link before it, so the sum stays below the rate of the chain
+		rate /= 2 // each link has half the rate of the link before it, so the sum is below the rate of the chain
 	}
 
 	l, err := newLink(capacity, rate, 0)

@@ -208,9 +208,9 @@ func (g *geometry) withPrintUnits(bits int) geometry {
 	return o
 }
 
-// largestWithin returns the geometry with the longest fingerprints, at most as long as those of g, whose size is at
-// most total bits; if even the shortest are too long, it returns these. It is needed because forSize ignores that the
-// number of wide blocks is rounded up and that a filter with wide blocks has a wide tail: some hundred bits.
+// largestWithin returns the geometry with the longest fingerprints, at most as long as the fingerprints of g, whose
+// size is at most total bits; if even the shortest are too long, it returns these. It is needed because forSize ignores
+// that the number of wide blocks is rounded up and that a filter with wide blocks has a wide tail: some hundred bits.
 func (g *geometry) largestWithin(total uint64) geometry {
 	have := g.printUnits()
 	fits := func(fewer int) bool {

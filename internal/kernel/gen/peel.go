@@ -169,7 +169,7 @@ func peelKeys() {
 		XORQ(RDX, Mem{Base: xors, Index: o, Scale: 8})
 		MOVL(o.As32(), Mem{Base: stack, Index: top, Scale: 4})
 		SUBL(Imm(4), u.As32())
-		CMPL(u.As32(), Imm(4)) // the carry says that one key is left
+		CMPL(u.As32(), Imm(4)) // the carry is set if one key is left
 		ADCQ(Imm(0), top)
 	}
 

@@ -353,7 +353,7 @@ func ribbonCollect(r ribbon, f ribbonForm, k ribbonKey) (result, n GPVirtual) {
 	return result, n
 }
 
-// further goes on to the next eight columns.
+// further continues with the next eight columns.
 func (k ribbonKey) further() {
 	for _, a := range k.at {
 		ADDQ(Imm(64), a.Base)
