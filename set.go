@@ -225,8 +225,7 @@ type Estimate struct {
 	Counted bool
 }
 
-// Overlap holds estimates of the numbers of distinct keys in each of two sets, in their union, and in their
-// intersection.
+// Overlap holds estimates of the numbers of distinct keys in two sets, in their union, and in their intersection.
 type Overlap struct {
 	A, B, Union, Intersection Estimate
 }

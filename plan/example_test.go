@@ -49,8 +49,8 @@ func ExampleImpossible() {
 		fmt.Println(nearest.Instead+":", nearest.Spec)
 	}
 	// Output:
-	// no filter keeps a rate of 0.001 in less than log2(1/ε) = 9.97 bits per key, and 8 are allowed without the limit
-	// of size: ribbon(fpr=0.001,w=128)
+	// no filter keeps a rate of 0.001 in less than log2(1/ε) = 9.97 bits a key, and 8 are allowed
+	// without the limit of size: ribbon(fpr=0.001,w=128)
 }
 
 // The size and the rate of a filter, before it is built.
