@@ -426,3 +426,11 @@ func TestConcurrentUnread(t *testing.T) {
 		}
 	}
 }
+
+// TestRateInPercent checks that the error of a rate above 1 says what was probably meant, and what 0 means.
+func TestRateInPercent(t *testing.T) {
+	_, err := bloomery.New(bloomery.Config{Keys: 10, FPR: 5})
+	if !errors.Is(err, filter.ErrConfig) || !strings.Contains(err.Error(), "or 0 for the default, 1%; did you mean 5%?") {
+		t.Error(err)
+	}
+}

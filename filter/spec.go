@@ -53,6 +53,9 @@ func ParseSpec(text string) (Spec, error) {
 	head, list, open := strings.Cut(text, "(")
 	family := strings.Trim(head, " ")
 	if !isName(family) {
+		if near := strings.ToLower(strings.NewReplacer("-", "", " ", "").Replace(family)); isName(near) {
+			return fail(0, fmt.Sprintf("want a name of a-z, 0-9 and _; did you mean %s?", near))
+		}
 		return fail(0, "want the name of a family, such as standard")
 	}
 	if !open {

@@ -36,6 +36,7 @@ error, and nothing is added. Two adds to the same file wait for each other.`,
 		},
 	}
 	in.register(c)
+	withoutKeyFlag(c)
 	values.register(c)
 	maxFPRFlag(c, &most)
 	return c

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -82,7 +83,7 @@ const (
 
 // hint returns the hint for an error that does not contain a hint, or "".
 func hint(c *cobra.Command, err error) string {
-	if text := adviseKey(c, err); text != "" {
+	if text := cmp.Or(adviseKey(c, err), advisePublished(c, err)); text != "" {
 		return text
 	}
 	text := ""

@@ -6,13 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/keyio"
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // keyFlag adds -e, for commands that answer row by row. Their arguments are FILE and then inputs, unless keys are given.
@@ -78,13 +84,53 @@ func (a *app) passGiven(ctx context.Context, in inputFlags, work, emit func(*key
 	return emit(b)
 }
 
-// adviseKey returns a hint if an input that does not exist may be meant as a key, or "".
+// adviseKey returns a hint if a file that does not exist may be meant as a key, or "".
 func adviseKey(c *cobra.Command, err error) string {
 	var missing *fs.PathError
 	args := c.Flags().Args()
 	if !errors.As(err, &missing) || !errors.Is(missing, fs.ErrNotExist) || c.Flags().Lookup("key") == nil ||
-		c.Flags().ShorthandLookup("e") == nil || len(args) < 2 || !slices.Contains(args[1:], missing.Path) {
+		c.Flags().ShorthandLookup("e") == nil || len(args) < 2 || !slices.Contains(args, missing.Path) {
 		return ""
 	}
+	if missing.Path == args[0] {
+		if !isFilter(args[1]) {
+			return ""
+		}
+		return fmt.Sprintf("FILE comes first, and keys behind -e: %s %s -e %s", c.CommandPath(), args[1], args[0])
+	}
 	return fmt.Sprintf("Is it a key? Ask with -e: %s %s -e %s", c.CommandPath(), args[0], missing.Path)
+}
+
+// isFilter reports whether the file at path begins as a filter file does.
+func isFilter(path string) bool {
+	f, _, err := untrusted.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return container.HasMagic(f)
+}
+
+// withoutKeyFlag makes the error of -e explain where the keys of a command that changes a filter come from.
+func withoutKeyFlag(c *cobra.Command) {
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		var unknown *pflag.NotExistError
+		if errors.As(err, &unknown) && unknown.GetSpecifiedName() == "e" {
+			return cli.Advise(fmt.Errorf("%s has no flag -e: keys come from inputs or from standard input", c.Name()),
+				fmt.Sprintf("echo KEY | %s FILE", c.CommandPath()))
+		}
+		return c.Root().FlagErrorFunc()(c, err)
+	})
+}
+
+// advisePublished returns a hint if the folder of a publisher was named in place of a filter, or "".
+func advisePublished(c *cobra.Command, err error) string {
+	args := c.Flags().Args()
+	if !errors.Is(err, filter.ErrNoManifest) || len(args) == 0 {
+		return ""
+	}
+	if _, err := os.Stat(filepath.Join(args[0], "release.json")); err != nil {
+		return ""
+	}
+	return fmt.Sprintf("It is a published folder: bloomery follow %s -o FILE --once writes its filter to FILE.", args[0])
 }

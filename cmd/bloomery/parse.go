@@ -24,7 +24,11 @@ func parseRate(flag, text string) (float64, error) {
 		v /= 100
 	}
 	if err != nil || v == 0 || !family.ValidRate(v) {
-		return 0, fmt.Errorf("%s %q: want a rate between 0 and 1, such as 0.01 or 1%%", flag, text)
+		meant := ""
+		if err == nil && !percent {
+			meant = family.MeantRate(v)
+		}
+		return 0, fmt.Errorf("%s %q: want a rate between 0 and 1, such as 0.01 or 1%%%s", flag, text, meant)
 	}
 	return v, nil
 }

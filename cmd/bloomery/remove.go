@@ -46,6 +46,7 @@ code 2). Otherwise the keys that are found are removed. --json has expected_stra
 		},
 	}
 	f.in.register(c)
+	withoutKeyFlag(c)
 	memoryFlags(c, &f.config.Building.Memory, &f.config.Building.TempDir, "64MiB")
 	c.Flags().BoolVar(&f.all, "all", false, "remove nothing unless every key is found")
 	c.Flags().BoolVar(&f.force, "force", false, "remove although members are lost")

@@ -65,6 +65,10 @@ positives less than once in 10,000.`,
 				return err
 			}
 			a.warnRate(args[0], v.info)
+			if 2*v.FalseNegatives > v.Members {
+				a.warn("%d of %d members are missing\n  Is this the list of the filter? See --input-format and --column.",
+					v.FalseNegatives, v.Members)
+			}
 			return exitIf(!v.holds || !v.chose, a.table(v, v.write))
 		},
 	}

@@ -169,7 +169,11 @@ func describeHelp(help *cobra.Command, topics []Topic) {
 		if showTopic(help, topics, args) {
 			return nil
 		}
-		return showHelp(help, args)
+		err := showHelp(help, args)
+		if near := similarTopics(topics, args); err != nil && len(near) > 0 {
+			return Advise(errors.New(err.Error()), "Did you mean "+Either(near)+"? "+help.CommandPath()+" lists the topics.")
+		}
+		return err
 	}
 
 	commands := help.ValidArgsFunction
@@ -182,6 +186,18 @@ func describeHelp(help *cobra.Command, topics []Topic) {
 		}
 		return words, directive
 	}
+}
+
+// similarTopics returns the names of topics that resemble the only argument.
+func similarTopics(topics []Topic, args []string) (names []string) {
+	if len(args) != 1 {
+		return nil
+	}
+	all := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra suggests only names of commands, so topics become some
+	for _, t := range topics {
+		all.AddCommand(&cobra.Command{Use: t.Name, Run: func(*cobra.Command, []string) {}})
+	}
+	return all.SuggestionsFor(args[0])
 }
 
 func showHelp(help *cobra.Command, args []string) error {

@@ -369,6 +369,9 @@ type FormatError struct {
 }
 
 func (e *FormatError) Error() string {
+	if e.Offset == 0 && errors.Is(e.Err, filter.ErrMagic) { // the kind of the file is wrong, not a part of it
+		return e.Err.Error()
+	}
 	return fmt.Sprintf("%s at byte %d: %v", e.What, e.Offset, e.Err)
 }
 
@@ -390,8 +393,8 @@ func (windowError) Error() string {
 
 func (windowError) Unwrap() error { return filter.ErrMagic }
 
-// OtherKind returns the error for a file that begins with b and is not a filter file: filter.ErrExact, ErrWindow or
-// filter.ErrMagic.
+// OtherKind returns the error for a file that begins with b and is not a filter file: filter.ErrExact, ErrWindow or an
+// error that wraps filter.ErrMagic and shows the beginning.
 func OtherKind(b []byte) error {
 	switch {
 	case bytes.HasPrefix(b, []byte(ExactMagic)):
@@ -399,5 +402,7 @@ func OtherKind(b []byte) error {
 	case bytes.HasPrefix(b, []byte(windowMagic)):
 		return ErrWindow
 	}
-	return filter.ErrMagic
+
+	const shown = 16 // bytes
+	return fmt.Errorf("%w: it begins with %q", filter.ErrMagic, b[:min(len(b), shown)])
 }

@@ -102,7 +102,11 @@ func CheckChosen(field string, rate float64) error {
 	if family.ValidRate(rate) {
 		return nil
 	}
-	return family.Invalid(field, rate, "want a rate above 0 and below 1, or 0 for none")
+	zero := "for none"
+	if field == "fpr" {
+		zero = "for the default, 1%"
+	}
+	return family.Invalid(field, rate, "want a rate above 0 and below 1, or 0 %s%s", zero, family.MeantRate(rate))
 }
 
 // SetChosen sets the chosen rate of e, or removes it if it is 0. It needs exclusive use.

@@ -120,7 +120,43 @@ func FormatOf(name string) (Format, error) {
 
 // unknown returns the error for an unknown family name.
 func unknown(name string) error {
-	return fmt.Errorf("%w %q; want one of %s", filter.ErrFamily, name, strings.Join(Names(), ", "))
+	meant := ""
+	if near := nearest(name, Names()); near != "" {
+		meant = fmt.Sprintf("; did you mean %s?", near)
+	}
+	return fmt.Errorf("%w %q; want one of %s%s", filter.ErrFamily, name, strings.Join(Names(), ", "), meant)
+}
+
+// nearest returns the first of the names that differs from a name by at most two changed, missing or added letters,
+// or "".
+func nearest(name string, names []string) string {
+	const most = 2
+	for _, n := range names {
+		if len(name) <= len(n)+most && changes(name, n) <= most {
+			return n
+		}
+	}
+	return ""
+}
+
+// changes returns the Levenshtein distance of a and b.
+func changes(a, b string) int {
+	row := make([]int, len(b)+1) // the distances of a prefix of a and each prefix of b
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal, row[j+1] = row[j+1], min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
 }
 
 // formatByID returns a Format by its id in files, or an error wrapping filter.ErrFamily.
@@ -170,8 +206,14 @@ func namesOf(keep func(Format) bool) (names []string) {
 // names the families that have the ability. A family of raw keys may have the ability for keys only, not for their
 // hashes.
 func Lacks(s filter.Spec, can family.Ability) error {
-	if f, err := FormatOf(s.Family()); err == nil && f.Can.Has(can) && f.Can.Has(family.CanRawKeys) {
+	f, err := FormatOf(s.Family())
+	if err == nil && f.Can.Has(can) && f.Can.Has(family.CanRawKeys) {
 		return fmt.Errorf("the family takes raw keys, not their hashes: %w", filter.ErrUnsupported)
+	}
+
+	if err == nil && can == family.CanAdd { // almost all families have it: a list of them would not help
+		return fmt.Errorf("%s is static: no key can be added; build the list again with Needs.Add (--needs add): %s: %w",
+			s.Family(), s, filter.ErrUnsupported)
 	}
 
 	others := strings.Join(Having(can), ", ")
@@ -184,5 +226,5 @@ func Lacks(s filter.Spec, can family.Ability) error {
 
 // needOf maps an ability to the field of plan.Needs that requires it. The field is also a word of --needs.
 var needOf = map[family.Ability]string{
-	family.CanAdd: "Add", family.CanRemove: "Remove",
+	family.CanRemove: "Remove",
 }

@@ -53,7 +53,7 @@ func (s Sizing) Check() error {
 	case !(s.BitsPerKey >= 0 && s.BitsPerKey <= maxBitsPerKey):
 		return Invalid("bits_per_key", s.BitsPerKey, "want more than 0 and at most %d", maxBitsPerKey)
 	case !ValidRate(s.FPR):
-		return Invalid("fpr", s.FPR, "want a rate above 0 and below 1, such as 0.01")
+		return Invalid("fpr", s.FPR, "want a rate above 0 and below 1, such as 0.01%s", MeantRate(s.FPR))
 	case s.BitsPerKey != 0 && s.FPR != 0 || s.Bytes != 0 && (s.BitsPerKey != 0 || s.FPR != 0):
 		return Invalid("size", "two sizes", "give only one of bits_per_key, fpr and bytes")
 	}
@@ -95,6 +95,14 @@ func (s Sizing) Invalid(reason string, args ...any) error {
 // ValidRate reports whether r is a valid chosen false-positive rate, in [0, 1), where 0 means that no rate was chosen.
 // The rate of an existing filter may also be 1; see MeasuredRate.
 func ValidRate(r float64) bool { return r >= 0 && r < 1 }
+
+// MeantRate returns a hint for an invalid rate that is probably in percent, such as 5, or "".
+func MeantRate(r float64) string {
+	if !(r >= 1 && r < 100) {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %g%%?", r)
+}
 
 // MeasuredRate reports whether r is a false-positive rate of a filter, in [0, 1]: it is 1 if all bits are set.
 func MeasuredRate(r float64) bool { return ValidRate(r) || r == 1 }

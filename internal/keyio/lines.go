@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -203,7 +204,10 @@ func (b *block) decodeHex(s *settings, line int64, digits []byte) ([]byte, error
 	}
 	n, err := hex.Decode(digits, digits)
 	if err != nil {
-		err = fmt.Errorf("%s:%d: not a key in hexadecimal digits, two a byte: %w", b.Input, line, err)
+		err = fmt.Errorf("%s:%d: not a key in hexadecimal digits, two per byte: %w", b.Input, line, err)
+		if errors.Is(err, hex.InvalidByteError(':')) {
+			err = fmt.Errorf("%w; the command cut -d: -f1 keeps what is before it", err)
+		}
 	}
 	return digits[:n], err
 }

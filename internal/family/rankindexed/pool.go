@@ -129,6 +129,9 @@ func (u *bucket) attach(record uint64) {
 // describeFull adds the cause to filter.ErrFull and returns any other error unchanged.
 func (f *arrays) describeFull(err error) error {
 	if err == filter.ErrFull {
+		if f.g.Growth == 0 {
+			return fmt.Errorf("no room in the bucket of a key, in a filter for %d keys without growth=: %w", f.g.Capacity, err)
+		}
 		return fmt.Errorf("no room in the bucket of a key, in a filter for %d keys: %w", f.g.Capacity, err)
 	}
 	return err
