@@ -122,7 +122,7 @@ content. Formats:
   csv     a key per row, in --column; fields may be quoted
   tsv     the same with tabs between the fields, and no quotes
   null    keys that end in NUL bytes, as find -print0 prints them
-  hex     hexadecimal digits per line, such as SHA-1 sums; cut -d: -f1 cuts a count
+  hex     hexadecimal digits per line, such as SHA-1 sums
 
 Keys are compared byte for byte: lower-case them, and cut an e-mail to its domain, as the list does:
 
