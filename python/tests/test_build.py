@@ -170,14 +170,18 @@ def test_failures_leave_nothing(command: str, tmp_path: Path) -> None:
     path = tmp_path / "f.bloom"
     old = (CONTAINER / "fuse-0.bloom").read_bytes()
     path.write_bytes(old)
-    with pytest.raises(bl.CommandError, match="--fpr") as wrong:
-        bl.build(path, KEYS, fpr=7)
+    with pytest.raises(bl.CommandError, match="--bits-per-key") as wrong:
+        bl.build(path, KEYS, bits_per_key=-7)
     assert wrong.value.exit_code == 2
+    with pytest.raises(ValueError, match=r"fpr=5: .*did you mean 0.05, which is 5%\?"):
+        bl.build(path, KEYS, fpr=5)
     for error in [KeyError("mine"), KeyboardInterrupt()]:
         with pytest.raises(type(error)):
             bl.build(path, broken(error))
-    with pytest.raises(TypeError, match="a key is"):
+    with pytest.raises(TypeError, match="a key is .*number 1 of the keys, from 0, is None"):
         bl.build(path, ["a", None])
+    with pytest.raises(TypeError, match="number 70000 of the keys"):
+        bl.build(path, [*map(str, range(70_000)), None])
     for keys in ["one key", b"one key", 7, None]:
         with pytest.raises(TypeError, match="not"):
             bl.build(path, keys)

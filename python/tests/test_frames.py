@@ -107,7 +107,6 @@ def test_pandas_what_has_no_keys() -> None:
         pd.Series([1.5]).astype("category"),
         pd.Series([1.5], dtype="Sparse[float]"),
         pd.MultiIndex.from_tuples([("a", 1)]),
-        pd.DataFrame({"a": ["x"]}),
         pd.Series(pd.arrays.NumpyExtensionArray(np.array([b"a\0"]))),
     ]:
         check_refused(FILTERS, x)
@@ -120,6 +119,7 @@ def test_pandas_what_has_no_keys() -> None:
         pd.Series(pd.cut([1, 2], 2)),
     ]:
         check_refused(FILTERS, x, "a key is")
+    check_refused(FILTERS, pd.DataFrame({"a": ["x"]}), 'a data frame; pass a column, such as frame."domain".')
 
 
 def test_pandas_extension_types() -> None:
@@ -163,8 +163,9 @@ def test_polars() -> None:
         keys = [k % 128 for k in integers()]
         check_polars(pl.Series(with_nulls(keys), dtype=dtype), with_nulls(keys))
     check_polars(pl.Series([None] * 50), [None] * 50)
-    for x in [pl.Series([1.5]), pl.Series([True]), pl.DataFrame({"a": ["x"]}), pl.Series([2**70], dtype=pl.Int128)]:
+    for x in [pl.Series([1.5]), pl.Series([True]), pl.Series([2**70], dtype=pl.Int128)]:
         check_refused(FILTERS, x)
+    check_refused(FILTERS, pl.DataFrame({"a": ["x"]}), "a data frame; pass a column")
 
 
 def test_polars_objects() -> None:

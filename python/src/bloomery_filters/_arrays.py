@@ -25,6 +25,7 @@ def answer(handle: _core.Handle, keys: Any) -> Any:
         return keys in handle
     # Taken once, so that one file answers all chunks of a column, also if another thread reloads or closes meanwhile.
     f: Asker = handle._get()
+    refuse_frame(keys)
     for package, special in _SPECIAL.items():
         module = sys.modules.get(package)
         if module is not None and (result := special(f, keys, module)) is not None:
@@ -39,6 +40,14 @@ def answer(handle: _core.Handle, keys: Any) -> Any:
     if not hasattr(keys, "__index__") and isinstance(keys, Iterable):
         return _core.bools(_ask(f, _core.keys_of_list(keys))[1])
     return keys in handle
+
+
+def refuse_frame(x: Any) -> None:
+    """Raises TypeError if x is a data frame or an Arrow table."""
+    for package, name in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")):
+        kind = getattr(sys.modules.get(package), name, None)
+        if kind is not None and isinstance(x, kind):
+            raise TypeError('keys: a data frame; pass a column, such as frame["domain"]')
 
 
 class ArrowAnswers:

@@ -66,6 +66,10 @@ def build(
             raise TypeError("build takes spec or family, not both")
         spec = family
 
+    if fpr is not None and not 0 < fpr < 1:
+        meant = f"; did you mean {fpr / 100:g}, which is {fpr:g}%?" if 1 <= fpr < 100 else ""
+        raise ValueError(f"fpr={fpr}: want a rate above 0 and below 1, such as 0.01{meant}")
+
     target = os.path.abspath(path)
     secret_key = secret_bytes(secret)
     arguments = ["build", f"--output={target}"]

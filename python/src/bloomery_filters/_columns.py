@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from . import _core
-from ._arrays import numpy_keys, pandas_array, polars_keys
+from ._arrays import numpy_keys, pandas_array, polars_keys, refuse_frame
 
 PIECE = 1 << 16
 """How many keys of an iterable are taken at a time."""
@@ -18,6 +18,7 @@ def columns(x: Any) -> Iterator[_core.Keys]:
     """Yields the keys of an iterable, an array or a column. Raises TypeError."""
     if isinstance(x, str | bytes | bytearray | memoryview | int):
         raise TypeError("keys: want a list, an array, a column, or pathlib.Path of files, not one key")
+    refuse_frame(x)
     np, pd, pa, pl = (sys.modules.get(name) for name in ("numpy", "pandas", "pyarrow", "polars"))
     if pd is not None and isinstance(x, pd.Series | pd.Index):
         yield from _pandas(pandas_array(x, pd), pd)
@@ -36,9 +37,10 @@ def columns(x: Any) -> Iterator[_core.Keys]:
     elif hasattr(x, "__arrow_c_stream__"):
         yield from (_core.keys_of_arrow(*c) for c in _core.chunks(x.__arrow_c_stream__()))
     elif isinstance(x, Iterable):
-        it = iter(x)
+        it, before = iter(x), 0
         while piece := list(islice(it, PIECE)):
-            yield _core.keys_of_list(piece)
+            yield _core.keys_of_list(piece, before)
+            before += len(piece)
     else:
         raise TypeError(f"keys: want a list, an array, a column, or pathlib.Path of files, not {type(x).__name__}")
 

@@ -59,7 +59,9 @@ def open(data: Buffer, secret: bytes | None, /) -> Opened | tuple[int, str, int]
 def router(hash: int, seed: int, key_check: int, secret: bytes | None, count: int, /) -> Router | tuple[int, str, int]:
     """Returns the Router of count shards, or a tuple as open does."""
 
-def keys_of_list(keys: Iterable[object], /) -> Keys: ...
+def keys_of_list(keys: Iterable[object], before: int = 0, /) -> Keys:
+    """Returns keys. before is the number of keys of the whole before these, for errors."""
+
 def keys_of_buffer(data: Buffer, kind: str, width: int, /) -> Keys:
     """Returns keys of width bytes each. kind is "signed", "unsigned", "ucs4" or "bytes"."""
 

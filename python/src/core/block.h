@@ -44,7 +44,10 @@ static int block_object(core_block *b, size_t i, const Keys *k, size_t at) {
   core_key key;
   int error = CORE_RAISED;
   Py_XINCREF(object);
-  if (object && core_key_take(&key, object)) {
+  if (object == Py_None) {
+    PyErr_Format(PyExc_TypeError, "a key is a str, bytes or an int, not None: number %zu of the keys, from 0, is None",
+                 k->before + at);
+  } else if (object && core_key_take(&key, object)) {
     error = block_add(b, i, key.p, key.n);
     core_key_release(&key);
   }

@@ -23,6 +23,7 @@ typedef struct Keys {
   const int64_t *offsets64;
   const uint8_t *validity; /* bit from + i is 0 if key i is null; NULL: none is */
   size_t from;
+  size_t before;             /* keys of the same iterable that other Keys had, for errors */
   bool is_signed;            /* indices */
   const uint8_t **buffers;   /* of views */
   const int64_t *sizes;      /* their lengths in bytes */
@@ -78,9 +79,12 @@ static void keys_free(PyObject *self) {
   core_free(self);
 }
 
-/* keys_of_list(iterable) -> Keys. */
-static PyObject *core_keys_of_list(PyObject *module, PyObject *iterable) {
+/* keys_of_list(iterable, before=0) -> Keys. before is the number of keys of the whole before this iterable. */
+static PyObject *core_keys_of_list(PyObject *module, PyObject *args) {
   core_state *s = (core_state *)PyModule_GetState(module);
+  PyObject *iterable;
+  Py_ssize_t before = 0;
+  if (!PyArg_ParseTuple(args, "O|n", &iterable, &before)) return NULL;
 #ifdef Py_GIL_DISABLED
   bool is_list = false; /* another thread might change it meanwhile */
 #else
@@ -93,6 +97,7 @@ static PyObject *core_keys_of_list(PyObject *module, PyObject *iterable) {
     return NULL;
   }
   k->owner = objects;
+  k->before = (size_t)before;
   k->n = (size_t)(is_list ? PyList_Size(objects) : PyTuple_Size(objects));
   return (PyObject *)k;
 }
