@@ -79,10 +79,7 @@ func operationsWith(v verdict, ratios map[string]spread) string {
 
 // sizes lists our filters that are larger and smaller than their peers, with the rates of both.
 func (r Result) sizes() (larger, smaller []string) {
-	rates := map[string]string{}
-	for _, row := range r.Rows {
-		rates[row.Name] = percent(row.FPR)
-	}
+	rates := r.rates()
 	for _, p := range r.Pairs {
 		text := fmt.Sprintf("%s vs %s: %.2f, at a rate of %s vs %s", p.Ours, p.Peer, p.Bits, rates[p.Ours], rates[p.Peer])
 		switch {

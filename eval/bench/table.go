@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -60,6 +61,15 @@ func (s spread) text(format func(float64) string) string {
 
 // decimals writes a ratio.
 func decimals(ratio float64) string { return fmt.Sprintf("%.2f", ratio) }
+
+// rates returns the observed rate of each filter by its name.
+func (r Result) rates() map[string]string {
+	rates := map[string]string{}
+	for _, row := range r.Rows {
+		rates[row.Name] = percent(row.FPR)
+	}
+	return rates
+}
 
 // against is the table of ratios.
 func (r Result) against() cells {
@@ -130,7 +140,13 @@ func (r Result) writeText(w io.Writer) {
 	fmt.Fprint(w, "Build memory: peak of the heap without the keys, in bytes per key. Bound: log2(1/rate) bits per key.\n\n")
 	r.filters().writeText(w, "")
 	fmt.Fprint(w, "\nRatios (ours / theirs) within turns: below 1, ours is better.\n\n")
-	r.against().writeText(w, "")
+	ratios, rates := r.against(), r.rates()
+	bits := slices.Index(ratios[0], "bits")
+	ratios[0][bits] = "bits (rates)" // fewer bits say little beside a higher rate
+	for i, p := range r.Pairs {
+		ratios[i+1][bits] += fmt.Sprintf(" (%s / %s)", rates[p.Ours], rates[p.Peer])
+	}
+	ratios.writeText(w, "")
 	fmt.Fprintln(w)
 	r.told().writeText(w, "-")
 	fmt.Fprintln(w)

@@ -53,7 +53,7 @@ func Experiments() (all []Experiment) {
 	return all
 }
 
-// ByName returns an experiment. If no experiment has the name, the error lists all names.
+// ByName returns an experiment. If there is none of that name, the error has the three nearest names.
 func ByName(name string) (Experiment, error) {
 	var names []string
 	for _, e := range Experiments() {
@@ -62,12 +62,36 @@ func ByName(name string) (Experiment, error) {
 		}
 		names = append(names, e.Name)
 	}
-	return Experiment{}, fmt.Errorf("there is no experiment %q; there are %s", name, strings.Join(names, ", "))
+
+	slices.SortStableFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
+	return Experiment{}, fmt.Errorf("there is no experiment %q; the nearest names are %s; bloomery-lab list shows all",
+		name, strings.Join(names[:3], ", "))
+}
+
+// distance returns the number of bytes to insert, remove or replace to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1) // the distances of a prefix of a to all prefixes of b
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0] // the distance of the shorter prefixes of both
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := before
+			if a[i] != b[j] {
+				replaced++
+			}
+			before = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, before+1)
+		}
+	}
+	return row[len(b)]
 }
 
 // Match returns the experiments whose names match patterns such as ph-* (path.Match), each once: in the order of the
-// patterns, and for one pattern in the order of Experiments. If a pattern matches nothing, Match returns an error that
-// lists all names.
+// patterns, and for one pattern in the order of Experiments. A pattern that matches nothing is an error as of
+// ByName.
 func Match(patterns ...string) (found []Experiment, err error) {
 	taken := map[string]bool{}
 	for _, p := range patterns {

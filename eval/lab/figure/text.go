@@ -14,8 +14,8 @@ import (
 // textWidth is the width of a printed table in characters. Notes are wrapped to it; long labels may exceed it.
 const textWidth = 110
 
-// WriteText writes the result as a table of aligned columns, followed by its notes. The notes of rows form a column if
-// all of them fit into the width. Otherwise each note is on a line below its row.
+// WriteText writes the captions of the plots, the result as a table of aligned columns, and its notes. The notes of rows are a column if
+// all of them fit into the width, otherwise lines below their rows.
 func (r Result) WriteText(w io.Writer) error {
 	cells := [][]string{{"label", "published", "measured", "95% interval", "agrees"}}
 	for _, row := range r.Rows {
@@ -38,6 +38,9 @@ func (r Result) WriteText(w io.Writer) error {
 	column := left+longest <= textWidth
 
 	var b strings.Builder
+	for _, p := range r.Plots {
+		writeWrapped(&b, oneLine(p.Title), "", "")
+	}
 	fmt.Fprintf(&b, "%s (%s): %s, seed %d\n", r.Name, r.Source, counted(r.Trials, "trial"), r.Seed)
 	for i, line := range cells {
 		note := ""

@@ -85,7 +85,7 @@ func runBalls(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			paper.BinsFillLinear(n, m, t)))
 	}
 	result.Plots = []figure.Plot{{
-		Name: "ph-fig3", Title: fmt.Sprintf("Balls that look at t bins, n = %d, m = %d", n, m),
+		Name: "ph-fig3", Title: fmt.Sprintf("n = %d balls in m = %d bins; t: bins that a ball looks at", n, m),
 		X: "t", Y: "fill",
 		Curves: []figure.Curve{
 			recurrence, simulated, linear,

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -125,18 +126,51 @@ func (a *app) listCommand() *cobra.Command {
 			if a.json {
 				return cli.WriteJSON(a.stdout, lab.Experiments())
 			}
-			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "name\ttakes\tsource\twhat is varied")
-			for _, e := range lab.Experiments() {
-				fmt.Fprintf(w, "%s\t%v\t%s\t%s\n", e.Name, time.Duration(e.Seconds)*time.Second, e.Source, e.Varies)
-			}
-			return w.Flush()
+			return writeList(a.stdout, lab.Experiments())
 		},
 	}
 }
 
-// readable returns an error if a file cannot be read. It does not open pipes, since the writer of a pipe may have ended
-// when the pipe is opened again.
+// writeList writes a line for each experiment: its name, its time, what is varied, and the part of the source, below
+// the source, which consecutive experiments share.
+func writeList(out io.Writer, experiments []lab.Experiment) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	last := ""
+	for i, e := range experiments {
+		source, part := splitSource(e.Source)
+		if source != last {
+			last = source
+			alone := true
+			if i+1 < len(experiments) {
+				next, _ := splitSource(experiments[i+1].Source)
+				alone = next != source
+			}
+			if alone { // the heading has room for the part
+				source, part = e.Source, ""
+			}
+			fmt.Fprintf(w, "%s\n", source)
+		}
+		line := fmt.Sprintf("  %s\t%v\t%s", e.Name, time.Duration(e.Seconds)*time.Second, e.Varies)
+		if part != "" {
+			line += "\t" + part
+		}
+		fmt.Fprintln(w, line)
+	}
+	return w.Flush()
+}
+
+// splitSource splits a source into the document and the part of it, which is empty for a page of ours. A comma in
+// parentheses belongs to the document.
+func splitSource(source string) (document, part string) {
+	if document, part, ok := strings.Cut(source, "), "); ok {
+		return document + ")", part
+	}
+	document, part, _ = strings.Cut(source, ", ")
+	return document, part
+}
+
+// readable returns an error if a file cannot be read. It does not open pipes, since the writer may be gone at the next
+// opening.
 func readable(path string) error {
 	switch st, err := os.Stat(path); {
 	case err != nil:
