@@ -139,8 +139,9 @@ func (c Config) checkSetSize(each Config, keys uint64) error {
 // Sizes of c are for the whole set: bytes= is divided by the number of shards. capacity=, later= and Capacity are
 // divided and raised by six standard deviations of the number of keys in a shard, so that the fullest shard has room.
 // With Needs, the planner chooses one Spec for all shards, for the set's Keys, divided in the same way; c.Keys must be
-// set then. Limits is for the whole set; its FPR is 0 in the result, and its Bytes are compared with the size of all
-// shards together. Sharding is zero and Allow is nil in the result, and FPR is 0 unless the Spec has fpr=.
+// set then. Limits is for the whole set; its FPR is 0 in the result, and ForShard compares its Bytes with the size of
+// all shards together if c.Keys is set, else of shards with one key. The program must compare the size again when it
+// knows the number of keys. Sharding is zero and Allow is nil in the result, and FPR is 0 unless the Spec has fpr=.
 //
 // The error wraps filter.ErrConfig if the number of shards is out of range or the Spec cannot be sharded: specs that
 // fix all sizes, such as m=, and budget=, with which the bytes of a shard would depend on the speed of the machine. It

@@ -72,7 +72,8 @@ func (p *Plan) Range(ctx context.Context, in, out Store, i int, o Options) (keys
 
 // Gather requires the run files of all ranges and writes the shard index, which Build reads. It keeps a finished shard
 // index. It returns the number of keys. The error wraps ErrMissing and names the ranges that are not finished, or
-// filter.ErrConfig if there are more shards than keys, and more than 4,096.
+// filter.ErrConfig if there are more shards than keys, and more than 4,096, filter.ErrKeys if Build.Keys of the Config must be
+// exact and differs from the number of keys, or filter.ErrTooLarge if the set would exceed bloomery.Limits.Bytes.
 func (p *Plan) Gather(ctx context.Context, out Store, o Options) (keys uint64, err error) {
 	return p.steps.Gather(ctx, out, nil, steps.Options(o))
 }
@@ -95,8 +96,9 @@ func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.En
 // Finish was interrupted after it wrote the manifest, this Finish only removes these files.
 //
 // The error wraps ErrMissing and names the shards that are not built, filter.ErrRate if the set exceeds
-// bloomery.Limits.FPR, ErrSetChanged if the output has neither the set that it had when the plan was saved nor the
-// set of this plan. Other errors come from out. An error before the manifest is written leaves the old set unchanged.
+// bloomery.Limits.FPR, filter.ErrFull if it has more distinct keys than bloomery.Config.Capacity, ErrSetChanged if the
+// output has neither the set that it had when the plan was saved nor the set of this plan. Other errors come from out.
+// An error before the manifest is written leaves the old set unchanged.
 //
 // If out has a lock, Finish waits for the lock and holds it until Finish returns. In a Store with WriteIf and without a
 // lock, a Finish that runs after the set has changed also returns ErrSetChanged.
@@ -104,10 +106,10 @@ func (p *Plan) Finish(ctx context.Context, out Store, o Options) (*shard.Manifes
 	return p.steps.Finish(ctx, out, steps.Options(o))
 }
 
-// Config describes the set to build. Spec or Needs, FPR, Capacity, Hashing, Sharding.Shards and Limits of Build mean
-// what they mean for bloomery.Build. Build.Sharding.Shards must be set, and also Build.Keys if Build has Needs: the
-// keys are not counted before the plan. Fields that a distributed build cannot use, such as Like and Allow, must be
-// zero.
+// Config describes the set to build. Spec or Needs, FPR, Keys, Capacity, Hashing, Sharding.Shards and Limits of Build
+// mean what they mean for bloomery.Build. Build.Sharding.Shards must be set. If Build has Needs or Capacity but no
+// Spec, Build.Keys must be set and may be approximate: nothing counts the keys before the plan. Fields that a
+// distributed build cannot use, such as Like and Allow, must be zero.
 type Config struct {
 	Build bloomery.Config
 	Keys  KeyFormat

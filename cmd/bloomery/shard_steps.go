@@ -42,6 +42,7 @@ same plan, and finished work is kept. A secret is not stored: give
 	shardsFlag(c, &f.shards, "`N`: shards, about one per 4 million keys")
 	parseDefault(c, &f.rangeBytes, "range", "32MiB", "`SIZE`: range of plain text, from 64KiB", parseRange)
 	parse(c, &f.keys, "keys", "`N`: keys, about, for a plan without --spec", parseCount)
+	c.MarkFlagsMutuallyExclusive("spec", "keys")
 	_ = c.MarkFlagRequired("shards")
 	_ = c.MarkFlagDirname("output")
 	cli.NameFlags(c, "Filter flags (bloomery build --help)", filterFlags...)

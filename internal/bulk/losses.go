@@ -172,15 +172,23 @@ func CheckCapacity(keys, capacity uint64) error {
 // distinct keys. Otherwise some keys came several times, and it returns the smallest number that agrees with the bits.
 // For a filter that counts, Distinct returns 0: copies take the room of one key, so its Len is not compared with a
 // capacity, and the filter itself returns filter.ErrFull.
-func Distinct(e engine.Engine, capacity uint64) uint64 {
-	n := e.Len()
+func Distinct[E ~struct {
+	Keys, Low, High float64
+	Counted         bool
+}](set interface {
+	Len() uint64
+	Spec() filter.Spec
+	EstimateInterval() (E, error) // engine.Estimate, or its twin in the root package
+}, capacity uint64) uint64 {
+	n := set.Len()
 	if n <= capacity {
 		return n
 	}
 
-	x, err := e.EstimateInterval()
+	estimate, err := set.EstimateInterval()
+	x := engine.Estimate(estimate)
 	switch {
-	case err == nil && x.Counted && family.Given(e.Spec(), "counting"):
+	case err == nil && x.Counted && family.Given(set.Spec(), "counting"):
 		return 0
 	case err == nil && x.High < float64(n):
 		return uint64(x.Low)

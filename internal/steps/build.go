@@ -13,8 +13,10 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bulk"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/hashes"
+	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/shardset"
 	"github.com/bloomery/bloomery/internal/strictjson"
@@ -26,7 +28,8 @@ type result struct {
 	Shard int `json:"shard"`
 	shard.Entry
 	FPRChosen float64 `json:"fpr_chosen"`
-	Version   string  `json:"version,omitempty"` // Object.Version of the file
+	Distinct  uint64  `json:"distinct,omitempty"` // a lower bound of the number of distinct keys, for Plan.Capacity
+	Version   string  `json:"version,omitempty"`  // Object.Version of the file
 }
 
 // maxResult is the largest result in bytes.
@@ -205,7 +208,8 @@ const readShare = 0.2
 
 func (p *Plan) config(keys uint64, o Options) bloomery.Config {
 	c := bloomery.Config{
-		Spec: p.Spec.String(), Keys: keys, Capacity: p.Capacity, Hashing: bloomery.Hashing{ID: p.Hash, Seed: p.Seed},
+		Spec: p.Spec.String(), Keys: keys, Capacity: intake.PerShard(p.Capacity, p.Shards),
+		Hashing: bloomery.Hashing{ID: p.Hash, Seed: p.Seed}, Limits: bloomery.Limits{Bytes: p.MaxBytes},
 		Building: bloomery.Building{Workers: o.Workers, Memory: o.Memory, TempDir: o.TempDir},
 	}
 	if p.Hash == filter.SipHash {
@@ -220,6 +224,9 @@ func (p *Plan) config(keys uint64, o Options) bloomery.Config {
 func (p *Plan) writeShard(ctx context.Context, out Store, s int, set *bloomery.Set) (r result, err error) {
 	ctx = container.Batch(ctx) // Finish syncs the folder once for all shards
 	r = result{Shard: s, Entry: shardset.EntryOf(set.Info()), FPRChosen: set.Info().FPRChosen}
+	if p.Capacity > 0 {
+		r.Distinct = bulk.Distinct(set, 0)
+	}
 	if err := shardset.Measure(&r.Entry, set, io.Discard); err != nil {
 		return r, err
 	}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bloomery/bloomery/internal/bulk"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/shardset"
@@ -28,8 +29,9 @@ const finishedName = "finished"
 // after the manifest, it only removes files.
 //
 // The error wraps ErrMissing and names the shards that are not built, filter.ErrRate if the set exceeds Plan.MaxFPR,
-// ErrSetChanged if the output has another set than when the plan was saved, except the set of this plan, or is an error
-// of out. Before the manifest is written, an error leaves the present set unchanged.
+// filter.ErrFull if it has more distinct keys than Plan.Capacity, ErrSetChanged if the output has another set than when
+// the plan was saved, except the set of this plan, or is an error of out. Before the manifest is written, an error
+// leaves the present set unchanged.
 //
 // If out is a Locker, Finish waits for its lock and holds it until it returns. In a Conditional Store without a lock, a
 // late Finish also returns ErrSetChanged.
@@ -69,6 +71,14 @@ func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found
 		return err
 	})
 	if err != nil {
+		return nil, nil, err
+	}
+
+	distinct := uint64(0)
+	for _, f := range all {
+		distinct += f.Distinct
+	}
+	if err := bulk.CheckCapacity(distinct, p.Capacity); err != nil {
 		return nil, nil, err
 	}
 

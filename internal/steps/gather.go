@@ -8,7 +8,9 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/hashes"
+	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/sums"
 )
 
@@ -32,7 +34,8 @@ func (p *Plan) indexName() string { return p.workName("index") }
 // Gather requires the results of all ranges and writes the shard index, which Build reads. done has the results of all
 // ranges in any order, possibly with duplicates; if it is nil, Gather reads the run files. Gather keeps a finished
 // index. It returns the number of keys. The error wraps ErrMissing and names the ranges that are not finished, or
-// filter.ErrConfig if there are more shards than keys, and more than 4,096.
+// filter.ErrConfig if there are more shards than keys, and more than 4,096, or filter.ErrKeys or filter.ErrTooLarge if
+// the number of keys is not Plan.ExactKeys, or needs more than Plan.MaxBytes.
 func (p *Plan) Gather(ctx context.Context, out Store, done []Done, o Options) (keys uint64, err error) {
 	all, err := p.results(ctx, out, done, o)
 	if err != nil {
@@ -44,7 +47,7 @@ func (p *Plan) Gather(ctx context.Context, out Store, done []Done, o Options) (k
 		keys += x.Keys()
 		x.Each(func(int, hashes.Segment) { segments++ })
 	}
-	if err := hashes.CheckShards(p.Shards, keys); err != nil {
+	if err := p.checkKeys(keys); err != nil {
 		return keys, err
 	}
 
@@ -59,6 +62,22 @@ func (p *Plan) Gather(ctx context.Context, out Store, done []Done, o Options) (k
 		_, err := io.Copy(w, io.MultiReader(bytes.NewReader(header), bytes.NewReader(rows), bytes.NewReader(list)))
 		return err
 	})
+}
+
+// checkKeys returns an error if the set must not have this number of keys, duplicates included.
+func (p *Plan) checkKeys(keys uint64) error {
+	if p.ExactKeys != 0 && keys != p.ExactKeys {
+		return &intake.KeysError{Announced: p.ExactKeys, Added: keys}
+	}
+	if err := hashes.CheckShards(p.Shards, keys); err != nil || p.MaxBytes == 0 {
+		return err
+	}
+
+	f, err := families.ByName(p.Spec.Family())
+	if err != nil {
+		return err
+	}
+	return intake.CheckSetSize(f, p.Spec, p.Shards, keys, p.MaxBytes)
 }
 
 func (p *Plan) indexHeader(segments uint64) []byte {

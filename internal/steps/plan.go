@@ -26,6 +26,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/keyio"
 	"github.com/bloomery/bloomery/internal/parallel"
+	"github.com/bloomery/bloomery/plan"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -39,10 +40,10 @@ const LeastRangeBytes = 64 << 10
 // mostItems is the largest number of objects, and of ranges, of a plan. Tests set it.
 var mostItems = 1 << 24
 
-// Config describes the set to build. Spec or Needs, FPR, Capacity, Hashing, Sharding.Shards and Limits of Build mean
-// what they mean for bloomery.Build. Build.Sharding.Shards must be set, and also Build.Keys if Build has Needs: the
-// keys are not counted before the plan. Fields that a distributed build cannot use, such as Like and Allow, must be
-// zero.
+// Config describes the set to build. Spec or Needs, FPR, Keys, Capacity, Hashing, Sharding.Shards and Limits of Build
+// mean what they mean for bloomery.Build. Build.Sharding.Shards must be set. If Build has Needs or Capacity but no
+// Spec, Build.Keys must be set and may be approximate: nothing counts the keys before the plan. Fields that a
+// distributed build cannot use, such as Like and Allow, must be zero.
 type Config struct {
 	Build bloomery.Config
 	Keys  KeyFormat
@@ -61,8 +62,10 @@ type Plan struct {
 	Seed      uint64        `json:"seed,string"`
 	KeyCheck  uint64        `json:"key_check,string"` // of a keyed hash, else 0
 	FPRChosen float64       `json:"fpr_chosen,omitempty"`
-	MaxFPR    float64       `json:"max_fpr,omitempty"`  // of the set
-	Capacity  uint64        `json:"capacity,omitempty"` // of a shard: see bloomery.Config.Capacity
+	MaxFPR    float64       `json:"max_fpr,omitempty"`    // of the set
+	MaxBytes  uint64        `json:"max_bytes,omitempty"`  // of all shards together
+	Capacity  uint64        `json:"capacity,omitempty"`   // of the set: see bloomery.Config.Capacity
+	ExactKeys uint64        `json:"exact_keys,omitempty"` // number of keys in the input; 0: any
 	Keys      KeyFormat     `json:"keys"`
 	Objects   []Object      `json:"objects"`
 	Ranges    []Range       `json:"ranges"`
@@ -114,12 +117,16 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 
 	c.Keys.Name = cmp.Or(c.Keys.Name, string(keyio.Lines))
 	p := &Plan{
-		Version: planVersion, Shards: c.Build.Sharding.Shards, FPRChosen: cmp.Or(c.Build.FPR, c.Build.Needs.FPR),
-		MaxFPR:   c.Build.Limits.FPR,
-		Capacity: build.Capacity, Keys: c.Keys, formats: c.Formats,
+		Version: planVersion, Shards: c.Build.Sharding.Shards, MaxFPR: c.Build.Limits.FPR,
+		MaxBytes: c.Build.Limits.Bytes, Capacity: c.Build.Capacity, Keys: c.Keys, formats: c.Formats,
 	}
 	if p.Spec, err = filter.ParseSpec(build.Spec); err != nil {
 		return nil, err
+	}
+	// The planner may choose a lower rate than the needs.
+	p.FPRChosen = cmp.Or(family.Reader(p.Spec).Float("fpr"), c.Build.FPR, c.Build.Needs.FPR)
+	if planned := c.Build.Needs != (plan.Needs{}) || c.Build.Capacity > 0; c.Build.Spec != "" || !planned {
+		p.ExactKeys = c.Build.Keys
 	}
 	if c.Build.Spec != "" && !family.Given(p.Spec, "fpr") { // the rate is not the size, so Finish must compare with it
 		p.MaxFPR = engine.LowerRate(p.MaxFPR, c.Build.FPR)
