@@ -261,8 +261,8 @@ func (b *shardBuild) shards(ctx context.Context, m *shard.Manifest) error {
 	return err
 }
 
-// chosen returns the rate that the Config chooses for the whole set, or 0 if it follows from the shards. The planner may
-// choose a lower rate than Needs.FPR.
+// chosen returns the rate that the Config chooses for the whole set, or 0 if it follows from the shards. The planner
+// may choose a lower rate than Needs.FPR.
 func (b *shardBuild) chosen() float64 {
 	if like := b.config.Like.Set; like != nil {
 		return like.chosen()

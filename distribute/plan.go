@@ -71,9 +71,10 @@ func (p *Plan) Range(ctx context.Context, in, out Store, i int, o Options) (keys
 }
 
 // Gather requires the run files of all ranges and writes the shard index, which Build reads. It keeps a finished shard
-// index. It returns the number of keys. The error wraps ErrMissing and names the ranges that are not finished, or
-// filter.ErrConfig if there are more shards than keys, and more than 4,096, filter.ErrKeys if Build.Keys of the Config must be
-// exact and differs from the number of keys, or filter.ErrTooLarge if the set would exceed bloomery.Limits.Bytes.
+// index. It returns the number of keys. The error wraps ErrMissing and names the ranges that are not finished,
+// filter.ErrConfig if there are more shards than keys, and more than 4,096, filter.ErrKeys if Build.Keys of the Config
+// must be exact and differs from the number of keys, or filter.ErrTooLarge if the set would exceed
+// bloomery.Limits.Bytes.
 func (p *Plan) Gather(ctx context.Context, out Store, o Options) (keys uint64, err error) {
 	return p.steps.Gather(ctx, out, nil, steps.Options(o))
 }

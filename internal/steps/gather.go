@@ -33,9 +33,9 @@ func (p *Plan) indexName() string { return p.workName("index") }
 
 // Gather requires the results of all ranges and writes the shard index, which Build reads. done has the results of all
 // ranges in any order, possibly with duplicates; if it is nil, Gather reads the run files. Gather keeps a finished
-// index. It returns the number of keys. The error wraps ErrMissing and names the ranges that are not finished, or
-// filter.ErrConfig if there are more shards than keys, and more than 4,096, or filter.ErrKeys or filter.ErrTooLarge if
-// the number of keys is not Plan.ExactKeys, or needs more than Plan.MaxBytes.
+// index. It returns the number of keys. The error wraps ErrMissing and names the ranges that are not finished,
+// filter.ErrConfig if there are more shards than keys, and more than 4,096, filter.ErrKeys if the number of keys is not
+// Plan.ExactKeys, or filter.ErrTooLarge if the set would exceed Plan.MaxBytes.
 func (p *Plan) Gather(ctx context.Context, out Store, done []Done, o Options) (keys uint64, err error) {
 	all, err := p.results(ctx, out, done, o)
 	if err != nil {
