@@ -236,18 +236,19 @@ func (s *Set) MarshalText() ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(nil, b), nil
 }
 
-// UnmarshalBinary replaces s by the set in b, which must be a whole filter file of at most [DefaultMaxBytes]. It copies
-// b. For a filter with a secret, s must have the secret already, or the error wraps filter.ErrSecret; see FromBytes and
-// WithSecret. A Set for many writers remains one. On error s is unchanged, except that a Set without a filter then
-// answers true, and its Err returns the error.
+// UnmarshalBinary replaces s by the set in b, a whole filter file of at most [DefaultMaxBytes], which it copies. It
+// needs exclusive use, also of a Set for many writers, which remains one: during queries, decode into a new Set. For a
+// filter with a secret, s must have the secret already, or the error wraps filter.ErrSecret; see FromBytes and
+// WithSecret. On error s is unchanged, except that a Set without a filter then answers true, and its Err returns the
+// error.
 func (s *Set) UnmarshalBinary(b []byte) error {
 	s.begin()
 	defer s.end()
 	return s.refuse(s.unmarshal(b))
 }
 
-// UnmarshalText replaces s by the set in text, as UnmarshalBinary does. If text is not base64, the error wraps
-// filter.ErrCorrupt.
+// UnmarshalText is UnmarshalBinary for base64, of which it skips line breaks; for other text the error wraps
+// filter.ErrCorrupt. Use *Set in structs. json.Unmarshal calls it on the Set that the field points to, if any.
 func (s *Set) UnmarshalText(text []byte) error {
 	s.begin()
 	defer s.end()

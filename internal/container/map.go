@@ -177,10 +177,13 @@ func (m *Mapping) Guard(f func()) (err error) {
 }
 
 // Fault classifies p, the result of recover. It returns nil if p is nil, and an error wrapping filter.ErrFile if p is a
-// fault in the mapping. Else it panics with p.
+// fault in the mapping. Else, and for a nil or closed mapping, it panics with p.
 func (m *Mapping) Fault(p any) error {
-	if p == nil {
+	switch {
+	case p == nil:
 		return nil
+	case m == nil || m.file == nil: // not mapped, or closed
+		panic(p)
 	}
 	if fault, ok := p.(interface{ Addr() uintptr }); ok && bitvec.Within(m.data, fault.Addr()) {
 		return fmt.Errorf("%s: %w", m.file.Name(), filter.ErrFile)
