@@ -92,7 +92,8 @@ func New(c Config) (*Set, error) {
 		return nil, err
 	}
 
-	keys, err := intake.Room(kind, spec, c.Keys)
+	rate := engine.LowerRate(cmp.Or(c.keptRate(), kind.DefaultFPR), c.Limits.FPR)
+	keys, err := intake.Room(kind, spec, c.Keys, rate)
 	if err != nil {
 		return nil, err
 	}

@@ -44,17 +44,17 @@ func fixesSize(f families.Family, s filter.Spec) bool {
 }
 
 // Room returns the number of keys for which an empty filter of Spec s is made. If keys is not 0, that is keys.
-// Otherwise it is the number of keys that fill the size of the Spec at the default rate of the family, or the initial
-// capacity of a filter that grows. Room is 0 if the Spec has a capacity. The error is NoKeys if there would be room for
+// Otherwise it is the number of keys that fill the size of the Spec at the given false-positive rate (0: the default of
+// the family), or the initial capacity of a filter that grows. Room is 0 if the Spec has a capacity. The error is NoKeys if there would be room for
 // one key only: the filter would soon be full, or every key would look present.
-func Room(f families.Family, s filter.Spec, keys uint64) (uint64, error) {
+func Room(f families.Family, s filter.Spec, keys uint64, rate float64) (uint64, error) {
 	switch {
 	case keys > 0:
 		return keys, nil
 	case family.GivenAny(s, []string{"capacity", family.LaterParameter.Name}):
 		return 0, nil
 	case family.Given(s, "bytes") || fixesSize(f, s):
-		return filling(f, s)
+		return filling(f, s, rate)
 	}
 	if f.Grows != nil {
 		keys = f.Grows(s)
@@ -65,9 +65,9 @@ func Room(f families.Family, s filter.Spec, keys uint64) (uint64, error) {
 	return keys, nil
 }
 
-// filling returns the number of keys that fill a filter whose Spec has a size at the default rate of its family. The
-// number of probes follows from this number, unless the Spec has one.
-func filling(f families.Family, s filter.Spec) (uint64, error) {
+// filling returns the number of keys that fill a filter whose Spec has a size at a rate, or at the default rate of its
+// family if rate is 0. The number of probes follows from this number, unless the Spec has one.
+func filling(f families.Family, s filter.Spec, rate float64) (uint64, error) {
 	const many = 1_000_000
 	size, _, err := f.Forecast(s, many)
 	if err != nil {
@@ -77,6 +77,9 @@ func filling(f families.Family, s filter.Spec) (uint64, error) {
 	free := family.Without(s, "bytes")
 	for _, name := range f.Sizes {
 		free = family.Without(free, name)
+	}
+	if rate != 0 {
+		free = free.With("fpr", rate)
 	}
 
 	bits, _, err := f.Forecast(free, many)

@@ -159,6 +159,32 @@ func TestFPR(t *testing.T) {
 	}
 }
 
+// TestRateOfSize checks that New with a size, a rate and no number of keys makes a filter for the number of keys at which
+// the size gives the rate.
+func TestRateOfSize(t *testing.T) {
+	for _, spec := range []string{"standard(bytes=10000)", "blocked(bytes=10000)", "counting(bytes=40000)",
+		"standard(m=80000)", "blocked(layout=split,bytes=10000)", "rankindexed(bytes=1000000)"} {
+		for _, rate := range []float64{0.05, 0.009, 0.001, 1e-4} {
+			limit := bloomery.Limits{FPR: rate}
+			for _, c := range []bloomery.Config{{Spec: spec, FPR: rate}, {Spec: spec, Limits: limit},
+				{Spec: spec, FPR: max(rate, 0.01), Limits: limit}} {
+				if _, err := bloomery.New(c); err != nil { // it compares the forecast with the rate
+					t.Errorf("%v: %v", c, err)
+				}
+			}
+		}
+	}
+
+	for want, c := range map[string]bloomery.Config{
+		"standard(k=10,m=80000)": {Spec: "standard(bytes=10000)", FPR: 0.001},
+		"standard(k=7,m=80000)":  {Spec: "standard(bytes=10000)", Limits: bloomery.Limits{FPR: 0.5}}, // no reason for fewer
+	} {
+		if got := settest.Must(bloomery.New(c)).Spec().String(); got != want {
+			t.Errorf("New(%v): %s, want %s", c, got, want)
+		}
+	}
+}
+
 // TestDefaults checks the family of a Config without Spec and Needs.
 func TestDefaults(t *testing.T) {
 	keys := slices.Values(settest.Words(1000))
