@@ -196,7 +196,8 @@ func (c Config) resolved() (f families.Family, s filter.Spec, h filter.Hasher, e
 
 // checkFields returns an error if a field of the Config is out of range by itself, or if Spec and Needs are set.
 func (c Config) checkFields() error {
-	if err := cmp.Or(engine.CheckChosen("fpr", c.FPR), engine.CheckChosen("limits.fpr", c.Limits.FPR)); err != nil {
+	if err := cmp.Or(engine.CheckChosen("fpr", c.FPR), engine.CheckChosen("limits.fpr", c.Limits.FPR),
+		engine.CheckChosen("needs.fpr", c.Needs.FPR)); err != nil {
 		return err
 	}
 	if wanted := c.Needs.FPR; c.FPR != 0 && wanted != 0 && c.FPR != wanted {
@@ -206,7 +207,8 @@ func (c Config) checkFields() error {
 	for _, n := range []struct {
 		name  string
 		value int64
-	}{{"shards", int64(c.Sharding.Shards)}, {"workers", int64(c.Building.Workers)}, {"memory", c.Building.Memory}} {
+	}{{"shards", int64(c.Sharding.Shards)}, {"workers", int64(c.Building.Workers)}, {"memory", c.Building.Memory},
+		{"needs.value_bits", int64(c.Needs.ValueBits)}, {"needs.build", int64(c.Needs.Build)}} {
 		if n.value < 0 {
 			return family.Invalid(n.name, n.value, "want 0, for the default, or more")
 		}

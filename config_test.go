@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -75,10 +76,15 @@ func TestContradictions(t *testing.T) {
 		"Shards and Needs": {bloomery.Config{Needs: needs, Sharding: bloomery.Sharding{Shards: 4}}, "New NewBuilder Build"},
 		"rate above 1": {bloomery.Config{Limits: bloomery.Limits{FPR: 1.5}},
 			"New NewBuilder Build Check Choose Resolve ForShard BuildDir Optimizer"},
+		"rate of needs above 1": {bloomery.Config{Needs: plan.Needs{FPR: 5}},
+			"New NewBuilder Build Check Choose Resolve ForShard BuildDir"},
+		"rate of needs not a number": {bloomery.Config{Needs: plan.Needs{FPR: math.NaN()}},
+			"New NewBuilder Build Check Choose Resolve ForShard BuildDir"},
+		"rate below ribbon's lowest": {bloomery.Config{FPR: 1e-12}, "New NewBuilder Build Check ForShard BuildDir"},
 		"negative needs": {bloomery.Config{Needs: plan.Needs{ValueBits: -1}, Keys: 1},
-			"New NewBuilder Build Choose Resolve ForShard BuildDir"},
+			"New NewBuilder Build Check Choose Resolve ForShard BuildDir"},
 		"negative time": {bloomery.Config{Needs: plan.Needs{Build: -time.Second}, Keys: 1},
-			"New NewBuilder Build Choose Resolve ForShard BuildDir"},
+			"New NewBuilder Build Check Choose Resolve ForShard BuildDir"},
 		"Secret and Seed": {bloomery.Config{Hashing: bloomery.Hashing{Secret: filter.NewSecret(), Seed: 1}},
 			"New NewBuilder Build Check BuildDir"},
 		"Secret and Hash": {
@@ -430,7 +436,7 @@ func TestConcurrentUnread(t *testing.T) {
 // TestRateInPercent checks that the error of a rate above 1 says what was probably meant, and what 0 means.
 func TestRateInPercent(t *testing.T) {
 	_, err := bloomery.New(bloomery.Config{Keys: 10, FPR: 5})
-	if !errors.Is(err, filter.ErrConfig) || !strings.Contains(err.Error(), "or 0 for the default, 1%; did you mean 5%?") {
+	if !errors.Is(err, filter.ErrConfig) || !strings.Contains(err.Error(), "or 0 for the default; did you mean 5%?") {
 		t.Error(err)
 	}
 }

@@ -103,8 +103,8 @@ func CheckChosen(field string, rate float64) error {
 		return nil
 	}
 	zero := "for none"
-	if field == "fpr" {
-		zero = "for the default, 1%"
+	if field == "fpr" || field == "needs.fpr" {
+		zero = "for the default"
 	}
 	return family.Invalid(field, rate, "want a rate above 0 and below 1, or 0 %s%s", zero, family.MeantRate(rate))
 }

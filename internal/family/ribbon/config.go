@@ -66,6 +66,9 @@ func (c Config) Check() error {
 		return family.Invalid("r", c.R, "want 1 to %d, or 0 with value_bits", MaxBits)
 	case c.ValueBits > MaxBits:
 		return family.Invalid("value_bits", c.ValueBits, "want 0 to %d", MaxBits)
+	case c.Size.FPR != 0 && c.Size.FPR < math.Ldexp(1, -MaxBits):
+		return family.Invalid("fpr", c.Size.FPR, "the lowest rate of ribbon is %.2g; take family standard",
+			math.Ldexp(1, -MaxBits))
 	case c.W != 0 && c.W != 64 && c.W != 128:
 		return family.Invalid("w", c.W, "want 64 or 128")
 	case c.Seed > maxSeed:
@@ -132,10 +135,6 @@ func (c Config) forRate(n uint64) (r, wide uint, err error) {
 
 	if math.Ldexp(1, -int(r)) <= rate && r <= MaxBits {
 		return r, 0, nil
-	}
-
-	if r >= MaxBits {
-		return 0, 0, family.Invalid("fpr", rate, "the lowest rate of ribbon is %.2g", math.Ldexp(1, -MaxBits))
 	}
 
 	if n <= maxTail { // without layers, a single wide block would make all fingerprints longer
