@@ -107,7 +107,7 @@ func TestTestAndAdd(t *testing.T) {
 	}
 	fuse := built(t, words("key ", 100), bloomery.Config{Spec: "fuse(width=8)"})
 	_, err := bloomery.Keyed[string](fuse).TestAndAdd("new")
-	unsupported(t, "fuse: TestAndAdd", err, "standard")
+	unsupported(t, "fuse: TestAndAdd", err, "Needs.Add")
 }
 
 // TestRemove adds each key twice and removes it three times.
