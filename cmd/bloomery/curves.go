@@ -87,7 +87,7 @@ func curves(ctx context.Context, n plan.Needs, progress func(float64)) ([]plot.C
 				return nil, ctx.Err()
 			}
 			c := curve(n, form, specs[at], rates)
-			c.Label, c.Style = f.Name, slices.Index(familyStyles, f.Name)
+			c.Label, c.Style = f.Name, max(slices.Index(familyStyles, f.Name), 0)
 			if len(c.Points) > 0 && (best.Points == nil || overBound(c) < overBound(best)) {
 				best = c
 			}

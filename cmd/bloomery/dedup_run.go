@@ -192,7 +192,7 @@ func (d *deduper) end(ctx context.Context, err error) error {
 			{"early", facts.early}, {"late", facts.late}, {"bad_rows", d.badRows},
 		}, "%d\n", d.selected)
 	}
-	if !d.count && !d.json {
+	if !d.count && !d.json && err == nil { // after an error, some of the rows may not have been printed
 		unit, found := "lines", "new"
 		if d.in.columns() {
 			unit = "rows"

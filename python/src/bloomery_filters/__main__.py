@@ -26,10 +26,14 @@ def main() -> int:
         return 2
 
     command = [program, *sys.argv[1:]]
-    if sys.platform == "win32":
-        # os.execv of Windows ends this process at once, and the shell would not wait for the command.
-        return subprocess.run(command).returncode
-    os.execv(program, command)
+    try:
+        if sys.platform == "win32":
+            # os.execv of Windows ends this process at once, and the shell would not wait for the command.
+            return subprocess.run(command).returncode
+        os.execv(program, command)
+    except OSError as e:  # exit code 1 of a traceback would mean that no key was found
+        print(f"python -m bloomery_filters: {program}: {e.strerror}", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":
