@@ -239,8 +239,7 @@ func (s *Set) MarshalText() ([]byte, error) {
 // UnmarshalBinary replaces s by the set in b, a whole filter file of at most [DefaultMaxBytes], which it copies. It
 // needs exclusive use, also of a Set for many writers, which remains one: during queries, decode into a new Set. For a
 // filter with a secret, s must have the secret already, or the error wraps filter.ErrSecret; see FromBytes and
-// WithSecret. On error s is unchanged, except that a Set without a filter then answers true, and its Err returns the
-// error.
+// WithSecret. On error s is unchanged, but a Set without a filter then answers true, and its Err returns the error.
 func (s *Set) UnmarshalBinary(b []byte) error {
 	s.begin()
 	defer s.end()
@@ -252,9 +251,9 @@ func (s *Set) UnmarshalBinary(b []byte) error {
 func (s *Set) UnmarshalText(text []byte) error {
 	s.begin()
 	defer s.end()
-	b, err := base64.StdEncoding.Strict().AppendDecode(nil, text) // strict: a file has one text
+	b, err := container.DecodeText(text, DefaultMaxBytes)
 	if err != nil {
-		return s.refuse(fmt.Errorf("the text of a set: %w: %w", filter.ErrCorrupt, err))
+		return s.refuse(err)
 	}
 	return s.refuse(s.unmarshal(b))
 }
