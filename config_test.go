@@ -433,10 +433,20 @@ func TestConcurrentUnread(t *testing.T) {
 	}
 }
 
-// TestRateInPercent checks that the error of a rate above 1 says what was probably meant, and what 0 means.
+// TestRateInPercent checks that the error of a rate above 1 says what was probably meant, and what 0 means, and that
+// errors show no value that the caller did not give.
 func TestRateInPercent(t *testing.T) {
-	_, err := bloomery.New(bloomery.Config{Keys: 10, FPR: 5})
-	if !errors.Is(err, filter.ErrConfig) || !strings.Contains(err.Error(), "or 0 for the default; did you mean 5%?") {
-		t.Error(err)
+	like := settest.Build(t, []string{"a"}, bloomery.Config{})
+	for want, c := range map[string]bloomery.Config{
+		"fpr=5: want a rate above 0 and below 1, or 0 for the default; did you mean 5%?":       {FPR: 5},
+		"needs.fpr=5: want a rate above 0 and below 1, or 0 for the default; did you mean 5%?": {Needs: plan.Needs{FPR: 5}},
+		"fpr=1: want a rate above 0 and below 1, such as 0.01":                                 {Spec: "standard(fpr=100%)"},
+		"fpr: with like, size, hash function, chosen rate and shards are taken from that set; leave it out": {
+			FPR: 0.1, Like: bloomery.Like{Set: like}},
+		"fpr=1e-12: the lowest rate of ribbon is 2.3e-10; take family standard": {FPR: 1e-12},
+	} {
+		if err := c.Check(); !errors.Is(err, filter.ErrConfig) || err.Error() != want {
+			t.Errorf("%v: %v, want %s", c, err, want)
+		}
 	}
 }

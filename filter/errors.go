@@ -112,11 +112,14 @@ var (
 // ConfigError is an invalid parameter. It wraps ErrConfig.
 type ConfigError struct {
 	Field  string // the parameter's name in a Spec, such as "bits_per_key"
-	Value  any    // the value that was given
+	Value  any    // the value that was given, or nil if the message does not show it
 	Reason string // what is allowed, such as "want 1 to 64"
 }
 
 func (e *ConfigError) Error() string {
+	if e.Value == nil {
+		return fmt.Sprintf("%s: %s", e.Field, e.Reason)
+	}
 	return fmt.Sprintf("%s=%v: %s", e.Field, e.Value, e.Reason)
 }
 

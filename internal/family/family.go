@@ -314,7 +314,7 @@ func Refused(field string, set bool, reason string) error {
 	if !set {
 		return nil
 	}
-	return Invalid(field, "a value", "%s", reason)
+	return Invalid(field, nil, "%s", reason)
 }
 
 // Mismatch returns an error wrapping ErrMismatch that names both filters: the filter with Spec s, and other, which may

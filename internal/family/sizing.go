@@ -52,6 +52,8 @@ func (s Sizing) Check() error {
 	switch {
 	case !(s.BitsPerKey >= 0 && s.BitsPerKey <= maxBitsPerKey):
 		return Invalid("bits_per_key", s.BitsPerKey, "want more than 0 and at most %d", maxBitsPerKey)
+	case s.FPR == 1: // fpr=100% too, which does not mean 1%
+		return Invalid("fpr", s.FPR, "want a rate above 0 and below 1, such as 0.01")
 	case !ValidRate(s.FPR):
 		return Invalid("fpr", s.FPR, "want a rate above 0 and below 1, such as 0.01%s", MeantRate(s.FPR))
 	case s.BitsPerKey != 0 && s.FPR != 0 || s.Bytes != 0 && (s.BitsPerKey != 0 || s.FPR != 0):

@@ -65,11 +65,15 @@ func TestFields(t *testing.T) {
 	chosen := func(rate float64) func(s *set) bool { return func(s *set) bool { return s.Info().FPRChosen == rate } }
 	family := func(name string) func(s *set) bool { return func(s *set) bool { return s.Spec().Family() == name } }
 	rows := map[string]row{
-		"Spec":     {func(c *bloomery.Config) { c.Spec = "rankindexed(fpr=0.03,value_bits=8)" }, chosen(0.03), ""},
-		"FPR":      {func(c *bloomery.Config) { c.FPR = 0.1 }, chosen(0.1), ""},
-		"Keys":     {func(c *bloomery.Config) { c.Keys = 3 }, always, ""},
-		"Keys ":    {func(c *bloomery.Config) { c.Keys = 4 }, func(s *set) bool { return s.Len() == 0 }, "one Dir"},
-		"Capacity": {func(c *bloomery.Config) { c.Capacity = 2 }, func(s *set) bool { return s.Len() == 0 }, "one Dir"},
+		"Spec":  {func(c *bloomery.Config) { c.Spec = "rankindexed(fpr=0.03,value_bits=8)" }, chosen(0.03), ""},
+		"FPR":   {func(c *bloomery.Config) { c.FPR = 0.1 }, chosen(0.1), ""},
+		"Keys":  {func(c *bloomery.Config) { c.Keys = 3 }, always, ""},
+		"Keys ": {func(c *bloomery.Config) { c.Keys = 4 }, func(s *set) bool { return s.Len() == 0 }, "one Dir"},
+		"Capacity": {func(c *bloomery.Config) {
+			if c.Capacity = 2; c.Keys > 0 { // New
+				c.Keys, c.Capacity = 0, 3000
+			}
+		}, func(s *set) bool { return s.Info().Capacity == 3000 }, "one Dir"},
 		"Needs": {func(c *bloomery.Config) {
 			c.Spec, c.Keys, c.Needs = "", 3, plan.Needs{FPR: 0.02, ValueBits: 8}
 		}, chosen(0.02), ""},

@@ -39,7 +39,7 @@ func TestChosenRate(t *testing.T) {
 		{bloomery.Config{Needs: plan.Needs{Merge: true}, FPR: 0.003}, 100, 0.003},
 		{bloomery.Config{Needs: plan.Needs{FPR: 0.003}, FPR: 0.003}, 100, 0.003},
 		{bloomery.Config{Capacity: 1000, FPR: 0.003}, 100, 0.003},
-		{bloomery.Config{Needs: plan.Needs{FPR: 0.97}}, 100, 0.97},
+		{bloomery.Config{Needs: plan.Needs{FPR: 0.9, Count: true}}, 100, 0.5}, // the plan has a lower rate
 		{bloomery.Config{Spec: "standard(fpr=0.7)"}, 100, 0.7},
 		{bloomery.Config{Spec: "standard(capacity=5000)"}, 0, 0.01},
 		{bloomery.Config{Spec: "standard(bits_per_key=10)"}, 1000, 0.0082},
