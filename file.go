@@ -113,9 +113,7 @@ func WithMaxBytes(n uint64) Option {
 
 // WithConcurrent makes the Set safe for many writers, like Config.Concurrent. The file, or every shard of a sharded
 // set, is read into memory.
-func WithConcurrent() Option {
-	return func(o *options) { o.Concurrent = true }
-}
+func WithConcurrent() Option { return func(o *options) { o.Concurrent = true } }
 
 // WithWaiting makes Lock call waiting before it waits for another process that holds the lock.
 func WithWaiting(waiting func()) Option {
@@ -124,9 +122,7 @@ func WithWaiting(waiting func()) Option {
 
 // InMemory makes Open and OpenLive read the file, or every shard, into memory instead of mapping it. Later changes of
 // the file then do not affect the Set.
-func InMemory() Option {
-	return func(o *options) { o.InMemory = true }
-}
+func InMemory() Option { return func(o *options) { o.InMemory = true } }
 
 // Locked is the Set of a file that is locked for a change. The lock is advisory: it only blocks other calls of Lock. On
 // Windows it locks a separate file, path.lock, which is not removed; on js and wasip1 it blocks nothing. Commit detects

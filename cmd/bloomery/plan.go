@@ -200,7 +200,7 @@ func (a *app) printBetter(n plan.Needs, pick plan.Choice, choices []plan.Choice)
 		}
 		instead := "--for size takes it"
 		if form.Patented {
-			instead = "patented, so only --spec takes it"
+			instead = "patented, so only a spec takes it"
 		}
 		printWrapped(a.stdout, fmt.Sprintf("%s is %s; %s", c.Spec, better, instead))
 	}
