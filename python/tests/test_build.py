@@ -178,7 +178,7 @@ def test_failures_leave_nothing(command: str, tmp_path: Path) -> None:
     for error in [KeyError("mine"), KeyboardInterrupt()]:
         with pytest.raises(type(error)):
             bl.build(path, broken(error))
-    with pytest.raises(TypeError, match="a key is .*number 1 of the keys, from 0, is None"):
+    with pytest.raises(TypeError, match=r"a key is .*number 1 of the keys, from 0, is None"):
         bl.build(path, ["a", None])
     with pytest.raises(TypeError, match="number 70000 of the keys"):
         bl.build(path, [*map(str, range(70_000)), None])
