@@ -17,17 +17,18 @@ import (
 // Config selects the filter of a Set and says how to build it. Every function that takes a Config uses each field or
 // returns an error for it.
 type Config struct {
-	// Spec names a family and its parameters; see package filter. Without Spec, Needs and Capacity, a build takes ribbon,
-	// which is static (standard with Concurrent), and New takes standard, both with a rate of 1% unless FPR is set.
+	// Spec names a family and its parameters; see package filter. Without Spec, Needs and Capacity, a build takes
+	// ribbon, which is static (standard with Concurrent), and New takes standard, both with a rate of 1% unless FPR is
+	// set.
 	Spec string
-	// FPR is the false-positive rate to keep, such as 0.001. It sets fpr= of the Spec. For a Spec with another size, such
-	// as bits_per_key=, it is stored as the chosen rate, and if the forecast or the built filter exceeds it, the error
-	// wraps filter.ErrRate. Beside fpr= or Needs.FPR it must be the same rate.
+	// FPR is the false-positive rate to keep, such as 0.001. It sets fpr= of the Spec. For a Spec with another size,
+	// such as bits_per_key=, it is stored as the chosen rate, and if the forecast or the built filter exceeds it, the
+	// error wraps filter.ErrRate. Beside fpr= or Needs.FPR it must be the same rate.
 	FPR float64
 	// Keys is the number of keys. New sizes the filter for it. For a build it must be exact, or the error wraps
 	// filter.ErrKeys; 0 means unknown: the build then keeps the hashes of all keys, 16 bytes each, until it has counted
-	// them. Duplicates count, except in families that drop them: ribbon, fuse, partitioned, blockpartitioned, twochoice,
-	// and rankindexed without counters.
+	// them. Duplicates count, except in families that drop them: ribbon, fuse, partitioned, blockpartitioned,
+	// twochoice, and rankindexed without counters.
 	Keys uint64
 	// Capacity is the number of keys for which the planner chooses a filter, with keys that are added later: it raises
 	// Needs.Later. With a Spec, New sizes the filter for it if Keys is less. Build returns an error wrapping
@@ -55,8 +56,8 @@ type Config struct {
 // Like makes a build follow an earlier Set.
 type Like struct {
 	// Set, if not nil, was built of a similar key list, such as yesterday's. The new Set has its geometry, hash
-	// function, chosen rate and form (see Set.Trimmed), so that few bits differ and a delta is small; see package delta.
-	// Fields of the Config for these must be zero. Families that search keep the result of the search: see
+	// function, chosen rate and form (see Set.Trimmed), so that few bits differ and a delta is small; see package
+	// delta. Fields of the Config for these must be zero. Families that search keep the result of the search: see
 	// filter.Info.Exceeded. If it has no room for the keys, the error wraps filter.ErrFull. It must not change before
 	// Build has returned. With Sharding.Dir it must be a sharded Set, and may be the set in Dir.
 	Set *Set

@@ -20,12 +20,13 @@ import (
 // Commit. Close it in any case: after Commit, Close only frees memory and temporary files. After Close, other methods
 // return errors.
 type JobConfig struct {
-	// Building has the resources and reports of every job but an Allower. Memory is by default 64 MiB, and unlimited for a
-	// Verifier and an Optimizer of one filter. Commit calls Progress. No job calls the planner: Chosen must be nil.
+	// Building has the resources and reports of every job but an Allower. Memory is by default 64 MiB, and unlimited
+	// for a Verifier and an Optimizer of one filter. Commit calls Progress. No job calls the planner: Chosen must be
+	// nil.
 	Building Building
 	// Like.Set is, for an Allower, an earlier version of the Set, or nil. The exceptions get the geometry of the
-	// exceptions of Like.Set if they need about as much, so that two versions differ in few bits. Like.Shrink limits, for
-	// an Optimizer, the keys that the Set may lose.
+	// exceptions of Like.Set if they need about as much, so that two versions differ in few bits. Like.Shrink limits,
+	// for an Optimizer, the keys that the Set may lose.
 	Like   Like
 	Limits Limits        // for an Optimizer, what the new filter must not exceed
 	Absent uint64        // for a Verifier, the expected number of keys of AddAbsent, or 0 if it is unknown; not a limit

@@ -1,4 +1,5 @@
-// Package filter defines what all packages of Bloomery share: the errors to test for, the [Spec] that names a filter, the
+// Package filter defines what all packages of Bloomery share: the errors to test for, the [Spec] that names a filter,
+// the
 // [Info] that describes one, and the hash functions of keys.
 //
 // Most programs need only:

@@ -56,7 +56,7 @@ var workers = struct {
 }{m: map[Task]*worker{}}
 
 // idleTime is the time for which a task keeps its worker after its last step. After this time, the next task drops the
-// worker, because a pool runs for ever, and a plan may take megabytes.
+// worker, because a pool runs forever, and a plan may take megabytes.
 const idleTime = time.Minute
 
 // open returns the worker of a task. All steps of a task in a process share it, and its memory.

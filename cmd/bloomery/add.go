@@ -23,8 +23,8 @@ func (a *app) addCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add FILE [INPUT...]",
 		Short: "Add keys to a filter file",
-		Long: `Every key raises the false-positive rate; see bloomery help rates. A full filter, or a change by another program, is an
-error, and nothing is added. Two adds to the same file wait for each other.`,
+		Long: `Every key raises the false-positive rate; see bloomery help rates. A full filter, or a change by another
+program, is an error, and nothing is added. Two adds to the same file wait for each other.`,
 		Example: `  bloomery build -o blocked.bloom --capacity 1M blocklist.txt
   bloomery add blocked.bloom new-entries.txt
   bloomery add --max-fpr 1% blocked.bloom allowed.txt`,

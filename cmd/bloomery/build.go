@@ -36,8 +36,8 @@ func (a *app) buildCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "build -o FILE [INPUT...]",
 		Short: "Build a filter file from lists of keys",
-		Long: `Without --spec and --needs, the filter is a ribbon filter with 1% false positives, to which no key can be added. A list
-without keys makes an empty filter, with a warning.`,
+		Long: `Without --spec and --needs, the filter is a ribbon filter with 1% false positives, to which no key can be
+added. A list without keys makes an empty filter, with a warning.`,
 		Example: `  bloomery build -o revoked.bloom --fpr 0.1% revoked-*.txt.gz
   bloomery build -o users.bloom --input-format csv --column email users.csv
   bloomery build -o sessions.bloom --needs remove --capacity 1M sessions.txt
@@ -170,7 +170,7 @@ func (f *buildFlags) name(c *cobra.Command, b *bloomery.Config) error {
 
 func (f *buildFlags) choose(c *cobra.Command, b *bloomery.Config) error {
 	if f.hash.id != 0 {
-		return fmt.Errorf(`--hash %s: that of filters of Parquet; add --spec "blocked(layout=split)"`, f.hash.id)
+		return fmt.Errorf(`--hash %s: filters of Parquet use it; add --spec "blocked(layout=split)"`, f.hash.id)
 	}
 	b.Needs = plan.Needs{FPR: f.size.FPR, BitsPerKey: f.size.BitsPerKey, Bytes: f.size.Bytes, Build: f.effort.Budget}
 	if f.size.IsZero() {

@@ -20,8 +20,8 @@ func (a *app) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE [INPUT... | -e KEY...]",
 		Short: "Print the keys that are in a filter, as grep does",
-		Long: `Keys are printed in the order of the inputs, as soon as they are read. The exit code is 0 if a key is printed or
-counted, 1 if none is.`,
+		Long: `Keys are printed in the order of the inputs, as soon as they are read. The exit code is 0 if a key is
+printed or counted, 1 if none is.`,
 		Example: `  bloomery check disposable.bloom -e yopmail.com
   bloomery check blocked.bloom visitors.txt
   bloomery check -v known.bloom all.txt.zst > new.txt

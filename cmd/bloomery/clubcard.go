@@ -22,8 +22,8 @@ func (a *app) clubcardCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "clubcard",
 		Short: "Ask the sets of revoked certificates of CRLite and upki",
-		Long: `A Clubcard is an exact set of revoked certificates, as Mozilla publishes it (https://c2sp.org/upki-revocation). Format
-version 4 is read.`,
+		Long: `A Clubcard is an exact set of revoked certificates, as Mozilla publishes it
+(https://c2sp.org/upki-revocation). Format version 4 is read.`,
 		Example: `  bloomery clubcard check cache valid.pem
   bloomery clubcard info base.clubcard`,
 	}
@@ -36,8 +36,8 @@ func (a *app) clubcardCheckCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE CHAIN | check FILE -e PEM...",
 		Short: "Print whether a certificate is revoked",
-		Long: `CHAIN is a PEM file with the certificate and then its issuer. FILE is a Clubcard, or a folder of them with index.bin.
-The answers:
+		Long: `CHAIN is a PEM file with the certificate and then its issuer. FILE is a Clubcard, or a folder of them
+with index.bin. The answers:
 
   revoked
   not revoked    the only answer with exit code 0

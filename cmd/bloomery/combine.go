@@ -16,8 +16,8 @@ func (a *app) mergeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "merge -o FILE A B...",
 		Short: "Merge filters into one that contains the keys of all",
-		Long: `Build the filters with equal --spec, size, --capacity and --seed. The result has their size, and a higher rate. Keys in
-several filters count each time; the output also estimates the number of different keys.`,
+		Long: `Build the filters with equal --spec, size, --capacity and --seed. The result has their size, and a higher
+rate. Keys in several filters count each time; the output also estimates the number of different keys.`,
 		Example: `  bloomery build -o monday.bloom --spec standard --capacity 1M monday.txt
   bloomery build -o tuesday.bloom --spec standard --capacity 1M tuesday.txt
   bloomery merge -o all.bloom monday.bloom tuesday.bloom`,
@@ -41,8 +41,8 @@ func (a *app) intersectCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "intersect -o FILE A B...",
 		Short: "Write a filter of the keys that all filters contain",
-		Long: `The filters must fit together as for merge. Keys in none of them are present at most at the lowest rate, keys in some of
-them at the rates of the others.`,
+		Long: `The filters must fit together as for merge. Keys in none of them are present at most at the lowest rate,
+keys in some of them at the rates of the others.`,
 		Example: `  bloomery build -o monday.bloom --spec standard --capacity 1M monday.txt
   bloomery build -o tuesday.bloom --spec standard --capacity 1M tuesday.txt
   bloomery intersect -o both.bloom monday.bloom tuesday.bloom`,

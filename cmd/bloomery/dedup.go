@@ -34,13 +34,13 @@ func (a *app) dedupCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dedup [INPUT...]",
 		Short: "Print lines that were not seen before, or not within a time",
-		Long: `Lines are printed in order, as soon as they are read, and none twice. A filter in memory remembers them, so a new line
-is lost at the rate of --fpr.
+		Long: `Lines are printed in order, as soon as they are read, and none twice. A filter in memory remembers them,
+so a new line is lost at the rate of --fpr.
 
-Without --ttl, lines are remembered for ever, in 2 to 7 bytes each at 0.1%; --keys fixes the memory, and the command stops
-when it is full. With --ttl 24h, a line is printed if it was not printed within 24 hours, or with --refresh not seen. It
-is remembered for up to a seventh longer, in 2.2 bytes; if more than --keys different lines arrive within --ttl, the
-oldest are forgotten early, with a warning.
+Without --ttl, lines are remembered forever, in 2 to 7 bytes each at 0.1%; --keys fixes the memory, and the command
+stops when it is full. With --ttl 24h, a line is printed if it was not printed within 24 hours, or with --refresh not
+seen. It is remembered for up to a seventh longer, in 2.2 bytes; if more than --keys different lines arrive within
+--ttl, the oldest are forgotten early, with a warning.
 
 Times come from the clock, or from --time-column, as RFC 3339 or Unix seconds in about ascending order: an older row
 counts as one of the latest time. A time a day ahead of the machine is bad.

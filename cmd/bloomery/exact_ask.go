@@ -96,8 +96,8 @@ func (a *app) exactCheckCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE [INPUT... | -e KEY...]",
 		Short: "Print the members among keys, without error in the universe",
-		Long: `Other keys are printed at the outside_rate of exact info. A NUL byte makes any row bad, since such a key is not in the
-universe.`,
+		Long: `Other keys are printed at the outside_rate of exact info. A NUL byte makes any row bad, since such a key
+is not in the universe.`,
 		Example: `  bloomery exact check blocked.exact -e example.com
   bloomery exact check revoked.exact serials.txt
   bloomery exact check parts.exact --input-format csv --column serial \

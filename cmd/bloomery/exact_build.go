@@ -20,11 +20,11 @@ func (a *app) exactBuildCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "build -o FILE --members LIST --universe LIST",
 		Short: "Build an exact set from its members and the universe",
-		Long: `A member outside --universe is an error. The same keys give the same bytes, in any order. A key takes 16 bytes of memory
-during the build, and a member 32.
+		Long: `A member outside --universe is an error. The same keys give the same bytes, in any order. A key takes 16
+bytes of memory during the build, and a member 32.
 
---partition-column makes the file smaller if the density of members differs, by issuer or by day. A key in two partitions
-is two keys.`,
+--partition-column makes the file smaller if the density of members differs, by issuer or by day. A key in two
+partitions is two keys.`,
 		Example: `  bloomery exact build -o revoked.exact \
     --members revoked.txt --universe issued.txt
   bloomery exact build -o parts.exact --input-format csv --column serial \
@@ -111,9 +111,9 @@ func (a *app) exactUpdateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "update -o NEW --base OLD --members LIST --universe LIST",
 		Short: "Append what has changed since a set was built",
-		Long: `NEW has the bytes of OLD and an update, with right answers for all keys of the new lists. Each change takes about
-log2(U/changes) + 2 bits for U keys of the universe, an update 30 to 50 bytes more. NEW may be OLD. After 100 updates, or
-a third of the size, the report proposes a new build; 255 are the limit.`,
+		Long: `NEW has the bytes of OLD and an update, with right answers for all keys of the new lists. Each change
+takes about log2(U/changes) + 2 bits for U keys of the universe, an update 30 to 50 bytes more. NEW may be OLD. After
+100 updates, or a third of the size, the report proposes a new build; 255 are the limit.`,
 		Example: `  bloomery exact update -o tuesday.exact --base monday.exact \
     --members revoked.txt --universe issued.txt
   bloomery diff monday.exact tuesday.exact -o tuesday.delta`,

@@ -238,7 +238,8 @@ func runExample(t *testing.T, bin, dir, line string) {
 	}
 }
 
-// shell returns a shell that runs a line in dir with the programs in bin, and is killed with all it started when ctx ends.
+// shell returns a shell that runs a line in dir with the programs in bin, and is killed with all it started when ctx
+// ends.
 func shell(ctx context.Context, t *testing.T, bin, dir, line string) *exec.Cmd {
 	c := exec.CommandContext(ctx, filepath.Join(bin, "sh"), "-c", line)
 	c.Dir = dir

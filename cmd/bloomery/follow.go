@@ -30,9 +30,9 @@ func (a *app) followCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "follow URL -o FILE",
 		Short: "Keep a filter file equal to what bloomery publish publishes",
-		Long: `URL is http://, https://, file:// or a folder. follow checks the signature with --key, downloads a delta or the whole
-file, and compares the result with its SHA-256 before it replaces FILE. Redirects must stay on the host. Proxies come
-from HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
+		Long: `URL is http://, https://, file:// or a folder. follow checks the signature with --key, downloads a delta
+or the whole file, and compares the result with its SHA-256 before it replaces FILE. Redirects must stay on the host.
+Proxies come from HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
 
 The release number never decreases: FILE.follow stores the largest that each key has signed. If a key was stolen, leave
 it out of --key, and its numbers do not count.

@@ -21,7 +21,8 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// keyFlag adds -e, for commands that answer row by row. Their arguments are FILE and then inputs, unless keys are given.
+// keyFlag adds -e, for commands that answer row by row. Their arguments are FILE and then inputs, unless keys are
+// given.
 func (f *inputFlags) keyFlag(c *cobra.Command) {
 	c.Flags().StringArrayVarP(&f.keys, "key", "e", nil, "`KEY`: key to ask for, in place of inputs; repeatable")
 	for _, name := range []string{"column", "delimiter", "header", "keep-empty", "max-key-bytes", "bad-rows"} {

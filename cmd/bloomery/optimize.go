@@ -28,8 +28,8 @@ func (a *app) optimizeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "optimize FILE --keys KEYS",
 		Short: "Continue the search of a filter, after its keys changed",
-		Long: `A longer search lowers the rate; the size stays. The filter then contains the keys of --keys, and no others. Lists
-without half of the old keys need --shrink, lists of mostly new keys --force.`,
+		Long: `A longer search lowers the rate; the size stays. The filter then contains the keys of --keys, and no
+others. Lists without half of the old keys need --shrink, lists of mostly new keys --force.`,
 		Example: `  bloomery build -o list.bloom --spec "partitioned(later=100)" blocklist.txt
   bloomery add list.bloom new-entries.txt
   bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt

@@ -22,8 +22,8 @@ func (a *app) keygenCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "keygen -o KEY",
 		Short: "Make a key that signs releases",
-		Long: `publish --sign KEY uses the private key, follow --key the public key, which is printed and written to KEY.pub. No file
-is replaced.`,
+		Long: `publish --sign KEY uses the private key, follow --key the public key, which is printed and written to
+KEY.pub. No file is replaced.`,
 		Example: `  bloomery keygen -o release.key`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -60,16 +60,16 @@ func (a *app) publishCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "publish DIR FILE",
 		Short: "Publish a filter for readers that follow it",
-		Long: `DIR is a folder for a web server or bucket: release.json, replaced last, and files in DIR/objects, named by their
-SHA-256. A new FILE gets the next number; an unchanged one is signed again when half of --expires is over, with --renew,
-or when other keys sign.
+		Long: `DIR is a folder for a web server or bucket: release.json, replaced last, and files in DIR/objects, named
+by their SHA-256. A new FILE gets the next number; an unchanged one is signed again when half of --expires is over, with
+--renew, or when other keys sign.
 
 DIR keeps deltas from --keep versions, and from one at least 7 and one at least 30 days old. The output reports how far
 the rate has drifted, and when to build anew.
 
-Without --sign, readers need bloomery follow --insecure. With it, KEY.state remembers the largest number of each list, so that none is
-used twice. The first signature above unsigned or foreign releases needs --name and --number. To change keys, give
-readers the new public key first, then sign once with --rotate OLD.pub.
+Without --sign, readers need bloomery follow --insecure. With it, KEY.state remembers the largest number of each list,
+so that none is used twice. The first signature above unsigned or foreign releases needs --name and --number. To change
+keys, give readers the new public key first, then sign once with --rotate OLD.pub.
 
 --check reads all files of DIR, and applies each delta.`,
 		Example: `  bloomery publish site/blocklist blocked.bloom

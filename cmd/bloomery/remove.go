@@ -27,8 +27,8 @@ func (a *app) removeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "remove FILE [INPUT...]",
 		Short: "Remove keys from a filter file",
-		Long: `Remove only keys that were added, and as often: at the false-positive rate, another key removes a member. Without
---counting, a filter may contain a key once, however often it was in the build.
+		Long: `Remove only keys that were added, and as often: at the false-positive rate, another key removes a member.
+Without --counting, a filter may contain a key once, however often it was in the build.
 
 If more than half of the keys are not found, or 0.5 members or more would be lost on average, nothing is changed (exit
 code 2). Otherwise the keys that are found are removed. --json has expected_strangers and expected_lost.`,

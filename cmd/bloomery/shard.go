@@ -21,9 +21,9 @@ func (a *app) shardCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "shard",
 		Short: "Build a sharded set in steps, on many machines",
-		Long: `Your scheduler runs the steps (make, ssh, Kubernetes Jobs): plan once, range and then build in parallel, finish once.
-The machines share DIR and the input. The set has the bytes of build --shards. Each step may be killed, repeated, and run
-twice at once.`,
+		Long: `Your scheduler runs the steps (make, ssh, Kubernetes Jobs): plan once, range and then build in parallel,
+finish once. The machines share DIR and the input. The set has the bytes of build --shards. Each step may be killed,
+repeated, and run twice at once.`,
 		Example: `  bloomery shard plan -o large.set --shards 16 --spec blocked large.txt
   bloomery shard range large.set --all
   bloomery shard build large.set --all
@@ -105,8 +105,8 @@ func (a *app) shardStatusCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status DIR",
 		Short: "Print which ranges and shards of a plan are missing",
-		Long: `Damaged files are missing, as far as sizes and headers show. The exit code is 1 if a file is missing, or if the set in
-the folder has changed since the plan.`,
+		Long: `Damaged files are missing, as far as sizes and headers show. The exit code is 1 if a file is missing, or
+if the set in the folder has changed since the plan.`,
 		Example: `  bloomery shard status large.set --json`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -26,10 +26,9 @@ func (a *app) shardPlanCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan -o DIR --shards N INPUT...",
 		Short: "Divide the input of a sharded set into ranges",
-		Long: `An INPUT is a file, a pattern, or a folder with a slash at its end. A compressed file and a csv or tsv file is one
-range. Paths are stored absolute; an input that changes later makes its ranges fail. The same input and flags give the
-same plan, and finished work is kept. A secret is not stored: give
---secret-file at every step.`,
+		Long: `An INPUT is a file, a pattern, or a folder with a slash at its end. A compressed file and a csv or tsv
+file is one range. Paths are stored absolute; an input that changes later makes its ranges fail. The same input and
+flags give the same plan, and finished work is kept. A secret is not stored: give --secret-file at every step.`,
 		Example: `  bloomery shard plan -o large.set --shards 16 --spec blocked large.txt
   bloomery shard plan -o keys.set --shards 64 --fpr 1% --range 64MiB \
     --spec partitioned "revoked-*.txt.gz"
@@ -123,7 +122,8 @@ func (a *app) shardRangeCommand() *cobra.Command {
 	return a.stepCommand(&cobra.Command{
 		Use:   "range DIR [RANGE...]",
 		Short: "Hash the keys of ranges into run files",
-		Long:  `A range, counted from 0, takes about 100 MiB of memory; one runs per core, up to 8, or fewer with --memory.`,
+		Long:  `A range, counted from 0, takes about 100 MiB of memory; one runs per core, up to 8, or fewer with
+--memory.`,
 		Example: `  bloomery shard range large.set 0 1
   bloomery shard range large.set --every 0/20
   bloomery shard range large.set --all`,
@@ -147,8 +147,8 @@ func (a *app) shardBuildCommand() *cobra.Command {
 	return a.stepCommand(&cobra.Command{
 		Use:   "build DIR [SHARD...]",
 		Short: "Build the filters of shards from the run files",
-		Long: `Shards count from 0. One is built per core, and they share --memory. A damaged run file is removed: run its range
-again.`,
+		Long: `Shards count from 0. One is built per core, and they share --memory. A damaged run file is removed: run
+its range again.`,
 		Example: `  bloomery shard build large.set 0 1
   bloomery shard build large.set --every 0/20
   bloomery shard build large.set --all`,

@@ -25,8 +25,8 @@ var topics = []cli.Topic{
 
 func constant(text string) func() string { return func() string { return text } }
 
-const specsHead = `A spec names a family and its parameters: ribbon, "blocked(fpr=0.001)". Shells need the quotes. Go, Python and
-JavaScript use the same specs.
+const specsHead = `A spec names a family and its parameters: ribbon, "blocked(fpr=0.001)". Shells need the quotes. Go,
+Python and JavaScript use the same specs.
 
 Without --spec, build makes a ribbon filter, to which no key can be added, or with --needs, --capacity (add), --counting
 and --value-bits (remove) the first family here that meets all needs:
@@ -101,9 +101,9 @@ func parametersTable() string {
 	return "\nThe parameters:\n\n" + cli.Table(rows, 28)
 }
 
-const ratesText = `The false-positive rate is the share of absent keys that a filter reports as present. --fpr makes the smallest filter
-with this rate, 1% by default; --bits-per-key and --bytes choose a size. 1% needs 7 to 10 bits per key, a
-tenth of a rate 3.3 to 4.8 more.
+const ratesText = `The false-positive rate is the share of absent keys that a filter reports as present. --fpr makes the
+smallest filter with this rate, 1% by default; --bits-per-key and --bytes choose a size. 1% needs 7 to 10 bits per key,
+a tenth of a rate 3.3 to 4.8 more.
 
 A file stores its chosen rate, from --fpr or --bits-per-key. Later keys raise the rate. When it is more than a tenth
 above the chosen one, commands warn, and --json has fpr_exceeded; with --max-fpr they fail instead, and write nothing.
@@ -115,8 +115,8 @@ Searched families (partitioned, blockpartitioned, twochoice) become smaller with
 
 --seed and --secret-file choose the hash function. With a secret, nobody can construct colliding keys.`
 
-const inputsHead = `An INPUT is a file with keys; without one, a command reads standard input. gzip, zstd and bzip2 are recognised by
-content. Formats:
+const inputsHead = `An INPUT is a file with keys; without one, a command reads standard input. gzip, zstd and bzip2 are
+recognised by content. Formats:
 
   lines   a key per line, up to LF or CRLF
   csv     a key per row, in --column; fields may be quoted
@@ -137,14 +137,14 @@ with an empty key are left out.
 Regular files may be read twice; a change in between is an error, so pipe an input that grows. Hashes of keys, 16 bytes
 each, stay in memory up to --memory; the others go to a temporary file.
 
-"-" is standard input or output, unless a file or folder is required; "./-" is a file of that name. An input that is also
-standard output is an error.
+"-" is standard input or output, unless a file or folder is required; "./-" is a file of that name. An input that is
+also standard output is an error.
 
-A row is bad if it has a NUL byte, too few columns, wrong quotes, digits or time, or a key above --max-key-bytes. It ends
-a command with exit code 2, after the answers for all rows before; build and others then write nothing. --bad-rows skip
-leaves it out, with a warning, and bad_rows in --count --json. Without --bad-rows, check, count, get and dedup accept NUL
-bytes in lines and tsv as part of the key, since truncated logs have them. UTF-16, damaged compressed data, a NUL byte in
-a header row and quotes without an end always stop.
+A row is bad if it has a NUL byte, too few columns, wrong quotes, digits or time, or a key above --max-key-bytes. It
+ends a command with exit code 2, after the answers for all rows before; build and others then write nothing. --bad-rows
+skip leaves it out, with a warning, and bad_rows in --count --json. Without --bad-rows, check, count, get and dedup
+accept NUL bytes in lines and tsv as part of the key, since truncated logs have them. UTF-16, damaged compressed data, a
+NUL byte in a header row and quotes without an end always stop.
 
 The flags:
 
@@ -159,9 +159,9 @@ func inputsText() string {
 	return inputsHead + cli.FlagTable(c.Flags())
 }
 
-const updatesText = `publish, or diff and patch, bring copies of a filter up to date with small deltas, if the new filter has the size,
-seed and search of the old one: change a copy with add, remove or put, or build --like OLD. Deltas of ribbon and fuse are
-the whole filter.
+const updatesText = `publish, or diff and patch, bring copies of a filter up to date with small deltas, if the new
+filter has the size, seed and search of the old one: change a copy with add, remove or put, or build --like OLD. Deltas
+of ribbon and fuse are the whole filter.
 
 --like copies size, hash function, chosen rate and form (see trim) of OLD, and searches nothing. The rate rises as the
 list grows and changes, so make room in the first build: --capacity, or --spec "partitioned(fpr=0.01,later=8000)".
@@ -173,8 +173,8 @@ build --allow LIST makes a filter that finds no key of LIST, such as popular dom
 positive in LIST costs about 1.44 log2(keys / exceptions) + 4.4 bits, and all together 80 to 300 bytes more. Keys cannot
 change later. A key in both lists is an error.`
 
-const valuesText = `build --value-bits V stores a number of V bits with each key. A line of the input is a key, a tab and the number,
-such as "10.0.0.1<TAB>3"; csv and tsv have --value-column. A key may repeat only with the same value.
+const valuesText = `build --value-bits V stores a number of V bits with each key. A line of the input is a key, a tab
+and the number, such as "10.0.0.1<TAB>3"; csv and tsv have --value-column. A key may repeat only with the same value.
 
   rankindexed   put changes values; without one a key has 0; keys that look
                 alike, at the false-positive rate, share a value
@@ -188,14 +188,14 @@ value out.
 --counting (rankindexed) and the family counting store how often each key was added. count prints this number less the
 removals. It may be too large, at the false-positive rate, but never too small; a full counter prints >=15.`
 
-const shardedText = `build --shards N -o DIR writes a sharded set: a folder with N filters and manifest.json. --shards auto makes one per 4
-million keys. bloomery shard divides the build among machines.
+const shardedText = `build --shards N -o DIR writes a sharded set: a folder with N filters and manifest.json. --shards
+auto makes one per 4 million keys. bloomery shard divides the build among machines.
 
 DIR takes the place of FILE in all commands; convert needs one of its files. Sizes and rates are for the whole set. A
 file of the set cannot be changed alone; commands that change keys write only the shards of these keys.
 
-Inputs are read once, except with auto or without --spec. Up to half of --memory, by default 1GiB, is for hashes of keys.
-An old set is replaced when the new one is complete. info verifies sizes and headers, verify the contents.`
+Inputs are read once, except with auto or without --spec. Up to half of --memory, by default 1GiB, is for hashes of
+keys. An old set is replaced when the new one is complete. info verifies sizes and headers, verify the contents.`
 
 const exitCodesText = `  0          done; check, count, get: a key matched
   1          check, exact check, count, get: no key matched

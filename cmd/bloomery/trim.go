@@ -17,8 +17,8 @@ func (a *app) trimCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trim FILE",
 		Short: "Write a filter file in a smaller form, to send it",
-		Long: `The trimmed form of a rankindexed filter has no room for further keys on disk. All commands read it; add, remove and put
-write the full form again.`,
+		Long: `The trimmed form of a rankindexed filter has no room for further keys on disk. All commands read it; add,
+remove and put write the full form again.`,
 		Example: `  bloomery trim -o small.bloom sessions.bloom
   bloomery trim --full -o sessions.bloom small.bloom`,
 		Args: cobra.ExactArgs(1),

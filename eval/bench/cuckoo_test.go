@@ -76,7 +76,8 @@ func seiflotfyCuckoo(n int) mutable {
 	return mutable{name: "seiflotfy", bits: seiflotfyBits(n), add: each(f.Insert), has: each(f.Lookup), remove: each(f.Delete)}
 }
 
-// boomCuckoo returns a cuckoo filter with fingerprints of whole bytes. Each is a separate slice, with 24 bytes of header.
+// boomCuckoo returns a cuckoo filter with fingerprints of whole bytes. Each is a separate slice, with 24 bytes of
+// header.
 func boomCuckoo(n int, rate float64) mutable {
 	f := boom.NewCuckooFilter(uint(n), rate)
 	var b [8]byte

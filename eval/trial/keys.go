@@ -13,7 +13,8 @@ import (
 // kind is the kind of the keys of a filter. It determines which bytes are hashed.
 type kind string
 
-// The kinds. Key files contain the bytes that are hashed, but for the last two kinds UTF-8.
+// The kinds of keys. A key file contains the bytes that are hashed. For wide and xxh64 it contains the strings in
+// UTF-8.
 const (
 	text  kind = "text"  // UTF-8
 	raw   kind = "bytes" // any bytes

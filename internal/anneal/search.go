@@ -16,7 +16,8 @@ const (
 
 // Noise returns the amplitude of the noise, 0 to maxNoise, after a share done, in [0, 1], of a search of the given
 // number of passes: amplitude·(1-done)^power. A search of hundreds of passes spends most of them where the noise
-// decides between points that differ by 8; a short search must begin above that. docs/families/partitioned.md lists the trials.
+// decides between points that differ by 8; a short search must begin above that. docs/families/partitioned.md lists the
+// trials.
 func Noise(done float64, passes int) int {
 	amplitude, power := 12.0, 0.5
 	if passes >= 300 {

@@ -157,8 +157,9 @@ func addFlags(c *cobra.Command, add func(title, text string)) {
 	}
 }
 
-// FlagText returns a flag as help shows it, such as "-o, --output FILE", and what it does, with its default. The name of
-// its value is the word between backquotes in its usage. A usage that begins with the name and a colon is shown without.
+// FlagText returns a flag as help shows it, such as "-o, --output FILE", and what it does, with its default. The name
+// of its value is the word between backquotes in its usage. A usage that begins with the name and a colon is shown
+// without.
 func FlagText(f *pflag.Flag) (name, text string) {
 	value, text := pflag.UnquoteUsage(f)
 	text = strings.TrimPrefix(text, value+": ")

@@ -154,7 +154,8 @@ func (m *Mapping) Release(words []uint64) {
 	}
 	b := bitvec.Bytes(words)
 	if at, ok := bitvec.Offset(m.data, b); ok {
-		// The last page may hold words that are read next, so it stays. The first one holds words that were read before.
+		// The last page may hold words that are read next, so it stays. The first one holds words that were read
+		// before.
 		page := os.Getpagesize()
 		releasePages(m.data[at/page*page : (at+len(b))/page*page])
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestFaultUnmapped checks that Fault passes a panic on if nothing is mapped, also when the Set whose goroutine panicked
-// was replaced or closed meanwhile.
+// TestFaultUnmapped checks that Fault passes a panic on if nothing is mapped, also when the Set whose goroutine
+// panicked was replaced or closed meanwhile.
 func TestFaultUnmapped(t *testing.T) {
 	file, err := os.Open(os.DevNull)
 	if err != nil {

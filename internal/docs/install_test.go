@@ -22,8 +22,8 @@ func main() {
 }
 `
 
-// TestInstall runs the lines of README.md that install from a clone, and then the recipe that embeds a list in a program
-// of another module. npm and pip need a network, so it checks only the names in their lines.
+// TestInstall runs the lines of README.md that install from a clone, and then the recipe that embeds a list in a
+// program of another module. npm and pip need a network, so it checks only the names in their lines.
 func TestInstall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the command; left out with -short")

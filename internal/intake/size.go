@@ -45,8 +45,8 @@ func fixesSize(f families.Family, s filter.Spec) bool {
 
 // Room returns the number of keys for which an empty filter of Spec s is made. If keys is not 0, that is keys.
 // Otherwise it is the number of keys that fill the size of the Spec at the given false-positive rate (0: the default of
-// the family), or the initial capacity of a filter that grows. Room is 0 if the Spec has a capacity. The error is NoKeys if there would be room for
-// one key only: the filter would soon be full, or every key would look present.
+// the family), or the initial capacity of a filter that grows. Room is 0 if the Spec has a capacity. The error is
+// NoKeys if there would be room for one key only: the filter would soon be full, or every key would look present.
 func Room(f families.Family, s filter.Spec, keys uint64, rate float64) (uint64, error) {
 	switch {
 	case keys > 0:

@@ -159,8 +159,8 @@ func TestFPR(t *testing.T) {
 	}
 }
 
-// TestRateOfSize checks that New with a size, a rate and no number of keys makes a filter for the number of keys at which
-// the size gives the rate.
+// TestRateOfSize checks that New with a size, a rate and no number of keys makes a filter for the number of keys at
+// which the size gives the rate.
 func TestRateOfSize(t *testing.T) {
 	for _, spec := range []string{"standard(bytes=10000)", "blocked(bytes=10000)", "counting(bytes=40000)",
 		"standard(m=80000)", "blocked(layout=split,bytes=10000)", "rankindexed(bytes=1000000)"} {

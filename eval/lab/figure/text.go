@@ -14,8 +14,8 @@ import (
 // textWidth is the width of a printed table in characters. Notes are wrapped to it; long labels may exceed it.
 const textWidth = 110
 
-// WriteText writes the captions of the plots, the result as a table of aligned columns, and its notes. The notes of rows
-// are a column if all of them fit into the width, otherwise lines below their rows.
+// WriteText writes the captions of the plots, the result as a table of aligned columns, and its notes. The notes of
+// rows are a column if all of them fit into the width, otherwise lines below their rows.
 func (r Result) WriteText(w io.Writer) error {
 	cells := [][]string{{"label", "published", "measured", "95% interval", "agrees"}}
 	for _, row := range r.Rows {

@@ -118,8 +118,8 @@ func runTester(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	return result, nil
 }
 
-// requests calls see with the first most positions of the block of each event of the run that starts with seed. fresh is
-// true if the block was not requested before. see must not keep at. An error of see ends the run.
+// requests calls see with the first most positions of the block of each event of the run that starts with seed. fresh
+// is true if the block was not requested before. see must not keep at. An error of see ends the run.
 func (t tester) requests(seed uint32, most int, see func(fresh bool, at []uint64) error) error {
 	r := newMother(seed)
 	known := make([][]byte, t.reused) // nil before the first use

@@ -114,8 +114,8 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// TestCrowded puts more keys into one slot than a solver can count, as an attacker who knows the first seed can do. The
-// next seed must be used, as in the library.
+// TestCrowded puts more keys into one slot than a solver can count. An attacker who knows the first seed can choose
+// such keys. The next seed must be used, as in the library.
 func TestCrowded(t *testing.T) {
 	// unmix is the inverse of locator.mix, each step of which is a bijection.
 	unmix := func(x, seed uint64) uint64 {

@@ -7,9 +7,9 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// figure3 is the bucket of Figure 3 of the paper: L = 8 chains and Z = 12 cells of 7 bits. Section III.A gives the ranks
-// on the way to the fingerprint 1010101 in chain 7 and the length of the longest chain, 3. The other fingerprints are
-// ours, in the order in which our cells are sorted.
+// figure3 is the bucket of Figure 3 of the paper: L = 8 chains and Z = 12 cells of 7 bits. Section III.A gives the
+// ranks on the way to the fingerprint 1010101 in chain 7 and the length of the longest chain, 3. The other fingerprints
+// are ours, in the order in which our cells are sorted.
 var figure3 = [8][]uint64{
 	1: {0b0001100},
 	4: {0b0100111, 0b1110000},
