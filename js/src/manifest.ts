@@ -58,7 +58,7 @@ export async function parseManifest(file: string | Uint8Array): Promise<Manifest
   }
   if (!isObject(m) || m.format !== 'bloomery-shards') {
     const isRelease = isObject(m) && m.format === 'bloomery-release';
-    throw bad(`it is not for a sharded set${isRelease ? ': use follow for a folder of bloomery publish' : ''}`);
+    throw bad(`it is not that of a sharded set${isRelease ? ': use follow for a folder of bloomery publish' : ''}`);
   }
   if (m.version !== 1) throw bad(`version ${show(m.version)}: update bloomery`);
   if (m.routing !== 1) throw bad(`routing ${show(m.routing)}: update bloomery`);
