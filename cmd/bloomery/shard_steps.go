@@ -122,7 +122,7 @@ func (a *app) shardRangeCommand() *cobra.Command {
 	return a.stepCommand(&cobra.Command{
 		Use:   "range DIR [RANGE...]",
 		Short: "Hash the keys of ranges into run files",
-		Long:  `A range, counted from 0, takes about 100 MiB of memory; one runs per core, up to 8, or fewer with
+		Long: `A range, counted from 0, takes about 100 MiB of memory; one runs per core, up to 8, or fewer with
 --memory.`,
 		Example: `  bloomery shard range large.set 0 1
   bloomery shard range large.set --every 0/20
