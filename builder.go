@@ -210,7 +210,7 @@ func (b *oneBuild) build(ctx context.Context) (*Set, error) {
 		err = b.losses.Check(bulk.DistinctLen(set.inner()))
 	}
 	if err == nil && b.config.Capacity > 0 {
-		err = bulk.CheckCapacity(bulk.Distinct(set.inner(), set.inner().Facts().Filter, b.config.Capacity), b.config.Capacity)
+		err = bulk.CheckCapacity(bulk.Distinct(set.inner(), b.config.Capacity), b.config.Capacity)
 	}
 	return set, err
 }

@@ -221,7 +221,8 @@ type Estimate struct {
 	Keys      float64 // +Inf if the filter is full: every bit is set
 	Low, High float64 // High is +Inf if only a lower bound is known
 	// Counted reports that the number is not estimated: the filter counts its keys, and its bits do not
-	// tell their number. Keys, Low and High are then Set.Len.
+	// tell their number. Keys, Low and High are then Set.Len, or if a filter counts additions of each key, the
+	// number of distinct fingerprints.
 	Counted bool
 }
 

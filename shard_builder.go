@@ -299,7 +299,7 @@ func (b *shardBuild) shard(ctx context.Context, s int, c Config) (e shard.Entry,
 
 	b.losses.AddShard(one.losses, set.engine)
 	if b.config.Capacity > 0 { // a shard has room for more than its part
-		b.keys.Add(bulk.Distinct(set.inner(), set.inner().Facts().Filter, 0)) // a lower bound if keys came several times
+		b.keys.Add(bulk.Distinct(set.inner(), 0)) // a lower bound if keys came several times
 	}
 	e, err = b.folder.Put(ctx, s, b.config.Sharding.Shards, set.Info(), set)
 	if c.Building.Progress != nil {

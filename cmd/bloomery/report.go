@@ -77,7 +77,7 @@ func distinctOf(set *bloomery.Set, i filter.Info) uint64 {
 		return 0
 	}
 	e, err := set.EstimateInterval()
-	if err != nil || e.Counted || !(e.High < float64(i.Keys)) {
+	if err != nil || !(e.High < float64(i.Keys)) {
 		return 0
 	}
 	return uint64(math.Round(e.Keys))

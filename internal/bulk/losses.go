@@ -170,60 +170,22 @@ func CheckCapacity(keys, capacity uint64) error {
 
 // Distinct returns the number of distinct keys: Len if it is at most the capacity, or if the bits agree with that
 // number of distinct keys. Otherwise some keys came several times, and it returns the smallest number that agrees with
-// the bits, or in a filter with counters the number of distinct fingerprints. f is the filter of set; if f is nil, the
-// number for a filter with counters is 0.
+// the bits, or in a filter with counters the number of distinct fingerprints.
 func Distinct[E ~struct {
 	Keys, Low, High float64
 	Counted         bool
 }](set interface {
 	Len() uint64
-	Spec() filter.Spec
 	EstimateInterval() (E, error) // engine.Estimate, or its twin in the root package
-}, f family.Filter, capacity uint64) uint64 {
+}, capacity uint64) uint64 {
 	n := set.Len()
 	if n <= capacity {
 		return n
 	}
 
 	estimate, err := set.EstimateInterval()
-	x := engine.Estimate(estimate)
-	switch {
-	case err == nil && x.Counted && family.Given(set.Spec(), "counting"):
-		return fingerprints(f)
-	case err == nil && x.High < float64(n):
+	if x := engine.Estimate(estimate); err == nil && x.High < float64(n) {
 		return uint64(x.Low)
-	}
-	return n
-}
-
-// fingerprints returns the number of distinct fingerprints in a filter with counters, at most the number of distinct
-// keys, or 0 if it cannot be read.
-func fingerprints(f family.Filter) (n uint64) {
-	if c, ok := f.(family.Concurrent); ok {
-		var err error
-		if f, err = c.Snapshot(); err != nil {
-			return 0
-		}
-	}
-	table, ok := f.(family.ChainTable)
-	if !ok {
-		return 0
-	}
-
-	shape, read := table.ChainShape(), table.BucketReader()
-	var b family.ChainBucket
-	for i := range shape.Buckets {
-		read(i, &b)
-		at := 0
-		for _, length := range b.Lengths {
-			chain := b.Cells[at : at+int(length)]
-			at += int(length)
-			for c, cell := range chain { // a full counter continues in the next cell
-				if c == 0 || cell>>shape.Payload != chain[c-1]>>shape.Payload {
-					n++
-				}
-			}
-		}
 	}
 	return n
 }

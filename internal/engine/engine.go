@@ -213,7 +213,7 @@ type Estimate struct {
 	Keys      float64 // +Inf if the filter is full: every bit is set
 	Low, High float64 // High is +Inf if nothing is known but Low
 	// Counted is true if the number is counted, not estimated, because the bits of the filter do not tell it. Keys, Low
-	// and High are then Set.Len.
+	// and High are then Set.Len, or for a filter with counters the number of distinct fingerprints.
 	Counted bool
 }
 

@@ -197,6 +197,9 @@ func TestCapacityOfRepeatedKeys(t *testing.T) {
 				t.Errorf("%v: 100 keys %d times each: %v", c, times, err)
 				continue
 			}
+			if e, err := s.EstimateInterval(); err != nil || !e.Counted || e.Keys > 100 || e.Keys < 95 { // some look alike
+				t.Errorf("%v: 100 keys %d times each: estimated %+v, %v", c, times, e, err)
+			}
 			settest.Check(t, s.Close())
 		}
 	}

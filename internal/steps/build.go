@@ -225,7 +225,7 @@ func (p *Plan) writeShard(ctx context.Context, out Store, s int, set *bloomery.S
 	ctx = container.Batch(ctx) // Finish syncs the folder once for all shards
 	r = result{Shard: s, Entry: shardset.EntryOf(set.Info()), FPRChosen: set.Info().FPRChosen}
 	if p.Capacity > 0 {
-		r.Distinct = bulk.Distinct(set, nil, 0)
+		r.Distinct = bulk.Distinct(set, 0)
 	}
 	if err := shardset.Measure(&r.Entry, set, io.Discard); err != nil {
 		return r, err

@@ -110,6 +110,8 @@ func TestLimitsOfSet(t *testing.T) {
 		{func(c *bloomery.Config) { c.Capacity = uint64(distinct) - 1 }, filter.ErrFull},
 		{func(c *bloomery.Config) { c.Capacity = uint64(distinct) }, nil},
 		{func(c *bloomery.Config) { c.Spec, c.Capacity = "standard", 4900 }, filter.ErrFull},
+		{func(c *bloomery.Config) { c.Spec, c.Capacity = "rankindexed(counting=1)", uint64(distinct) }, nil},
+		{func(c *bloomery.Config) { c.Spec, c.Capacity = "rankindexed(counting=1)", 3000 }, filter.ErrFull},
 		{func(c *bloomery.Config) { c.Keys = 100 }, filter.ErrKeys},
 		{func(c *bloomery.Config) { c.Spec, c.Keys = "", 100 }, filter.ErrKeys},
 		{func(c *bloomery.Config) { c.Keys = uint64(len(keys)) }, nil},

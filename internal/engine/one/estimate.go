@@ -1,21 +1,24 @@
 package one
 
 import (
+	"cmp"
+
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// EstimateInterval estimates the number of distinct keys from the bits, with a 95% interval. It returns Len if the
-// family cannot estimate it.
+// EstimateInterval estimates the number of distinct keys from the bits, with a 95% interval. If the family cannot
+// estimate it, EstimateInterval returns Len, or for a filter with counters the number of distinct fingerprints.
 func (s *Set) EstimateInterval() (e engine.Estimate, err error) {
 	if err := s.missing(); err != nil {
 		return e, err
 	}
 	if engine.Can(s, family.CanEstimate) != nil {
-		n := float64(s.Len())
-		return engine.Estimate{Keys: n, Low: n, High: n, Counted: true}, s.Err()
+		keys, err := s.countKeys()
+		n := float64(keys)
+		return engine.Estimate{Keys: n, Low: n, High: n, Counted: true}, cmp.Or(err, s.Err())
 	}
 
 	plain, cells, err := s.cellsOf()
@@ -29,6 +32,43 @@ func (s *Set) EstimateInterval() (e engine.Estimate, err error) {
 		return err
 	})
 	return e, err
+}
+
+// countKeys returns Len, or for a filter with counters, in which a key counts several times, the number of distinct
+// fingerprints, which is at most the number of distinct keys.
+func (s *Set) countKeys() (n uint64, err error) {
+	if !family.Given(s.Spec(), "counting") {
+		return s.Len(), nil
+	}
+
+	plain, err := s.Single()
+	if err != nil {
+		return 0, err
+	}
+	table, ok := plain.main.(family.ChainTable)
+	if !ok {
+		return s.Len(), nil
+	}
+
+	err = plain.Guarded(func() error {
+		shape, read := table.ChainShape(), table.BucketReader()
+		var b family.ChainBucket
+		for i := range shape.Buckets {
+			read(i, &b)
+			at := 0
+			for _, length := range b.Lengths {
+				chain := b.Cells[at : at+int(length)]
+				at += int(length)
+				for c, cell := range chain { // a full counter continues in the next cell
+					if c == 0 || cell>>shape.Payload != chain[c-1]>>shape.Payload {
+						n++
+					}
+				}
+			}
+		}
+		return nil
+	})
+	return n, err
 }
 
 // cellsOf returns the filter in the form for one writer, and its cells.
