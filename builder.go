@@ -209,8 +209,8 @@ func (b *oneBuild) build(ctx context.Context) (*Set, error) {
 	if err == nil && !b.part {
 		err = b.losses.Check(bulk.DistinctLen(set.inner()))
 	}
-	if err == nil && b.config.Capacity > 0 {
-		err = bulk.CheckCapacity(bulk.Distinct(set.inner(), b.config.Capacity), b.config.Capacity)
+	if n := b.config.Capacity; err == nil && n > 0 && set.Len() > n { // only then are the distinct keys counted
+		err = bulk.CheckCapacity(set.Len(), bulk.DistinctKeys(set.inner()), n)
 	}
 	return set, err
 }

@@ -32,7 +32,7 @@ type Config struct {
 	Keys uint64
 	// Capacity is the number of keys for which the planner chooses a filter, with keys that are added later: it raises
 	// Needs.Later. With a Spec, New sizes the filter for it if Keys is less. Build returns an error wrapping
-	// filter.ErrFull if the Set has more distinct keys.
+	// filter.ErrFull if the Set has more distinct keys; where duplicates count, it estimates this number from the bits.
 	Capacity uint64
 	// Needs makes the planner choose the filter, without Spec; see Choose. Needs.Keys is ignored: set Keys. New chooses
 	// as if Needs.Add were set.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bulk"
@@ -22,14 +21,14 @@ import (
 // shardBuild makes a sharded set: a folder with a manifest and the filters of the shards, see package shard. Each shard
 // is the filter that oneBuild makes of its keys.
 type shardBuild struct {
-	in      *intake.Intake
-	config  Config // of the set
-	each    Config // the Config of a shard, set once the number of shards is known
-	folder  *shardset.Folder
-	spill   *intake.Shards // nil until the number of shards is known
-	allowed *intake.List   // the keys of Config.Allow, set by Build, else nil
-	losses  *bulk.Losses   // with Config.Like.Set, else nil
-	keys    atomic.Uint64  // distinct keys of the built shards, with Config.Capacity
+	in       *intake.Intake
+	config   Config // of the set
+	each     Config // the Config of a shard, set once the number of shards is known
+	folder   *shardset.Folder
+	spill    *intake.Shards    // nil until the number of shards is known
+	allowed  *intake.List      // the keys of Config.Allow, set by Build, else nil
+	losses   *bulk.Losses      // with Config.Like.Set, else nil
+	distinct []engine.Estimate // of the keys of each shard, with Config.Capacity
 }
 
 // shardMemory is the default limit for hashes in memory.
@@ -223,7 +222,12 @@ func (b *shardBuild) write(ctx context.Context) error {
 	if err := b.losses.Check(m.Keys()); err != nil {
 		return err
 	}
-	if err := bulk.CheckCapacity(b.keys.Load(), b.config.Capacity); err != nil {
+
+	var distinct engine.Estimate
+	for _, x := range b.distinct {
+		distinct.Sum(x)
+	}
+	if err := bulk.CheckCapacity(m.Keys(), distinct, b.config.Capacity); err != nil {
 		return err
 	}
 	if m.Hash == filter.SipHash {
@@ -248,6 +252,7 @@ func (b *shardBuild) shards(ctx context.Context, m *shard.Manifest) error {
 
 	progress := b.spill.Progress(n, b.in.Len(), b.config.Building.Progress)
 	chosen := make([]float64, n)
+	b.distinct = make([]engine.Estimate, n)
 	m.Shards = make([]shard.Entry, n)
 	err := parallel.Do(ctx, n, at, func(ctx context.Context, s int) (err error) {
 		c := each
@@ -299,7 +304,7 @@ func (b *shardBuild) shard(ctx context.Context, s int, c Config) (e shard.Entry,
 
 	b.losses.AddShard(one.losses, set.engine)
 	if b.config.Capacity > 0 { // a shard has room for more than its part
-		b.keys.Add(bulk.Distinct(set.inner(), 0)) // a lower bound if keys came several times
+		b.distinct[s] = bulk.DistinctKeys(set.inner())
 	}
 	e, err = b.folder.Put(ctx, s, b.config.Sharding.Shards, set.Info(), set)
 	if c.Building.Progress != nil {

@@ -160,32 +160,53 @@ func (l *Losses) Check(keys uint64) error {
 	return nil
 }
 
-// CheckCapacity returns an error wrapping filter.ErrFull if there are more keys than capacity, unless it is 0.
-func CheckCapacity(keys, capacity uint64) error {
-	if capacity == 0 || keys <= capacity {
-		return nil
-	}
-	return fmt.Errorf("%d keys for a capacity of %d: %w", keys, capacity, filter.ErrFull)
-}
-
-// Distinct returns the number of distinct keys: Len if it is at most the capacity, or if the bits agree with that
-// number of distinct keys. Otherwise some keys came several times, and it returns the smallest number that agrees with
-// the bits, or in a filter with counters the number of distinct fingerprints.
-func Distinct[E ~struct {
+// DistinctKeys estimates the number of distinct keys of a filter, from its bits or from its distinct fingerprints. A full
+// filter does not tell the number, which is then Len.
+func DistinctKeys[E ~struct {
 	Keys, Low, High float64
 	Counted         bool
 }](set interface {
 	Len() uint64
+	Spec() filter.Spec
+	Info() filter.Info
 	EstimateInterval() (E, error) // engine.Estimate, or its twin in the root package
-}, capacity uint64) uint64 {
-	n := set.Len()
-	if n <= capacity {
-		return n
-	}
-
+}) engine.Estimate {
 	estimate, err := set.EstimateInterval()
-	if x := engine.Estimate(estimate); err == nil && x.High < float64(n) {
-		return uint64(x.Low)
+	x := engine.Estimate(estimate)
+	switch n := float64(set.Len()); {
+	case err != nil || math.IsInf(x.High, 1):
+		return engine.Estimate{Keys: n, Low: n, High: n, Counted: true}
+	case x.Counted && family.Given(set.Spec(), "counting"):
+		return keysOfFingerprints(x.Keys, set.Info().FPRPosterior)
 	}
-	return n
+	return x
+}
+
+// keysOfFingerprints estimates the number of distinct keys with low distinct fingerprints. A key has the fingerprint of
+// another one at the false-positive rate, which grew from 0 to rate with the keys.
+func keysOfFingerprints(low, rate float64) engine.Estimate {
+	keys := low
+	if rate > 0 && rate < 1 {
+		keys *= -math.Log1p(-rate) / rate
+	}
+	half := z95 * math.Sqrt(keys-low)
+	return engine.Estimate{Keys: keys, Low: max(low, keys-half), High: keys + half}
+}
+
+// z95 is the number of standard deviations to each side of a 95% interval.
+const z95 = 1.96
+
+// CheckCapacity returns an error wrapping filter.ErrFull if a Set of keys keys, duplicates included, has more distinct
+// keys than capacity, unless this is 0. distinct is DistinctKeys, or its sum over the shards. If all keys may be
+// distinct, they count as distinct, else the lowest possible number of distinct keys counts. A wrong answer needs an
+// estimate that is off by five standard deviations: one filter in a million.
+func CheckCapacity(keys uint64, distinct engine.Estimate, capacity uint64) error {
+	const wider = 5 / z95
+	if x := distinct; x.Keys+wider*(x.High-x.Keys) < float64(keys) {
+		keys = uint64(math.Ceil(max(0, x.Keys-wider*(x.Keys-x.Low))))
+	}
+	if capacity == 0 || keys <= capacity {
+		return nil
+	}
+	return fmt.Errorf("%d keys for a capacity of %d: %w", keys, capacity, filter.ErrFull)
 }

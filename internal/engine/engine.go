@@ -223,7 +223,7 @@ type Overlap struct {
 }
 
 // Sum adds the estimate of another shard. Estimates of shards are independent, so the squares of the widths of their
-// intervals add up.
+// intervals add up. The ends are not rounded: the errors of many shards would add up. See Whole.
 func (e *Estimate) Sum(o Estimate) {
 	low := math.Hypot(e.Keys-e.Low, o.Keys-o.Low)
 	high := math.Hypot(e.High-e.Keys, o.High-o.Keys)
@@ -234,10 +234,16 @@ func (e *Estimate) Sum(o Estimate) {
 
 	e.Keys += o.Keys
 	if !math.IsInf(low, 1) {
-		e.Low = max(0, math.Floor(e.Keys-low))
+		e.Low = max(0, e.Keys-low)
 	}
-	e.High = math.Ceil(e.Keys + high)
+	e.High = e.Keys + high
 	e.Counted = e.Counted || o.Counted
+}
+
+// Whole returns the estimate with the ends of the interval rounded outwards to whole numbers.
+func (e Estimate) Whole() Estimate {
+	e.Low, e.High = math.Floor(e.Low), math.Ceil(e.High)
+	return e
 }
 
 // Keys are the keys of a batch. At most one field is set.

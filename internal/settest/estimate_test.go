@@ -205,6 +205,41 @@ func TestCapacityOfRepeatedKeys(t *testing.T) {
 	}
 }
 
+// TestCapacityOfShards checks that a sharded set and one filter have the same Capacity: the errors of the estimates of
+// its shards do not add up.
+func TestCapacityOfShards(t *testing.T) {
+	const keys = 20_000
+	for _, spec := range []string{"standard", "ribbon", "rankindexed(counting=1)"} {
+		for _, c := range []struct {
+			times, capacity int
+			want            error
+		}{
+			{1, keys, nil}, {1, keys - 1, filter.ErrFull},
+			{2, keys, nil}, {2, keys * 985 / 1000, filter.ErrFull},
+		} {
+			for _, dir := range []string{"", filepath.Join(t.TempDir(), "set")} {
+				config := bloomery.Config{Spec: spec, Capacity: uint64(c.capacity)}
+				if dir != "" {
+					config.Sharding = bloomery.Sharding{Dir: dir, Shards: 64}
+				}
+				s, err := bloomery.Build(t.Context(), func(yield func(uint64) bool) {
+					for i := range keys * c.times {
+						if !yield(uint64(i % keys)) {
+							return
+						}
+					}
+				}, config)
+				if !errors.Is(err, c.want) {
+					t.Errorf("%v: %d keys %d times each: %v, want %v", config, keys, c.times, err, c.want)
+				}
+				if err == nil {
+					settest.Check(t, s.Close())
+				}
+			}
+		}
+	}
+}
+
 // TestFreeCells counts the cells that two filters leave free.
 func TestFreeCells(t *testing.T) {
 	var sets [2]*bloomery.Set

@@ -27,9 +27,17 @@ import (
 type result struct {
 	Shard int `json:"shard"`
 	shard.Entry
-	FPRChosen float64 `json:"fpr_chosen"`
-	Distinct  uint64  `json:"distinct,omitempty"` // a lower bound of the number of distinct keys, for Plan.Capacity
-	Version   string  `json:"version,omitempty"`  // Object.Version of the file
+	FPRChosen float64   `json:"fpr_chosen"`
+	Distinct  *estimate `json:"distinct,omitempty"` // of the keys, with Plan.Capacity
+	Version   string    `json:"version,omitempty"`  // Object.Version of the file
+}
+
+// estimate is an engine.Estimate with names for JSON.
+type estimate struct {
+	Keys    float64 `json:"keys"`
+	Low     float64 `json:"low"`
+	High    float64 `json:"high"`
+	Counted bool    `json:"counted"`
 }
 
 // maxResult is the largest result in bytes.
@@ -225,7 +233,8 @@ func (p *Plan) writeShard(ctx context.Context, out Store, s int, set *bloomery.S
 	ctx = container.Batch(ctx) // Finish syncs the folder once for all shards
 	r = result{Shard: s, Entry: shardset.EntryOf(set.Info()), FPRChosen: set.Info().FPRChosen}
 	if p.Capacity > 0 {
-		r.Distinct = bulk.Distinct(set, 0)
+		distinct := estimate(bulk.DistinctKeys(set))
+		r.Distinct = &distinct
 	}
 	if err := shardset.Measure(&r.Entry, set, io.Discard); err != nil {
 		return r, err

@@ -74,17 +74,19 @@ func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found
 		return nil, nil, err
 	}
 
-	distinct := uint64(0)
-	for _, f := range all {
-		distinct += f.Distinct
-	}
-	if err := bulk.CheckCapacity(distinct, p.Capacity); err != nil {
-		return nil, nil, err
-	}
-
 	m := &shard.Manifest{
 		Spec: p.Spec, Hash: p.Hash, Seed: p.Seed, KeyCheck: p.KeyCheck, Shards: entries,
 		FPRChosen: cmp.Or(p.FPRChosen, shardset.ChosenRate(chosen)),
+	}
+
+	var distinct engine.Estimate
+	for _, f := range all {
+		if f.Distinct != nil {
+			distinct.Sum(engine.Estimate(*f.Distinct))
+		}
+	}
+	if err := bulk.CheckCapacity(m.Keys(), distinct, p.Capacity); err != nil {
+		return nil, nil, err
 	}
 	return m, all, engine.CheckShards(m, p.MaxFPR)
 }

@@ -255,7 +255,7 @@ func (t *Set) EstimateInterval() (e engine.Estimate, err error) {
 		e.Sum(part)
 		return nil
 	}, nil)
-	return e, err
+	return e.Whole(), err
 }
 
 // EstimateOverlap adds up the estimates of the shards of two sets.
@@ -278,7 +278,7 @@ func (t *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) 
 			return nil
 		})
 	}, nil)
-	return v, err
+	return engine.Overlap{A: v.A.Whole(), B: v.B.Whole(), Union: v.Union.Whole(), Intersection: v.Intersection.Whole()}, err
 }
 
 // sharded returns e as a Set of shards.
