@@ -58,19 +58,6 @@ func ZeroFrom(words []uint64, n uint64) bool {
 	return true
 }
 
-// Ones returns the number of set bits in bits [from, from+n), n at least 0, without a bounds check: from+n is at most
-// 64·len(words). It reads only words that contain some of these bits.
-func Ones(words []uint64, from, n uint64) (sum uint64) {
-	for ; n >= 32; n -= 32 {
-		sum += uint64(bits.OnesCount64(Field(words, from, 32)))
-		from += 32
-	}
-	if n > 0 {
-		sum += uint64(bits.OnesCount64(Field(words, from, uint(n))))
-	}
-	return sum
-}
-
 // Field returns bits [at, at+width), width 1 to 63, without a bounds check: at+width is at most 64·len(words). It reads
 // only words that contain some of these bits.
 func Field(words []uint64, at uint64, width uint) uint64 {

@@ -225,8 +225,8 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestOnes compares Ones with a sum of bits.
-func TestOnes(t *testing.T) {
+// TestOnesInLong compares OnesIn with a sum of bits in longer arrays than TestOnesIn.
+func TestOnesInLong(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	words := make([]uint64, 30)
 	for range 5_000 {
@@ -238,8 +238,8 @@ func TestOnes(t *testing.T) {
 		for _, x := range bitsOf(words)[from : from+n] {
 			want += uint64(x)
 		}
-		if got := Ones(words, from, n); got != want {
-			t.Fatalf("Ones(%d, %d) = %d, want %d", from, n, got, want)
+		if got := OnesIn(words, from, from+n); got != want {
+			t.Fatalf("OnesIn(%d, %d) = %d, want %d", from, from+n, got, want)
 		}
 	}
 }

@@ -150,11 +150,11 @@ func (c *Chains) Rank(base, at uint64) uint64 {
 	case byEight, byFourFirst:
 		return rank8(c.words, base, at)
 	}
-	return bitvec.Ones(c.words, 64*base, at)
+	return bitvec.OnesBelow(c.words[base:], at)
 }
 
 // usedGo is the specification of Used.
-func (c *Chains) usedGo(base uint64) uint64 { return bitvec.Ones(c.words, 64*base, c.span) }
+func (c *Chains) usedGo(base uint64) uint64 { return bitvec.OnesBelow(c.words[base:], c.span) }
 
 // Cell returns cell n, below Cells, of the bucket whose first word is base.
 func (c *Chains) Cell(base, n uint64) uint64 {

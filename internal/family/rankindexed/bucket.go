@@ -49,7 +49,7 @@ func (u *bucket) extend(record uint64) uint64 {
 		words: pool.words, record: record, index: at + pool.head, bits: pool.room,
 		cells: at + pool.head + pool.room, room: pool.room,
 	}
-	p.ones = bitvec.Ones(p.words, p.index, p.bits)
+	p.ones = bitvec.OnesIn(p.words, p.index, p.index+p.bits)
 	u.n++
 	return at
 }
@@ -81,7 +81,7 @@ func (u *bucket) rankOf(at uint64) (n uint64) {
 	for i := range u.n {
 		p := &u.parts[i]
 		if at <= p.bits {
-			return n + bitvec.Ones(p.words, p.index, at)
+			return n + bitvec.OnesIn(p.words, p.index, p.index+at)
 		}
 		at -= p.bits
 		n += p.ones

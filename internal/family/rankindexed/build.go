@@ -296,7 +296,7 @@ func NewBuilder(c Config) (family.Builder, error) {
 	return &Builder{Intake: keys, values: values, config: c}, c.Check()
 }
 
-// Builder gathers hashes, 16 bytes each, and adds them to a filter in the order of its buckets.
+// Builder gathers hashes, 16 bytes each, and fills the buckets of a filter one after the other.
 type Builder struct {
 	hashes.Intake
 	// values are the values of the keys that were added with one. Each is the hash of its key with the value in the low
@@ -324,9 +324,15 @@ func (b *Builder) buildFilter(ctx context.Context) (*Filter, error) {
 		return nil, err
 	}
 
-	parts := n>>16 + 1 // of about 65,536 keys each: 1 MiB of hashes
+	for n > f.g.Capacity && f.g.Growth > 0 { // only with Config.Geometry: New makes room for all keys
+		if err := f.Grow(); err != nil {
+			return nil, err
+		}
+	}
+
+	together := f.buckets/(n>>16+1) + 1 // buckets of a part, with at most about 65,536 keys: 1 MiB of hashes
 	done := uint64(0)
-	part := func(h filter.Hash) uint64 { return probe.Position(h.Hi, parts) }
+	part := func(h filter.Hash) uint64 { return probe.Position(h.Hi, f.buckets) / together }
 	report := func(keys int) error {
 		if done += uint64(keys); b.Progress != nil {
 			b.Progress(filter.Progress{Done: float64(done) / float64(n)})
@@ -334,15 +340,14 @@ func (b *Builder) buildFilter(ctx context.Context) (*Filter, error) {
 		return ctx.Err()
 	}
 
+	fill := &filler{f: f}
 	if b.values.Added() > 0 {
-		return f, b.addValued(ctx, f, part, report)
+		return f, b.addValued(ctx, fill, part, report)
 	}
 
 	return f, b.Keys.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
-		for _, h := range hs {
-			if err := f.Add(h); err != nil {
-				return err
-			}
+		if err := fill.fillBuckets(hs, nil); err != nil {
+			return err
 		}
 		return report(len(hs))
 	})

@@ -157,12 +157,12 @@ func (u *bucket) checkUnused(used uint64) error {
 	at := u.f.chains + used
 	for i := range u.n {
 		p := &u.parts[i]
-		if at < p.bits && bitvec.Ones(p.words, p.index+at, p.bits-at) != 0 {
+		if at < p.bits && bitvec.OnesIn(p.words, p.index+at, p.index+p.bits) != 0 {
 			return errIndex
 		}
 		in := min(used, p.room)
 		from, end := p.cells+in*uint64(u.f.width), 64*(p.index/64+u.f.g.levelWords(i))
-		if bitvec.Ones(p.words, from, end-from) != 0 {
+		if bitvec.OnesIn(p.words, from, end) != 0 {
 			return errUnused
 		}
 		at, used = at-min(at, p.bits), used-in

@@ -132,7 +132,7 @@ func (f *Filter) readTrimmed(b uint64, stream []uint64, at, end uint64) (uint64,
 	}
 
 	higher := at + f.chains
-	first := bitvec.Ones(stream, at, f.chains)
+	first := bitvec.OnesIn(stream, at, at+f.chains)
 	// Each set bit of the higher index stands for one more cell, whose own bit of the index then follows.
 	used, cells := first, higher
 	for ; cells < higher+used; cells++ {

@@ -44,9 +44,9 @@ func (b *Builder) AddValues(hs []filter.Hash, values []uint64) error {
 	})
 }
 
-// addValued adds all keys, with their values, to a filter, in the order of its buckets. It calls done after each block.
+// addValued fills the buckets of a filter with all keys and their values. It calls done after each part.
 func (b *Builder) addValued(
-	ctx context.Context, f *Filter, part func(filter.Hash) uint64, done func(keys int) error,
+	ctx context.Context, fill *filler, part func(filter.Hash) uint64, done func(keys int) error,
 ) (err error) {
 	if err := b.checkValues(ctx); err != nil {
 		return err
@@ -65,7 +65,9 @@ func (b *Builder) addValued(
 	})
 	defer stop()
 	values, more := next() // the values of the next keys
+	var own []uint64       // the values of the keys of a part
 	return errors.Join(err, b.Keys.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
+		own = own[:0]
 		for _, h := range hs {
 			for more && (len(values) == 0 || keyBefore(values[0], h)) {
 				if len(values) > 0 {
@@ -78,9 +80,10 @@ func (b *Builder) addValued(
 			if more && hashes.SameKey(values[0], h) {
 				value = values[0].Lo & hashes.ValueMask
 			}
-			if err := f.AddValue(h, value); err != nil {
-				return err
-			}
+			own = append(own, value)
+		}
+		if err := fill.fillBuckets(hs, own); err != nil {
+			return err
 		}
 		return done(len(hs))
 	}))
