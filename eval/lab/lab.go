@@ -4,6 +4,7 @@
 //	ph      partitioned hashing (Hao, Kodialam and Lakshman, 2007)
 //	ptc     two choices (Lumetta and Mitzenmacher, 2007)
 //	rih     rank-indexed hashing (Hua, Zhao, Lin and Xu, 2008)
+//	flows   states of network flows in a rank-indexed table
 //	plank   Plank's lecture notes (2016)
 //	saha    Saha's slides
 //	onehit  a cache that stores objects at their second request
@@ -26,6 +27,7 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/exact"
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
+	"github.com/bloomery/bloomery/eval/lab/flows"
 	"github.com/bloomery/bloomery/eval/lab/hashes"
 	"github.com/bloomery/bloomery/eval/lab/needs"
 	"github.com/bloomery/bloomery/eval/lab/onehit"
@@ -136,7 +138,7 @@ func Documents() []Document {
 		{figure.Document{
 			Page: "rank-indexed-hashing", Title: "Rank-indexed hashing", Cited: rih.Paper,
 			About: "N. Hua, H. Zhao, B. Lin, J. Xu, ICNP 2008",
-		}, rih.Experiments()},
+		}, slices.Concat(rih.Experiments(), flows.Experiments())},
 		{figure.Document{
 			Page: "plank-notes", Title: "Plank's notes", Cited: experiment.PlankNotes,
 			About: "J. Plank, lecture notes, 2016",

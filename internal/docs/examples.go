@@ -11,13 +11,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
 
 // CompileExamples compiles every block of Go in Markdown files as a part of the module in dir, with the go command. A
-// block is a list of statements that may return err; it may begin with imports. A block that begins with //go:embed is
-// a list of declarations. declare has the declarations that all blocks use, imports the packages by name. It returns
+// block is a list of statements that may return err; it may begin with imports. A block that begins with //go:embed or
+// a type is a list of declarations. It leaves out whole programs, which begin with package: other tests run them.
+// declare has the declarations that all blocks use, imports the packages by name. It returns
 // the number of blocks. Without a go command it skips the test.
 func CompileExamples(t *testing.T, dir string, files []string, declare string, imports map[string]string) int {
 	t.Helper()
@@ -50,6 +52,9 @@ func CompileExamples(t *testing.T, dir string, files []string, declare string, i
 		}
 		for _, part := range strings.Split(string(text), "```go\n")[1:] {
 			block, _, _ := strings.Cut(part, "```")
+			if strings.HasPrefix(block, "package ") {
+				continue
+			}
 			n++
 			if name, ok := embedded(block); ok {
 				replace[filepath.Join(dir, "zz_examples", name)] = write(name, nil)
@@ -72,6 +77,9 @@ func CompileExamples(t *testing.T, dir string, files []string, declare string, i
 	return n
 }
 
+// beginsWithType matches a block that begins with a type, which may have a comment.
+var beginsWithType = regexp.MustCompile(`^(//.*\n)*type `)
+
 // embedded returns the file that a block of declarations embeds. ok is false for a block of statements.
 func embedded(block string) (name string, ok bool) {
 	line, _, _ := strings.Cut(block, "\n")
@@ -84,6 +92,9 @@ func program(t *testing.T, block string) string {
 	t.Helper()
 	if _, ok := embedded(block); ok {
 		return "package examples\nimport _ \"embed\"\n" + block
+	}
+	if beginsWithType.MatchString(block) {
+		return "package examples\n" + block
 	}
 
 	head := ""

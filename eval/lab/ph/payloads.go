@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
@@ -32,19 +33,33 @@ const (
 // payloads returns the distinct payloads of Config.Packets or of the default capture, in their order, and a name for
 // their source.
 func payloads(c experiment.Config) (all [][]byte, from string, err error) {
+	from, err = openCapture(c, func(r io.Reader) error {
+		all, err = readPayloads(r)
+		return err
+	})
+	return all, from, err
+}
+
+// Packets calls visit with the packets of Config.Packets or of the default capture that have a transport layer, and
+// with their times, until visit returns false. It returns a name for their source. Experiments of other rooms use it.
+func Packets(c experiment.Config, visit func(packet gopacket.Packet, at time.Time) bool) (from string, err error) {
+	return openCapture(c, func(r io.Reader) error { return eachPacket(r, visit) })
+}
+
+// openCapture calls read with Config.Packets or the default capture, and returns a name for it.
+func openCapture(c experiment.Config, read func(r io.Reader) error) (from string, err error) {
 	if c.Packets == "" {
-		all, err = readPayloads(bytes.NewReader(defaultCapture))
-		return all, "the capture cip.pcap of the gopacket project", err
+		return "the capture cip.pcap of the gopacket project", read(bytes.NewReader(defaultCapture))
 	}
 	f, err := os.Open(c.Packets)
 	if err != nil {
-		return nil, "", err
+		return "", err
 	}
 	defer f.Close()
-	if all, err = readPayloads(f); err != nil {
-		return nil, "", fmt.Errorf("%s: %w", c.Packets, err)
+	if err := read(f); err != nil {
+		return "", fmt.Errorf("%s: %w", c.Packets, err)
 	}
-	return all, c.Packets, nil
+	return c.Packets, nil
 }
 
 // decompressed returns a reader of the data in r, which may be compressed by gzip or zstd.
@@ -64,24 +79,38 @@ func decompressed(r io.Reader) (io.ReadCloser, error) {
 	return io.NopCloser(in), nil
 }
 
-// readPayloads returns the distinct payloads above the transport layer (TCP, UDP and others) of a capture: pcap or
-// pcapng, plain or compressed by gzip or zstd. It skips packets without payload, fragments and packets that cannot be
-// decoded. It returns an error if the data are not a capture, end within a packet or exceed maxCapture.
-func readPayloads(r io.Reader) ([][]byte, error) {
+// readPayloads returns the distinct payloads above the transport layer (TCP, UDP and others) of a capture. It skips
+// packets without payload. Its errors are the errors of eachPacket.
+func readPayloads(r io.Reader) (all [][]byte, err error) {
+	seen := make(map[string]bool)
+	err = eachPacket(r, func(packet gopacket.Packet, _ time.Time) bool {
+		if p := packet.TransportLayer().LayerPayload(); len(p) > 0 && !seen[string(p)] {
+			seen[string(p)] = true
+			all = append(all, bytes.Clone(p))
+		}
+		return len(all) < maxPayloads
+	})
+	return all, err
+}
+
+// eachPacket calls visit with the packets of a capture, pcap or pcapng, plain or compressed by gzip or zstd, until
+// visit returns false. The data of a packet are valid until visit returns. It skips packets without a transport layer,
+// fragments and packets that cannot be decoded. It returns an error if the data are not a capture, end within a packet
+// or exceed maxCapture.
+func eachPacket(r io.Reader, visit func(packet gopacket.Packet, at time.Time) bool) error {
 	plain, err := decompressed(r)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer plain.Close()
 	failing := &lastError{r: plain}
 	limited := &io.LimitedReader{R: failing, N: maxCapture}
 	packets, err := capture(bufio.NewReader(limited))
 	if err != nil {
-		return nil, fmt.Errorf("not a capture: %w", err)
+		return fmt.Errorf("not a capture: %w", err)
 	}
-	seen := make(map[string]bool)
-	var all [][]byte
-	for n := 0; len(all) < maxPayloads; n++ {
+
+	for n := 0; ; n++ {
 		data, info, err := packets.ReadPacketData()
 		if err == io.EOF { // the readers also return io.EOF after a last header without data, and after errors
 			if err = failing.err; err == nil && info.CaptureLength > 0 {
@@ -92,26 +121,21 @@ func readPayloads(r io.Reader) ([][]byte, error) {
 		}
 		switch {
 		case limited.N == 0:
-			return nil, fmt.Errorf("more than %d bytes; give a part of the capture", maxCapture)
+			return fmt.Errorf("more than %d bytes; give a part of the capture", maxCapture)
 		case err == io.EOF:
-			return all, nil
+			return nil
 		case failing.err == nil && errors.Is(err, io.ErrUnexpectedEOF):
-			return nil, fmt.Errorf("after %d packets: the capture ends too early; is the file complete? %w", n, err)
+			return fmt.Errorf("after %d packets: the capture ends too early; is the file complete? %w", n, err)
 		case err != nil:
-			return nil, fmt.Errorf("after %d packets: %w", n, err)
+			return fmt.Errorf("after %d packets: %w", n, err)
 		}
+
 		// gopacket turns a panic of a decoder into an error layer.
-		layer := gopacket.NewPacket(data, packets.LinkType(), gopacket.DecodeOptions{Lazy: true, NoCopy: true}).
-			TransportLayer()
-		if layer == nil {
-			continue
-		}
-		if p := layer.LayerPayload(); len(p) > 0 && !seen[string(p)] {
-			seen[string(p)] = true
-			all = append(all, bytes.Clone(p))
+		packet := gopacket.NewPacket(data, packets.LinkType(), gopacket.DecodeOptions{Lazy: true, NoCopy: true})
+		if packet.TransportLayer() != nil && !visit(packet, info.Timestamp) {
+			return nil
 		}
 	}
-	return all, nil
 }
 
 // packetReader is implemented by the readers of both formats.
