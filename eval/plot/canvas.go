@@ -15,7 +15,7 @@ import (
 	"golang.org/x/image/font/opentype"
 )
 
-// canvas is the surface of a picture. Lengths are in points of 1/72 inch, from the left upper corner.
+// canvas is the surface of a picture. Lengths are in points, from the left upper corner.
 type canvas interface {
 	fill(polygon []point, c color.RGBA)
 	stroke(path []point, s stroke) // lines from each point to the next
@@ -53,6 +53,42 @@ const start, middle, end = 0.0, 0.5, 1.0
 
 // width returns the width of the text in the Go font, which is about as wide as the usual sans-serif fonts.
 func (t text) width() float64 { return float64(font.MeasureString(face(t.size), t.text)) / 64 }
+
+// wide returns the width of the text in fonts that are wider than ours, such as DejaVu Sans.
+func (t text) wide() float64 { return t.width() * 8 / 7 }
+
+// wrap splits a text between words into lines of at most the given width, unless a word is longer. It keeps line breaks.
+func wrap(s string, size, most float64) (lines []string) {
+	for _, part := range strings.Split(s, "\n") {
+		words := strings.Split(part, " ")
+		line := words[0]
+		for _, word := range words[1:] {
+			if longer := line + " " + word; (text{text: longer, size: size}.wide()) <= most {
+				line = longer
+			} else {
+				lines, line = append(lines, line), word
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// balanced splits a text like wrap, into lines of about the same width, and keeps equations such as n = 1000 in a line.
+func balanced(s string, size, most float64) (lines []string) {
+	s = strings.ReplaceAll(s, " = ", "\u00a0=\u00a0")
+	n := len(wrap(s, size, most))
+	for part := 0.5; part < 1 && len(lines) != n; part += 0.05 {
+		lines = wrap(s, size, most*part)
+	}
+	if len(lines) != n {
+		lines = wrap(s, size, most)
+	}
+	for i, line := range lines {
+		lines[i] = strings.ReplaceAll(line, "\u00a0", " ")
+	}
+	return lines
+}
 
 // Parts of the size of a font above and below the baseline, for digits and letters.
 const ascent, descent = 0.74, 0.22
@@ -103,11 +139,17 @@ func number(v float64) string {
 	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(v, 'f', 2, 64), "0"), ".")
 }
 
-// begin begins a picture with a title for screen readers.
+// begin begins a picture with a title for screen readers, and with the colors that replace the light ones on dark pages.
 func (s *svg) begin(width, height float64, title string) {
-	s.put(`<svg role="img" xmlns="http://www.w3.org/2000/svg" width="%spt" height="%spt" viewBox="0 0 %s %s"`+
-		` font-family="Liberation Sans,Arimo,Arial,Helvetica,sans-serif">`, width, height, width, height)
+	s.put(`<svg role="img" xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" viewBox="0 0 %s %s"`+
+		` font-family="Liberation Sans,Arimo,Arial,Helvetica,sans-serif">`, shownWidth, height*shownWidth/width, width, height)
 	s.put("<title>%s</title>", title)
+	s.put("<style>@media screen and (prefers-color-scheme:dark){")
+	night := dark.all()
+	for i, c := range light.all() {
+		s.put(`[fill="%s"]{fill:%s}[stroke="%s"]{stroke:%s}`, c, night[i], c, night[i])
+	}
+	s.put("}</style>")
 }
 
 func (s *svg) fill(polygon []point, c color.RGBA) { s.put(`<path d="%sZ" fill="%s"/>`, polygon, c) }

@@ -11,60 +11,80 @@ import (
 	base "github.com/bloomery/bloomery/internal/plot"
 )
 
-// Sizes of a picture, in points of 1/72 inch.
+// Sizes of a picture, in points. A point is a pixel if the picture is 400 pixels wide; text is readable down to this
+// width.
 const (
-	width  = 504.0
-	height = 316.8 // without the legend
+	width       = 400.0
+	height      = 290.0 // without the legend and the second line of the title
+	labelHeight = 430.0 // with at least manyLabels labels
+	manyLabels  = 12
 
-	titleSize  = 12.0
+	shownWidth = 640.0 // in CSS pixels, on a page that sets no width
+
+	titleSize  = 13.0
 	axisSize   = 12.0 // of the names of axes
-	tickSize   = 10.0
-	legendSize = 10.5
+	tickSize   = 12.0
+	legendSize = 12.0
 
 	tickLength   = 4.0
 	inset        = 5.0 // from the axes to the points
-	legendRow    = 17.0
+	lineHeight   = 1.25
+	tickGap      = 4.0 // between the labels of two ticks
+	legendRow    = 18.0
 	legendThumb  = 26.0
-	legendGap    = 16.0 // between two entries
-	legendMargin = 14.0
+	legendGap    = 14.0 // between two entries
+	legendMargin = 10.0
 	legendSpace  = 8.0 // above it
+
+	mostMarks = 40 // a line of more points shows only some of its marks
+	someMarks = 8
 )
 
 // dashes are the patterns of lines without marks: levels and bounds.
 var dashes = [][]float64{{5, 3}, {1.5, 2}}
 
 // Draw writes the picture, with its legend below, in the format "svg" or "png". It omits points that the axes cannot
-// show, such as 0 on a logarithmic axis, and returns an error if no point is left.
-func (p Plot) Draw(w io.Writer, format string) error { return p.paint(w, format, light) }
-
-// DrawDark writes the same picture for dark pages, in light colors on dark gray.
-func (p Plot) DrawDark(w io.Writer, format string) error { return p.paint(w, format, dark) }
-
-func (p Plot) paint(w io.Writer, format string, colors theme) error {
-	d := drawing{Plot: p.drawable(), theme: colors}
-	var ok bool
-	if d.x, d.y, ok = d.axes(); !ok {
-		return fmt.Errorf("%s: no point can be drawn", p.Name)
+// show, such as 0 on a logarithmic axis, and returns an error if no point is left. On dark pages, browsers show the SVG
+// in light colors on dark gray.
+func (p Plot) Draw(w io.Writer, format string) error {
+	d, err := p.layOut()
+	if err != nil {
+		return err
 	}
-	lines := d.lines()
-	rows := legendRows(lines)
-	bottom := height + legendRow*float64(len(rows)) + legendSpace
 	switch format {
 	case "svg":
 		var s svg
 		d.canvas = &s
-		s.begin(width, bottom, d.Alt())
-		d.draw(lines, rows, bottom)
+		s.begin(width, d.bottom, d.Alt())
+		d.draw()
 		s.put("</svg>")
 		_, err := s.WriteTo(w)
 		return err
 	case "png":
-		r := newRaster(width, bottom)
+		r := newRaster(width, d.bottom)
 		d.canvas = r
-		d.draw(lines, rows, bottom)
+		d.draw()
 		return png.Encode(w, r)
 	}
 	return fmt.Errorf("%s: no format %q; there are svg and png", p.Name, format)
+}
+
+// layOut returns the drawing without its canvas.
+func (p Plot) layOut() (d drawing, err error) {
+	d = drawing{Plot: p.drawable(), theme: light}
+	var ok bool
+	if d.x, d.y, ok = d.axes(); !ok {
+		return d, fmt.Errorf("%s: no point can be drawn", p.Name)
+	}
+	d.lines = d.styled()
+	d.rows = legendRows(d.lines)
+	d.title = balanced(d.Title, titleSize, width-2*legendMargin)
+	d.high = height + titleSize*lineHeight*float64(len(d.title)-1)
+	if d.labels() >= manyLabels {
+		d.high += labelHeight - height
+	}
+	d.bottom = d.high + legendRow*float64(len(d.rows)) + legendSpace
+	return d, nil
 }
 
 // line is a curve with its style.
@@ -73,15 +93,19 @@ type line struct {
 	stroke        // of width 0: no line
 	mark    shape // of radius 0: no marks
 	markers color.RGBA
+	every   int // one of how many points has a mark
+	first   int // the first point with a mark
 }
 
-// lines returns the curves with their styles.
-func (d *drawing) lines() (lines []line) {
+// styled returns the curves with their styles.
+func (d *drawing) styled() (lines []line) {
 	levels := 0
 	for i, c := range d.Curves {
 		l := line{Curve: c, markers: d.curve(i), mark: shapes[i%len(shapes)]}
+		l.mark.hollow = i/len(shapes)%2 == 1
+		l.every, l.first = 1, 0
 		l.stroke = stroke{color: l.markers, width: 1.6}
-		l.mark.radius = 2.2
+		l.mark.radius = 3
 		switch {
 		case c.Level, c.Bound:
 			l.stroke = stroke{color: d.soft, width: map[bool]float64{true: 1, false: 1.2}[c.Level]}
@@ -90,8 +114,9 @@ func (d *drawing) lines() (lines []line) {
 			levels++
 		case c.Dots:
 			l.stroke.width, l.mark.radius, l.mark.hollow = 0, 3.4, true // hollow: a line below it stays visible
-		case len(c.Points) > 40:
-			l.mark.radius = 0
+		case len(c.Points) > mostMarks:
+			l.every = (len(c.Points) + someMarks - 1) / someMarks
+			l.first = l.every / 2 * (1 + i%len(shapes)) / len(shapes) // beside the marks of the other curves
 		}
 		lines = append(lines, l)
 	}
@@ -103,46 +128,107 @@ type drawing struct {
 	Plot
 	canvas
 	theme
-	x, y base.Axis
-	area rect // between the axes
+	x, y   base.Axis
+	area   rect     // between the axes
+	title  []string // its lines
+	lines  []line
+	rows   [][]line // of the legend
+	high   float64  // height without the legend
+	bottom float64  // height
+}
+
+// labels returns the number of labels beside points.
+func (d *drawing) labels() (n int) {
+	for _, c := range d.Curves {
+		n += len(c.Labels)
+	}
+	return n
 }
 
 // at returns the position of a point of a curve.
 func (d *drawing) at(q [2]float64) point { return point{d.x.At(q[0]), d.y.At(q[1])} }
 
-// draw draws the picture, whose last row of the legend ends at bottom.
-func (d *drawing) draw(lines []line, rows [][]line, bottom float64) {
-	d.fill([]point{{0, 0}, {width, 0}, {width, bottom}, {0, bottom}}, d.back)
-	wide, rowsBelow := 0.0, 1 // of the names of ticks
+// place places the axes between their names and the labels of ticks, and removes labels that overlap others.
+func (d *drawing) place() {
+	low := point{y: 6 + titleSize*lineHeight*float64(len(d.title)) + legendSpace}
+	high := point{x: width - legendMargin}
+	wide := 0.0 // of the labels of ticks
 	for _, t := range d.y.Ticks {
-		wide = max(wide, text{text: t.Label, size: tickSize}.width())
+		wide = max(wide, d.tickLabel(t.Label).wide())
 	}
+	low.x = 6 + axisSize + legendSpace + wide + 2 + tickLength
+	d.x.From, d.x.To = low.x+inset, high.x-inset
+	if d.Names != nil {
+		d.wrapNames((high.x-low.x)/float64(len(d.Names)) - tickGap)
+	}
+	rowsBelow := 1
 	for _, t := range d.x.Ticks {
 		rowsBelow = max(rowsBelow, 1+strings.Count(t.Label, "\n"))
 	}
-	low := point{6 + axisSize + legendSpace + wide + 2 + tickLength, 6 + titleSize + legendSpace}
-	high := point{width - legendMargin, height - 6 - axisSize - tickSize*float64(rowsBelow) - tickLength - legendSpace}
+	high.y = d.high - 6 - axisSize - tickSize*float64(rowsBelow) - tickLength - legendSpace
 	d.area = rect{low, high}
-	d.x.From, d.x.To = low.x+inset, high.x-inset
 	d.y.From, d.y.To = high.y-inset, low.y+inset
+	if d.Names == nil {
+		thin(d.x, width-2+tickGap/2, func(label string) float64 { return d.tickLabel(label).wide() + tickGap })
+	}
+	thin(d.y, 0, func(string) float64 { return tickSize })
+}
 
-	title := text{text: d.Title, size: titleSize, color: d.ink, at: middle}
-	if most := (width - 2*legendMargin) * 7 / 8; title.width() > most {
-		title.size *= most / title.width()
+// draw draws the picture.
+func (d *drawing) draw() {
+	d.fill([]point{{0, 0}, {width, 0}, {width, d.bottom}, {0, d.bottom}}, d.back)
+	d.place()
+	for i, text := range d.title {
+		d.write(point{width / 2, 6 + titleSize*(ascent+lineHeight*float64(i))}, text, titleSize, width-2*legendMargin, false)
 	}
-	most := width - legendMargin - title.width()*8/7/2 // also if fonts are wider than ours
-	center := point{(low.x + high.x) / 2, (low.y + high.y) / 2}
-	d.text(point{min(center.x, most), 6 + titleSize*ascent}, title)
-	nameX, nameY := text{text: d.X, size: axisSize, color: d.ink, at: middle}, text{text: d.Y, size: axisSize,
-		color: d.ink, at: middle, up: true}
-	d.text(point{center.x, height - 6 - axisSize*descent}, nameX)
-	d.text(point{6 + axisSize*ascent, center.y}, nameY)
+	d.write(point{width / 2, d.high - 6 - axisSize*descent}, d.X, axisSize, width-2*legendMargin, false)
+	d.write(point{6 + axisSize*ascent, (d.area.min.y + d.area.max.y) / 2}, d.Y, axisSize, d.area.max.y, true)
 	d.drawAxes()
-	d.drawCurves(lines)
+	d.drawCurves()
 	d.drawLabels()
-	for i, row := range rows {
-		d.drawLegend(row, bottom-legendRow*(float64(len(rows)-i)-0.5))
+	for i, row := range d.rows {
+		d.drawLegend(row, d.bottom-legendRow*(float64(len(d.rows)-i)-0.5))
 	}
+}
+
+// wrapNames splits the names of ticks into lines of at most the given width. If a word is longer, every second name is
+// below its neighbors and has twice the width.
+func (d *drawing) wrapNames(most float64) {
+	longest, rows := 0.0, 0
+	for _, t := range d.x.Ticks {
+		for _, word := range strings.Fields(t.Label) {
+			longest = max(longest, d.tickLabel(word).wide())
+		}
+	}
+	low := longest > most
+	if low {
+		most *= 2
+	}
+	for i, t := range d.x.Ticks {
+		lines := wrap(t.Label, tickSize, most)
+		if i%2 == 0 {
+			rows = max(rows, len(lines))
+		}
+		d.x.Ticks[i].Label = strings.Join(lines, "\n")
+	}
+	for i := 1; low && i < len(d.x.Ticks); i += 2 {
+		d.x.Ticks[i].Label = strings.Repeat("\n", rows) + d.x.Ticks[i].Label
+	}
+}
+
+// write writes a line around a point, in a smaller font if it is longer than most.
+func (d *drawing) write(at point, line string, size, most float64, up bool) {
+	t := text{text: line, size: size, color: d.ink, at: middle, up: up}
+	t.size = min(size, size*most/t.wide())
+	if half := t.wide() / 2; up {
+		at.y = max(at.y, 2+half)
+	}
+	d.text(at, t)
+}
+
+// tickLabel returns the text of a tick.
+func (d *drawing) tickLabel(label string) text {
+	return text{text: label, size: tickSize, color: d.ink}
 }
 
 // drawAxes draws the grid, and the axes with their ticks.
@@ -165,21 +251,23 @@ func (d *drawing) drawAxes() {
 		at := d.x.At(t.Value)
 		d.stroke([]point{{at, high.y}, {at, high.y + length[t.Label == ""]}}, axis)
 		for i, line := range strings.Split(t.Label, "\n") {
-			label := text{text: line, size: tickSize, color: d.ink, at: middle}
-			d.text(point{min(at, width-2-label.width()/2), high.y + tickLength + 1 + tickSize*(ascent+float64(i))}, label)
+			label := d.tickLabel(line)
+			label.at = middle
+			d.text(point{min(at, width-2-label.wide()/2), high.y + tickLength + 1 + tickSize*(ascent+float64(i))}, label)
 		}
 	}
 	for _, t := range d.y.Ticks {
 		at := d.y.At(t.Value)
 		d.stroke([]point{{low.x - length[t.Label == ""], at}, {low.x, at}}, axis)
-		label := text{text: t.Label, size: tickSize, color: d.ink, at: end}
+		label := d.tickLabel(t.Label)
+		label.at = end
 		d.text(point{low.x - tickLength - 2, at + tickSize*(ascent-descent)/2}, label)
 	}
 }
 
 // drawCurves draws intervals and lines, and over them all marks.
-func (d *drawing) drawCurves(lines []line) {
-	for _, l := range lines {
+func (d *drawing) drawCurves() {
+	for _, l := range d.lines {
 		var path []point
 		for i, q := range l.Points {
 			at := d.at(q)
@@ -204,17 +292,24 @@ func (d *drawing) drawCurves(lines []line) {
 			d.stroke(path, l.stroke)
 		}
 	}
-	for _, l := range lines {
-		for _, q := range l.Points {
-			l.mark.draw(d, d.at(q), l.markers)
+	for _, l := range d.lines {
+		for i, q := range l.Points {
+			if i%l.every == l.first {
+				l.mark.draw(d, d.at(q), l.markers)
+			}
 		}
 	}
 }
 
-// legendWidth returns the width of an entry, plus 1/7 for fonts that are wider than ours.
-func (l line) legendWidth() float64 {
-	return legendThumb + (4+text{text: l.Name, size: legendSize}.width())*8/7 + legendGap
+// name returns the name of the curve in the legend, in a smaller font if it is wider than the picture.
+func (l line) name() text {
+	t := text{text: l.Name, size: legendSize}
+	t.size = min(t.size, t.size*(width-2*legendMargin-legendThumb-4)/t.wide())
+	return t
 }
+
+// legendWidth returns the width of an entry and the gap behind it.
+func (l line) legendWidth() float64 { return legendThumb + 4 + l.name().wide() + legendGap }
 
 // legendRows splits the entries into rows that fit into the width of the picture.
 func legendRows(lines []line) (rows [][]line) {
@@ -237,7 +332,8 @@ func (d *drawing) drawLegend(row []line, y float64) {
 			d.stroke([]point{{x, y}, {x + legendThumb, y}}, l.stroke)
 		}
 		l.mark.draw(d, point{x + legendThumb/2, y}, l.markers)
-		name := text{text: l.Name, size: legendSize, color: d.ink}
+		name := l.name()
+		name.color = d.ink
 		d.text(point{x + legendThumb + 4, y + legendSize*(ascent-descent)/2}, name)
 		x += l.legendWidth()
 	}

@@ -3,8 +3,6 @@ package plot
 import (
 	"math"
 	"math/rand/v2"
-
-	base "github.com/bloomery/bloomery/internal/plot"
 )
 
 type rect struct{ min, max point }
@@ -18,7 +16,7 @@ func around(center, size point) rect {
 const halfMark = 5.0
 
 // labelSize is the size of the font of labels.
-const labelSize = 9
+const labelSize = 11.5
 
 // orders is the number of orders in which the labels are placed. Labels that are placed first have the most room.
 const orders = 60
@@ -38,7 +36,7 @@ func (d *drawing) drawLabels() {
 			size := point{y: labelSize * (ascent + descent)}
 			if label.text != "" {
 				order = append(order, len(texts))
-				size.x = label.width() * 8 / 7 // other fonts may be wider
+				size.x = label.wide()
 			}
 			texts, s.at, s.sizes = append(texts, label), append(s.at, at), append(s.sizes, size)
 			if c.Bars != nil {
@@ -178,32 +176,3 @@ func outside(a, within rect) float64 {
 	return max(0, within.min.x-a.min.x) + max(0, a.max.x-within.max.x) +
 		max(0, within.min.y-a.min.y) + max(0, a.max.y-within.max.y)
 }
-
-// axes returns the axes, without their positions. ok is false if no curve has a point on the horizontal axis; levels do
-// not count.
-func (p Plot) axes() (x, y base.Axis, ok bool) {
-	low, high := point{math.Inf(1), math.Inf(1)}, point{math.Inf(-1), math.Inf(-1)}
-	for _, c := range p.Curves {
-		for i, q := range c.Points {
-			if !c.Level {
-				low.x, high.x = min(low.x, q[0]), max(high.x, q[0])
-			}
-			down, up := p.bar(c, i)
-			low.y, high.y = min(low.y, q[1], down), max(high.y, q[1], up)
-		}
-	}
-	if low.x > high.x {
-		return x, y, false
-	}
-	x, y = base.NewAxis(low.x, high.x, p.LogX), base.NewAxis(low.y, high.y, p.LogY)
-	if p.Names != nil {
-		x = base.Axis{Low: 0.5, High: float64(len(p.Names)) + 0.5}
-		for i, name := range p.Names {
-			x.Ticks = append(x.Ticks, base.Tick{Value: float64(i + 1), Label: name})
-		}
-	}
-	return x, y, true
-}
-
-// Short formats a value with four significant digits, with an exponent if it is very small or large.
-func Short(v float64) string { return base.Short(v) }

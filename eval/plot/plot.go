@@ -5,14 +5,13 @@
 //	plot.go    what is drawn
 //	axis.go    the axes of a plot
 //	draw.go    the picture: grid, curves, marks, legend
-//	theme.go   its colors, for light and dark pages
+//	theme.go   its colors, on light and dark pages
 //	labels.go  where texts beside points are placed
 //	canvas.go  the four things that a picture consists of, in SVG; png.go has them in pixels
 package plot
 
 import (
 	"fmt"
-	"image/color"
 	"math"
 	"strings"
 )
@@ -100,16 +99,32 @@ func (p Plot) drawable() Plot {
 }
 
 // bar returns the interval of point i, or its y twice if it has no interval. On a logarithmic axis an interval that
-// reaches 0 is drawn down to a third of its point.
+// reaches 0 is drawn down to a third of its point. If no point is negative, an interval ends at 0.
 func (p Plot) bar(c Curve, i int) (low, high float64) {
 	y := c.Points[i][1]
 	if c.Bars == nil {
 		return y, y
 	}
-	if low, high = c.Bars[i][0], c.Bars[i][1]; p.LogY && low <= 0 {
+	low, high = c.Bars[i][0], c.Bars[i][1]
+	switch {
+	case p.LogY && low <= 0:
 		low = y / 3
+	case low < 0 && !p.negative():
+		low = 0
 	}
 	return low, high
+}
+
+// negative reports whether the y of any point is negative.
+func (p Plot) negative() bool {
+	for _, c := range p.Curves {
+		for _, q := range c.Points {
+			if q[1] < 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Alt returns a text alternative: the title, the axes and the names of the curves.
@@ -120,41 +135,3 @@ func (p Plot) Alt() string {
 	}
 	return fmt.Sprintf("%s. Plot of %s over %s: %s.", p.Title, p.Y, p.X, strings.Join(names, "; "))
 }
-
-// theme lists the colors of a picture.
-type theme struct {
-	back   color.RGBA
-	ink    color.RGBA // texts and axes
-	soft   color.RGBA // levels and bounds
-	grid   color.RGBA
-	curves []color.RGBA
-}
-
-// light is for white pages. Its curves have a contrast of at least 3:1, as WCAG 2.2 requires of graphics, and are
-// distinguishable with red-green color blindness. The first four are colors of Okabe and Ito (2008), whose other colors
-// are too bright.
-var light = theme{
-	back: color.RGBA{255, 255, 255, 255},
-	ink:  color.RGBA{A: 255},
-	soft: color.RGBA{90, 90, 90, 255},
-	grid: color.RGBA{225, 225, 225, 255},
-	curves: []color.RGBA{
-		{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255},
-		{204, 121, 167, 255}, {70, 30, 110, 255}, {100, 70, 0, 255},
-	},
-}
-
-// dark is for dark pages. Its curves have a contrast of at least 4.5:1, as WCAG 2.2 requires of small texts.
-var dark = theme{
-	back: color.RGBA{29, 36, 40, 255},
-	ink:  color.RGBA{228, 233, 236, 255},
-	soft: color.RGBA{163, 176, 184, 255},
-	grid: color.RGBA{54, 66, 74, 255},
-	curves: []color.RGBA{
-		{80, 160, 255, 255}, {255, 126, 60, 255}, {40, 190, 145, 255},
-		{232, 150, 196, 255}, {150, 218, 250, 255}, {242, 192, 84, 255},
-	},
-}
-
-// curve returns the color of curve i.
-func (t theme) curve(i int) color.RGBA { return t.curves[i%len(t.curves)] }

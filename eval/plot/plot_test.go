@@ -82,7 +82,7 @@ func TestPNG(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if size := pic.Bounds().Size(); size != image.Pt(1344, 912) {
+	if size := pic.Bounds().Size(); size != image.Pt(1280, 1012) {
 		t.Errorf("%v pixels", size)
 	}
 	line, found := light.curve(0), map[int]bool{} // columns with a pixel of the curve

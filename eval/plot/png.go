@@ -12,8 +12,8 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// scale is the number of pixels per point in PNG: 192 dots per inch, for high-density screens.
-const scale = 192.0 / 72
+// scale is the number of pixels per point in PNG: two per CSS pixel, for high-density screens.
+const scale = 2 * shownWidth / width
 
 // raster is a canvas of pixels.
 type raster struct{ *image.RGBA }

@@ -24,7 +24,7 @@ var page embed.FS
 // pageTemplates escape all texts of results.
 var pageTemplates = template.Must(template.New("report").Funcs(template.FuncMap{
 	"rounded": rounded, "published": Row.published, "interval": Row.interval, "verdict": Row.verdict,
-	"counted": counted, "duration": duration, "image": image, "darkImage": darkImage, "spread": spread, "noted": noted,
+	"counted": counted, "duration": duration, "image": image, "spread": spread, "noted": noted,
 	"style": style,
 	"utc":   func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
 	"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -45,8 +45,8 @@ func (r Report) WriteIndex(w io.Writer) error { return write(w, "index.html", vi
 
 // WriteDocument writes the page of document i. If a plot cannot be drawn it returns the error and writes nothing.
 //
-// Plots are images with data URLs, not inline SVG: labels cannot become markup, and styles are separate. Each plot is
-// written twice, for light and for dark pages. The SVG names fonts and does not embed them.
+// Plots are images with data URLs, not inline SVG: labels cannot become markup, and styles are separate. Their colors
+// follow the light or dark theme of the reader. The SVG names fonts and does not embed them.
 func (r Report) WriteDocument(w io.Writer, i int) error {
 	v := view{Report: r, Document: &r.Documents[i]}
 	if i > 0 {
@@ -85,22 +85,11 @@ func noted(r Part) bool {
 
 // image returns the plot as a data URL.
 func image(p Plot) (template.URL, error) {
-	url, err := dataURL(p.Draw)
-	return template.URL(url), err
-}
-
-// darkImage returns the plot for dark pages as a data URL for the attribute srcset.
-func darkImage(p Plot) (template.Srcset, error) {
-	url, err := dataURL(p.DrawDark)
-	return template.Srcset(url), err
-}
-
-func dataURL(draw func(w io.Writer, format string) error) (string, error) {
 	var svg bytes.Buffer
-	if err := draw(&svg, "svg"); err != nil {
+	if err := p.Draw(&svg, "svg"); err != nil {
 		return "", err
 	}
-	return "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(svg.Bytes()), nil
+	return template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(svg.Bytes())), nil
 }
 
 // duration formats a time with a unit that suits its length.
