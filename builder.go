@@ -33,14 +33,11 @@ type oneBuild struct {
 
 // newOneBuild returns the build of a Config without Dir.
 func newOneBuild(ctx context.Context, c Config) (b *oneBuild, err error) {
-	if err := c.checkOne(); err != nil {
+	if err := c.Check(); err != nil {
 		return nil, err
 	}
 	if b, err = c.memberBuild(ctx); err != nil {
 		return nil, err
-	}
-	if err := c.checkAllow(b.in.Hasher()); err != nil {
-		return nil, errors.Join(err, b.in.Close(nil))
 	}
 	if c.Allow != nil {
 		b.in.Keep(b.config.Building.Memory, b.config.Building.TempDir)
@@ -70,11 +67,6 @@ func (c Config) memberBuild(ctx context.Context) (*oneBuild, error) {
 			b.in = intake.Counted(h, memory, c.Building.TempDir, intake.NoValues(filter.Spec{}))
 			return b, err
 		}
-		// A filter with values takes them with the keys, so it must be chosen before the number of keys is known.
-		if n := c.Needs; n.Add || n.Later > 0 || n.Bytes > 0 || n.BitsPerKey > 0 {
-			return nil, family.Invalid("keys", 0,
-				"values with room for later keys, or in a given size, need the number of keys")
-		}
 	}
 
 	var err error
@@ -103,12 +95,7 @@ func (c Config) likeBuild() (*oneBuild, error) {
 		return nil, err
 	}
 
-	like, ok := c.Like.Set.engine.(*one.Set)
-	if !ok {
-		return nil, fmt.Errorf("like a sharded Set: set Dir: %w", filter.ErrUnsupported)
-	}
-
-	old, err := like.Single()
+	old, err := c.Like.Set.engine.(*one.Set).Single() // checkLike has refused sharded Sets
 	if err != nil {
 		return nil, err
 	}
@@ -120,10 +107,6 @@ func (c Config) likeBuild() (*oneBuild, error) {
 	if b.family, err = families.ByName(b.spec.Family()); err != nil {
 		return nil, err
 	}
-	if err := intake.CheckBuilt(facts.Filter, c.Limits.Bytes); err != nil {
-		return nil, err
-	}
-
 	b.trim = !c.Concurrent && (facts.Stored.Trimmed || b.spec != old.Spec())
 	if b.target, err = b.likeTarget(old); err != nil {
 		return nil, err

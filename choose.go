@@ -3,12 +3,12 @@ package bloomery
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -71,41 +71,84 @@ func (c Config) resolve(ctx context.Context) (Config, error) {
 	return c, nil
 }
 
-// Check returns an error if the Config is invalid, as far as this is known before the keys. It makes no filter and does
-// not call the planner. Errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily, filter.ErrTooLarge or
-// errors.ErrUnsupported.
+// Check returns the error of NewBuilder for the Config, as far as it is known without the planner and without opening
+// Sharding.Dir. It makes no filter. Errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily, filter.ErrTooLarge,
+// filter.ErrRate or errors.ErrUnsupported.
 func (c Config) Check() error {
-	switch {
-	case c.Sharding.Dir == "" && c.Sharding.Shards > 0:
-		return c.checkOne()
-	case c.Sharding.Dir != "":
+	if c.Sharding.Dir != "" {
 		return c.checkDir()
-	case c.Like.Set != nil:
-		return c.checkLike()
-	case c.open():
-		h, err := families.OwnHasher(c.Hashing.ID, c.Hashing.Seed, c.Hashing.Secret)
-		return errors.Join(c.checkNeeds(), err, c.checkAllow(h))
 	}
-	_, _, _, err := c.resolved()
-	return cmp.Or(err, c.checkForecast(max(c.Keys, c.Capacity)))
+	if err := c.checkOne(); err != nil {
+		return err
+	}
+
+	switch {
+	case c.Like.Set != nil:
+		if err := c.checkLike(); err != nil {
+			return err
+		}
+		return c.checkAllow(c.Like.Set.Hasher())
+	case c.open():
+		return c.checkOpen()
+	}
+
+	f, s, _, err := c.resolved()
+	if err != nil {
+		return err
+	}
+	if c.Keys > 0 {
+		if _, _, err := f.Forecast(s, c.Keys); err != nil {
+			return err
+		}
+	}
+	return cmp.Or(c.checkForecast(c.Keys), intake.CheckSize(f, s, c.Keys, c.Limits.Bytes))
+}
+
+// checkOpen is Check for a Config whose Spec the planner chooses.
+func (c Config) checkOpen() error {
+	if err := c.checkNeeds(); err != nil {
+		return err
+	}
+	h, err := families.OwnHasher(c.Hashing.ID, c.Hashing.Seed, c.Hashing.Secret)
+	if err != nil {
+		return err
+	}
+
+	if n := c.Needs; c.Sharding.Dir == "" && c.Keys == 0 && n.ValueBits > 0 &&
+		(n.Add || n.Later > 0 || n.Bytes > 0 || n.BitsPerKey > 0) {
+		// A filter with values takes them with the keys, so it must be chosen before the number of keys is known.
+		return family.Invalid("keys", 0, "values with room for later keys, or in a given size, need the number of keys")
+	}
+	return c.checkAllow(h)
 }
 
 // checkDir is Check for a Config with Dir.
 func (c Config) checkDir() error {
-	if err := intake.CheckShards(cmp.Or(c.Sharding.Shards, 1), c.Concurrent); err != nil {
+	if err := cmp.Or(intake.CheckShards(cmp.Or(c.Sharding.Shards, 1), c.Concurrent), c.checkFields()); err != nil {
 		return err
 	}
 	if c.open() {
-		c.Sharding.Dir, c.Sharding.Shards = "", 0
-		return c.Check()
+		return cmp.Or(c.checkOpen(), c.checkShards())
 	}
+
 	h, err := c.checkSharded(context.Background()) // without Needs it does not wait
-	return errors.Join(err, c.checkAllow(h))
+	if err != nil {
+		return err
+	}
+	return cmp.Or(c.checkAllow(h), c.checkShards())
+}
+
+// checkShards returns an error if the set cannot have this number of shards for its keys, if both are known.
+func (c Config) checkShards() error {
+	if c.Like.Set != nil || c.Keys == 0 {
+		return nil
+	}
+	return hashes.CheckShards(c.Sharding.Shards, c.Keys)
 }
 
 // checkNeeds is Check for a Config with Needs.
 func (c Config) checkNeeds() error {
-	if err := errors.Join(c.checkFields(), c.checkShrink()); err != nil {
+	if err := cmp.Or(c.checkFields(), c.checkShrink()); err != nil {
 		return err
 	}
 

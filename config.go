@@ -2,7 +2,6 @@ package bloomery
 
 import (
 	"cmp"
-	"errors"
 	"iter"
 	"reflect"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -112,7 +112,7 @@ func (c Config) family() (families.Family, filter.Spec, error) {
 	if err != nil {
 		return families.Family{}, s, err
 	}
-	if err := errors.Join(c.checkFields(), c.checkShrink()); err != nil {
+	if err := cmp.Or(c.checkFields(), c.checkShrink()); err != nil {
 		return families.Family{}, s, err
 	}
 
@@ -269,6 +269,17 @@ func (c Config) checkLike() error {
 	if old.isEmpty() {
 		return family.Invalid("like", "an empty Set", "want one that was built or read")
 	}
+	if err := c.checkFields(); err != nil {
+		return err
+	}
+
+	facts := old.inner().Facts()
+	switch sharded := facts.Stored.Shards > 0; {
+	case sharded && c.Sharding.Dir == "":
+		return family.Invalid("like", "a sharded Set", "set Sharding.Dir to follow it")
+	case !sharded && c.Sharding.Dir != "":
+		return family.Invalid("like", "a Set of one filter", "a sharded set follows a sharded one")
+	}
 
 	const no = "with like, size, hash function, chosen rate and shards are taken from that set; leave it out"
 	if err := cmp.Or(
@@ -276,12 +287,21 @@ func (c Config) checkLike() error {
 		family.Refused("capacity", c.Capacity != 0, no), family.Refused("fpr", c.FPR != 0, no),
 		family.Refused("seed", c.Hashing.Seed != 0, no), family.Refused("secret", c.Hashing.Secret != nil, no),
 		family.Refused("hash", c.Hashing.ID != 0, no),
-		family.Refused("shards", c.Sharding.Shards != 0 && c.Sharding.Shards != old.inner().Facts().Stored.Shards, no),
+		family.Refused("shards", c.Sharding.Shards != 0 && c.Sharding.Shards != facts.Stored.Shards, no),
 	); err != nil {
 		return err
 	}
-	_, err := drift.AllowedShrink(c.Like.Shrink, drift.ShrinkOfList)
-	return errors.Join(c.checkFields(), err)
+	if _, err := drift.AllowedShrink(c.Like.Shrink, drift.ShrinkOfList); err != nil {
+		return err
+	}
+
+	if facts.Stored.Shards == 0 {
+		return intake.CheckBuilt(facts.Filter, c.Limits.Bytes)
+	}
+	if c.Limits.Bytes == 0 {
+		return nil // Info reads all shards
+	}
+	return intake.CheckBytes(old.Spec(), old.Info().Bits/8, c.Limits.Bytes)
 }
 
 // checkShrink returns an error if Shrink is set without Like.

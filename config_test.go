@@ -211,6 +211,74 @@ func TestConfigCheck(t *testing.T) {
 	}
 }
 
+// TestCheckIsBuild checks that NewBuilder returns the error of Check for every pair of settings. It returns another one
+// only if the planner chooses, which Check does not call.
+func TestCheckIsBuild(t *testing.T) {
+	keys := slices.Values([]string{"a", "b", "c"})
+	one := settest.Build(t, []string{"a", "b", "c"}, bloomery.Config{Spec: "rankindexed"})
+	sharded := must(bloomery.Build(t.Context(), keys, bloomery.Config{Spec: "rankindexed",
+		Sharding: bloomery.Sharding{Dir: filepath.Join(t.TempDir(), "old"), Shards: 2}}))
+	defer sharded.Close()
+
+	type config = bloomery.Config
+	settings := []func(c *config){
+		func(c *config) { c.Spec = "standard" },
+		func(c *config) { c.Spec = "fuse" },
+		func(c *config) { c.Spec = "bitsandblooms" },
+		func(c *config) { c.Spec = "standard(bits_per_key=8)" },
+		func(c *config) { c.Spec = "rankindexed(bytes=1000)" },
+		func(c *config) { c.Spec, c.Keys, c.Capacity = "standard(bits_per_key=12)", 1000, 2000 },
+		func(c *config) { c.Spec = "partitioned(budget=1s)" },
+		func(c *config) { c.Spec = "nonsense" },
+		func(c *config) { c.FPR = 0.01 },
+		func(c *config) { c.FPR = 1e-12 },
+		func(c *config) { c.FPR = 5 },
+		func(c *config) { c.Keys = 3 },
+		func(c *config) { c.Capacity = 2 },
+		func(c *config) { c.Capacity, c.Keys, c.Spec = 1000, 3, "standard" },
+		func(c *config) { c.Needs.Remove = true },
+		func(c *config) { c.Needs.ValueBits = 8 },
+		func(c *config) { c.Needs.Later = 10 },
+		func(c *config) { c.Needs.Adversarial = true },
+		func(c *config) { c.Like.Set = one },
+		func(c *config) { c.Like.Set = sharded },
+		func(c *config) { c.Like.Set = new(bloomery.Set) },
+		func(c *config) { c.Like = bloomery.Like{Set: one, Shrink: 2} },
+		func(c *config) { c.Like.Shrink = 0.1 },
+		func(c *config) { c.Hashing.ID = filter.XXH64 },
+		func(c *config) { c.Hashing = bloomery.Hashing{Seed: 1, Secret: filter.NewSecret()} },
+		func(c *config) { c.Sharding.Dir = "dir" },
+		func(c *config) { c.Sharding = bloomery.Sharding{Dir: "dir", Shards: 2} },
+		func(c *config) { c.Sharding = bloomery.Sharding{Dir: "dir", Shards: 5000} },
+		func(c *config) { c.Sharding.Shards = 2 },
+		func(c *config) { c.Limits.Bytes = 1 },
+		func(c *config) { c.Limits.FPR = 2 },
+		func(c *config) { c.Concurrent = true },
+		func(c *config) { c.Allow = slices.Values([][]byte{[]byte("no")}) },
+		func(c *config) { c.Building.Workers = -1 },
+	}
+	for i := range settings {
+		for j := range settings[i:] {
+			var c config
+			settings[i](&c)
+			settings[i+j](&c)
+			if c.Sharding.Dir != "" {
+				c.Sharding.Dir = filepath.Join(t.TempDir(), "set")
+			}
+
+			want := c.Check()
+			b, err := bloomery.NewBuilder(t.Context(), c)
+			if err == nil {
+				settest.Check(t, b.Close())
+			}
+			planned := c.Spec == "" && (c.Needs != plan.Needs{} || c.Capacity > 0)
+			if fmt.Sprint(err) != fmt.Sprint(want) && (want != nil || !planned) {
+				t.Errorf("%v: NewBuilder: %v; Check: %v", c, err, want)
+			}
+		}
+	}
+}
+
 // The tests below make or inspect Sets with functions of export_test.go.
 
 // TestZeroSet calls the methods of the zero Set.

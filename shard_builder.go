@@ -43,24 +43,16 @@ func newShardBuild(ctx context.Context, c Config) (b *shardBuild, err error) {
 		b.config.Sharding.Shards = hashes.AutoShards(c.Keys)
 	}
 
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
 	hasher, err := b.config.checkSharded(ctx) // before any key is added
 	if err != nil {
 		return nil, err
 	}
-	if err = b.config.checkAllow(hasher); err != nil {
-		return nil, err
-	}
-	if c.Like.Set == nil && c.Keys > 0 {
-		if err := hashes.CheckShards(b.config.Sharding.Shards, c.Keys); err != nil {
-			return nil, err
-		}
-	}
 	if c.Like.Set != nil {
 		if b.losses, err = bulk.NewLosses(c.Like.Set.inner(), c.Like.Shrink); err != nil {
 			return nil, err
-		}
-		if bytes := c.Like.Set.Info().Bits / 8; c.Limits.Bytes > 0 && bytes > c.Limits.Bytes {
-			return nil, intake.CheckBytes(c.Like.Set.Spec(), bytes, c.Limits.Bytes)
 		}
 	}
 	if b.folder, err = shardset.Replace(c.Sharding.Dir); err != nil {
@@ -92,9 +84,6 @@ func (c Config) checkSharded(ctx context.Context) (filter.Hasher, error) {
 	if c.Like.Set != nil {
 		if err := c.checkLike(); err != nil {
 			return filter.Hasher{}, err
-		}
-		if c.Like.Set.inner().Facts().Stored.Shards == 0 {
-			return filter.Hasher{}, family.Invalid("like", "a Set of one filter", "a sharded set follows a sharded one")
 		}
 		return c.Like.Set.Hasher(), nil
 	}

@@ -190,7 +190,7 @@ const fewShards = 4096
 func CheckShards(shards int, keys uint64) error {
 	if most := max(keys, fewShards); uint64(shards) > most {
 		return &filter.ConfigError{Field: "shards", Value: shards,
-			Reason: fmt.Sprintf("for %d keys at most %d are possible: one a key, or %d", keys, most, fewShards)}
+			Reason: fmt.Sprintf("for %d keys at most %d are possible: one per key, or %d", keys, most, fewShards)}
 	}
 	return nil
 }

@@ -180,7 +180,10 @@ func CheckSetSize(f families.Family, s filter.Spec, shards int, keys, most uint6
 	if err != nil {
 		return err
 	}
-	if bytes := bits / 8; bytes > most/n {
+	switch bytes := bits / 8; {
+	case n == 1:
+		return CheckBytes(s, bytes, most)
+	case bytes > most/n:
 		return fmt.Errorf("%d shards of %s take %d bytes each, together more than the limit of %d: %w",
 			n, s, bytes, most, filter.ErrTooLarge)
 	}

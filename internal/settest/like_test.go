@@ -179,7 +179,7 @@ func TestLikeShards(t *testing.T) {
 		t.Error("an Optimizer that keeps the shifts makes another set")
 	}
 	if _, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Like: bloomery.Like{Set: old}}); !errors.Is(err,
-		filter.ErrUnsupported) {
+		filter.ErrConfig) {
 		t.Errorf("a Builder like a sharded set: %v", err)
 	}
 	again := bloomery.Config{Like: bloomery.Like{Set: old}, Sharding: bloomery.Sharding{Shards: 4}}
