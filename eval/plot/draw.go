@@ -19,7 +19,7 @@ const (
 	labelHeight = 430.0 // with at least manyLabels labels
 	manyLabels  = 12
 
-	shownWidth = 640.0 // in CSS pixels, on a page that sets no width
+	shownWidth = 560.0 // in CSS pixels, on a page that sets no width
 
 	titleSize  = 13.0
 	axisSize   = 12.0 // of the names of axes

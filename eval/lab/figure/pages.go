@@ -34,6 +34,7 @@ var pageTemplates = template.Must(template.New("report").Funcs(template.FuncMap{
 type view struct {
 	Report
 	Document *Document // nil on the overview
+	Alone    Report    // the report of Document alone; empty on the overview
 	Previous *Document // nil on the overview and the first document
 	Next     *Document
 }
@@ -48,7 +49,7 @@ func (r Report) WriteIndex(w io.Writer) error { return write(w, "index.html", vi
 // Plots are images with data URLs, not inline SVG: labels cannot become markup, and styles are separate. Their colors
 // follow the light or dark theme of the reader. The SVG names fonts and does not embed them.
 func (r Report) WriteDocument(w io.Writer, i int) error {
-	v := view{Report: r, Document: &r.Documents[i]}
+	v := view{Report: r, Document: &r.Documents[i], Alone: Report{Documents: r.Documents[i : i+1]}}
 	if i > 0 {
 		v.Previous = &r.Documents[i-1]
 	}
