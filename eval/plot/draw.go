@@ -29,15 +29,16 @@ const (
 	tickLength   = 4.0
 	inset        = 5.0 // from the axes to the points
 	lineHeight   = 1.25
-	tickGap      = 4.0 // between the labels of two ticks
+	tickGap      = 8.0 // between the labels of two ticks
 	legendRow    = 18.0
 	legendThumb  = 26.0
 	legendGap    = 14.0 // between two entries
 	legendMargin = 10.0
 	legendSpace  = 8.0 // above it
 
-	mostMarks = 40 // a line of more points shows only some of its marks
-	someMarks = 8
+	mostMarks = 40   // a line of more points has marks at some of them only,
+	rareMarks = 45.0 // at this distance
+	markGap   = 8.0  // least distance of the marks of other lines
 )
 
 // dashes are the patterns of lines without marks: levels and bounds.
@@ -93,8 +94,8 @@ type line struct {
 	stroke        // of width 0: no line
 	mark    shape // of radius 0: no marks
 	markers color.RGBA
-	every   int // one of how many points has a mark
-	first   int // the first point with a mark
+	gap     float64 // least distance between two marks
+	before  float64 // distance from the left end to the first mark
 }
 
 // styled returns the curves with their styles.
@@ -103,7 +104,6 @@ func (d *drawing) styled() (lines []line) {
 	for i, c := range d.Curves {
 		l := line{Curve: c, markers: d.curve(i), mark: shapes[i%len(shapes)]}
 		l.mark.hollow = i/len(shapes)%2 == 1
-		l.every, l.first = 1, 0
 		l.stroke = stroke{color: l.markers, width: 1.6}
 		l.mark.radius = 3
 		switch {
@@ -115,8 +115,10 @@ func (d *drawing) styled() (lines []line) {
 		case c.Dots:
 			l.stroke.width, l.mark.radius, l.mark.hollow = 0, 3.4, true // hollow: a line below it stays visible
 		case len(c.Points) > mostMarks:
-			l.every = (len(c.Points) + someMarks - 1) / someMarks
-			l.first = l.every / 2 * (1 + i%len(shapes)) / len(shapes) // beside the marks of the other curves
+			l.gap = rareMarks
+			l.before = rareMarks * float64(i%len(shapes)) / float64(len(shapes)) // beside the marks of the other curves
+		default:
+			l.gap = markGap
 		}
 		lines = append(lines, l)
 	}
@@ -293,9 +295,11 @@ func (d *drawing) drawCurves() {
 		}
 	}
 	for _, l := range d.lines {
-		for i, q := range l.Points {
-			if i%l.every == l.first {
-				l.mark.draw(d, d.at(q), l.markers)
+		last := point{math.Inf(-1), 0}
+		for _, q := range l.Points {
+			if at := d.at(q); at.x >= d.x.From+l.before && at.minus(last).length() >= l.gap {
+				l.mark.draw(d, at, l.markers)
+				last = at
 			}
 		}
 	}
