@@ -19,6 +19,7 @@ type Greedy struct {
 	Groups    int // g
 	Functions int // H
 	K         int
+	Ks        []int  // if not nil, the k of each group, instead of K
 	Bits      uint64 // m minus the g·k·log2(H) bits that store the choices: see GreedyBits
 	// Group returns the group of a key, h0. Bit returns the position of a key under function j, in [0, Functions).
 	Group func(key int) int
@@ -134,7 +135,11 @@ type scores struct {
 func (s *scores) choose(keys []int) (chosen []int) {
 	s.score(keys)
 	clear(s.taken)
-	for range s.K {
+	k := s.K
+	if s.Ks != nil && len(keys) > 0 {
+		k = s.Ks[s.Group(keys[0])]
+	}
+	for range k {
 		best := -1
 		for j, f := range s.fresh {
 			if !s.taken[j] && (best < 0 || f < s.fresh[best]) {
