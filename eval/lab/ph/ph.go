@@ -20,7 +20,7 @@ import (
 func Experiments() []experiment.Experiment {
 	return []experiment.Experiment{
 		fig1, fig2, fig3, fig5, fig6, fig7, fig10, fig11, table1, fig12, fig13, fig14, annealing, buildTime, lateKeys,
-		optimum, paths, unequal,
+		optimum, paths, unequal, chosen,
 	}
 }
 
