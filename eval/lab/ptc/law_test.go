@@ -1,0 +1,101 @@
+package ptc
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/bloomery/bloomery/internal/family/twochoice"
+)
+
+// TestLaw enumerates all positions of three keys in a tiny filter and compares the law of the ones. Two positions of a
+// group coincide in a quarter of the cases.
+func TestLaw(t *testing.T) {
+	x := choice{bits: 4. / 3, c: 2, k: 2}
+	const m, keys = 4, 3
+	law := map[int]float64{}
+	var add func(bits uint, keys int, p float64)
+	add = func(bits uint, keys int, p float64) {
+		if keys == 0 {
+			ones := 0
+			for ; bits > 0; bits &= bits - 1 {
+				ones++
+			}
+			law[ones] += p
+			return
+		}
+		for i := range m * m * m * m {
+			group := [2]uint{1<<(i%m) | 1<<(i/m%m), 1<<(i/m/m%m) | 1<<(i/m/m/m)}
+			fewest, best := m+1, uint(0)
+			for _, g := range group {
+				n := 0
+				for left := g &^ bits; left > 0; left &= left - 1 {
+					n++
+				}
+				if n < fewest {
+					fewest, best = n, g
+				}
+			}
+			add(bits|best, keys-1, p/(m*m*m*m))
+		}
+	}
+	add(0, keys, 1)
+
+	l := newLaw(x, keys)
+	for range keys {
+		l.add()
+	}
+	sum := 0.0
+	for i, p := range l.ones {
+		sum += p
+		if want := law[l.least+i]; math.Abs(p-want) > 1e-12 {
+			t.Errorf("Pr[X = %d] is %.6f, want %.6f", l.least+i, p, want)
+		}
+	}
+	if l.m != m || math.Abs(sum-1) > 1e-12 {
+		t.Errorf("%d bits, probabilities sum to %g", l.m, sum)
+	}
+}
+
+// TestSimulate compares the mean and the spread of simulations with the exact law, and requires that the bounds hold.
+func TestSimulate(t *testing.T) {
+	const n, trials = 500, 400
+	x := choice{16, 3, 13, 1}
+	l := newLaw(x, n)
+	for range n {
+		l.add()
+	}
+	mean, sigma := l.moments(func(x float64) float64 { return x })
+	ones := make([]float64, trials)
+	for i := range ones {
+		ones[i] = float64(x.simulate(rand.New(rand.NewPCG(3, uint64(i))), n, 1))
+	}
+	if m, s := stat.MeanStdDev(ones, nil); math.Abs(m-mean) > 4*sigma/math.Sqrt(trials) || math.Abs(s/sigma-1) > 0.15 {
+		t.Errorf("%.1f ± %.2f ones, by the law %.1f ± %.2f", m, s, mean, sigma)
+	}
+	for far := 1.0; far < 20*sigma; far++ {
+		p, theorem, refined := l.tail(mean, far), x.theorem32(far, n), x.refined(far, n, l.largestVariance())
+		if p > theorem || p > refined {
+			t.Errorf("%g and farther: %g, bounds %g and %g", far, p, theorem, refined)
+		}
+	}
+}
+
+// TestClosedForm bounds the errors that the report states: of one choice, where the form is exact, and of a few.
+func TestClosedForm(t *testing.T) {
+	for c, want := range map[int]float64{1: 0, 2: 1 / math.Sqrt(math.Pi), 3: 1.5 / math.Sqrt(math.Pi), 16: 1.76599} {
+		if got := expectedMaximum(c); math.Abs(got-want) > 1e-4 {
+			t.Errorf("a_%d is %.5f, want %.5f", c, got, want)
+		}
+	}
+	for _, bits := range []float64{8, 13, 32, 64} {
+		for c, most := range map[int]float64{1: 1e-4, 2: 0.006, 3: 0.012, 4: 0.026} {
+			x := bestOnline(bits, c)
+			if got := x.rate(x.closedForm())/x.rate(twochoice.Fill(bits, x.k, c)) - 1; math.Abs(got) > most {
+				t.Errorf("%s: the rate is wrong by %.2g", x, got)
+			}
+		}
+	}
+}
