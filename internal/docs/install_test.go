@@ -41,11 +41,12 @@ func TestInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	today := map[string][]string{} // the lines of a row of the table
-	for _, row := range regexp.MustCompile(`(?m)^\| (\w+) \| (.*?) \|`).FindAllStringSubmatch(string(page), -1) {
-		for _, line := range regexp.MustCompile("`([^`]*)`").FindAllStringSubmatch(row[2], -1) {
-			today[row[1]] = append(today[row[1]], strings.ReplaceAll(line[1], "CLONE", root))
-		}
+	_, install, _ := strings.Cut(string(page), "\n## Install\n")
+	_, block, _ := strings.Cut(install, "```\n")
+	block, _, _ = strings.Cut(block, "```")
+	today := map[string][]string{} // the lines below the comment that begins with a name
+	for _, part := range regexp.MustCompile(`(?m)^# (\w+).*\n((?:[^#\n].*\n)*)`).FindAllStringSubmatch(block, -1) {
+		today[part[1]] = strings.Split(strings.TrimSpace(strings.ReplaceAll(part[2], "CLONE", root)), "\n")
 	}
 
 	app, bin := t.TempDir(), t.TempDir()
@@ -104,7 +105,7 @@ func TestInstall(t *testing.T) {
 	if b, err := os.ReadFile("js/package.json"); err != nil || json.Unmarshal(b, &npm) != nil {
 		t.Fatal(err)
 	}
-	if want := "js/" + npm.Name + "-" + npm.Version + ".tgz"; !strings.Contains(string(page), "CLONE/"+want+"`") {
+	if want := "js/" + npm.Name + "-" + npm.Version + ".tgz"; !strings.Contains(string(page), "CLONE/"+want+"\n") {
 		t.Errorf("README.md does not install %s", want)
 	}
 	for _, path := range []string{"python/pyproject.toml", "c/bloomery.h"} {
