@@ -111,7 +111,7 @@ func TestState(t *testing.T) {
 				shifts := append([]uint8(nil), s.Shifts...)
 				clear(s.cells)
 				copy(s.Shifts, shifts)
-				s.Fill()
+				s.Fill(&rnd)
 				check(t, s)
 			})
 		}

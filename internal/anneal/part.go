@@ -53,13 +53,13 @@ func beginSearch(s *State, rnd *Random, again bool) (from float64, settle func()
 		return 0, func() {}
 	}
 
-	s.Fill()
+	s.Fill(rnd)
 	ones, shifts := s.Ones(), slices.Clone(s.Shifts)
 	return resume, func() {
 		if s.Ones() > ones {
 			clear(s.cells)
 			copy(s.Shifts, shifts)
-			s.Fill()
+			s.Fill(rnd)
 		}
 	}
 }
@@ -68,7 +68,7 @@ func beginSearch(s *State, rnd *Random, again bool) (from float64, settle func()
 // with one pass without noise.
 func (p *Part) Run(s *State, rnd *Random, again bool) {
 	if p.pace.keep {
-		s.Fill()
+		s.Fill(rnd)
 		p.Advance(1)
 		p.pace.finishPart(p.keys, s.Rate)
 		return
@@ -140,7 +140,7 @@ func (p *Part) Loop(rate func() float64, pass func(at float64) (more bool)) {
 // every 1024 passes. In a search by time, it makes as many passes as fit into the time of the part on average.
 func (p *Part) RunSmall(s *State, rnd *Random, keys int, again bool) {
 	if p.pace.keep {
-		s.Fill()
+		s.Fill(rnd)
 		return
 	}
 

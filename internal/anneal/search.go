@@ -84,7 +84,7 @@ func (s *State) bestShifts(pos []uint32, start *[4]uint64) uint32 {
 	if len(pos) > maxSize {
 		return s.bestShiftsPlain(pos, start)
 	}
-	return kernel.BestLanes(s.cells, pos, start, &s.keep) & (1<<(1<<s.Width) - 1)
+	return kernel.BestLanes(s.cells, pos, start, &s.keep) & (1<<s.shiftCount() - 1)
 }
 
 // bestShiftsPlain is the specification of bestShifts for groups of any size: it scores one shift after the other.
@@ -92,7 +92,7 @@ func (s *State) bestShifts(pos []uint32, start *[4]uint64) uint32 {
 //go:norace
 func (s *State) bestShiftsPlain(pos []uint32, start *[4]uint64) (best uint32) {
 	var top uint64
-	for c := range 1 << s.Width {
+	for c := range s.shiftCount() {
 		score := start[c/8] >> (c % 8 * 8) & 255
 		for _, u := range pos {
 			score += uint64(s.cells[int(u)+c] & points)

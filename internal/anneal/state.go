@@ -17,6 +17,7 @@
 package anneal
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -31,11 +32,16 @@ type Geometry struct {
 	Bits  uint64 // of the bitmap, below 2^31
 	K     int
 	Width int // bits of a shift, 0 to MaxWidth
+	// Choices is the number of shifts; 0 means 2^Width.
+	Choices int
 	// Without Words the last base position plus the largest shift is the last bit. With Words all bits are base
 	// positions, and each shift leads to a bit of the 32-bit word of the base position: bit (u + shift) mod 32 of word
 	// u/32 instead of bit u + shift. Bits is then a multiple of 32.
 	Words bool
 }
+
+// shiftCount returns the number of shifts.
+func (g Geometry) shiftCount() int { return cmp.Or(g.Choices, 1<<g.Width) }
 
 // State is the state of a search: the shifts of all groups, and the number of (key, slot) pairs that set each bit.
 //
@@ -50,6 +56,7 @@ type Geometry struct {
 type State struct {
 	Geometry
 	Shifts []uint8
+	FPR    func(fill float64) float64 // the rate of a share of set bits; nil means fill^K
 	starts []uint32
 	pos    []uint32
 	cells  []byte
@@ -106,7 +113,7 @@ func (s *State) Reset(geometry Geometry, sizes []uint32) {
 	clear(s.Shifts)
 	clear(s.cells)
 	s.all, s.keep = [4]uint64{}, [4]uint64{}
-	for c := range 1 << geometry.Width {
+	for c := range geometry.shiftCount() {
 		s.all[c/8] |= 255 << (c % 8 * 8)
 		s.keep[c/8] |= points << (c % 8 * 8)
 	}
@@ -129,11 +136,24 @@ func (s *State) slotPositions(j, l int) []uint32 {
 	return s.pos[int(s.starts[j])*s.K+l*size:][:size]
 }
 
-// Fill sets the bits of all keys with the present shifts. No bit may be set before the call.
-func (s *State) Fill() {
-	for j := range len(s.starts) - 1 {
-		for l := range s.K {
-			s.mapCells(s.slotPositions(j, l), s.Shifts[j*s.K+l], &more)
+// Open is a shift that is not chosen yet.
+const Open = 0xff
+
+// Fill sets the bits of all keys with the present shifts, then chooses the shifts that are Open, one after the other.
+// No bit may be set before the call.
+func (s *State) Fill(rnd *Random) {
+	for _, open := range []bool{false, true} {
+		for j := range len(s.starts) - 1 {
+			for l := range s.K {
+				pos, shift := s.slotPositions(j, l), &s.Shifts[j*s.K+l]
+				if (*shift == Open) != open {
+					continue
+				}
+				if open {
+					*shift = randomBit(s.bestShifts(pos, &[4]uint64{}), rnd.Next())
+				}
+				s.mapCells(pos, *shift, &more)
+			}
 		}
 	}
 }
@@ -175,8 +195,14 @@ func (s *State) Ones() (n uint64) {
 	return n
 }
 
-// Rate returns f^K, f the share of set bits.
-func (s *State) Rate() float64 { return math.Pow(float64(s.Ones())/float64(s.Bits), float64(s.K)) }
+// Rate returns the rate of the present share of set bits.
+func (s *State) Rate() float64 {
+	fill := float64(s.Ones()) / float64(s.Bits)
+	if s.FPR != nil {
+		return s.FPR(fill)
+	}
+	return math.Pow(fill, float64(s.K))
+}
 
 // Store sets the bits of words, from bit at on, that are set in s.
 func (s *State) Store(words []uint64, at uint64) {

@@ -2,6 +2,7 @@ package container
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/sums"
@@ -104,32 +105,25 @@ func blockpartitionedBits(p *plain, _ []byte, h filter.Hash) (at []uint64) {
 	return at
 }
 
-// twochoiceBits returns the positions of all groups, one group after the other.
+// twochoiceBits returns the first bits of the windows.
 func twochoiceBits(p *plain, _ []byte, h filter.Hash) (at []uint64) {
-	m, k := p.number("bits"), p.number("k")
-	start := part(h.Hi, p.number("shards")) * m
-	for group := range p.number("choices") {
-		x, by := h.Lo, remix(h.Hi, group)|1
-		if group > 0 {
-			x = remix(h.Lo, group)
-		}
-		of := walked(x, by, m, k)
-		if p.text("hashing") == "double" {
-			first, step := part(x, m), part(by, m)|1
-			for i := range of {
-				of[i] = (first + uint64(i)*step) % m
-			}
-		}
-		for _, i := range of {
-			at = append(at, start+i)
-		}
+	m := p.number("bits")
+	shard, by := share(h.Hi, p.number("shards"))
+	x := h.Lo
+	for range p.number("k") {
+		at = append(at, shard*m+part(x, m-p.number("choices")+1))
+		x = bits.RotateLeft64(9*x, 25) + by
 	}
 	return at
 }
 
 func twochoiceAnswer(p *plain, at []uint64) (a answer) {
-	for k := p.number("k"); len(at) > 0; at = at[k:] {
-		a.has = a.has || allBits(p, at[:k]).has
+	for s := range p.number("choices") {
+		group := slices.Clone(at)
+		for i := range group {
+			group[i] += s
+		}
+		a.has = a.has || allBits(p, group).has
 	}
 	return a
 }

@@ -145,27 +145,29 @@ func searchedCases(f forger) {
 	g = f.with("twochoice", "twochoice-0.bloom") // bits=400, choices=3, k=10, shards=1
 	g.bit("the last bit", false, 0, 399)
 	g.bit("the first bit behind the last", true, 0, 400)
-	g.bit("the last bit of the last word", true, 0, 447)
+	g.bit("the last bit of the last word", true, 0, 511)
 	g.word("more late keys than keys", true, 1, 0, 41)
 	g.word("more searched bits than bits", true, 1, 1, 401)
 	g.word("all bits searched", false, 1, 1, 400)
 	for _, s := range []string{
-		"twochoice(bits=400,choices=1,hashing=independent,k=10,shards=1)",
-		"twochoice(bits=400,choices=17,hashing=independent,k=10,shards=1)",
-		"twochoice(bits=400,choices=3,hashing=independent,k=0,shards=1)",
-		"twochoice(bits=400,choices=3,hashing=independent,k=65,shards=1)",
-		"twochoice(bits=400,choices=3,hashing=independent,k=10,shards=0)",
-		"twochoice(bits=400,choices=3,hashing=double,k=10,shards=1)",
-		"twochoice(bits=400,choices=3,hashing=other,k=10,shards=1)",
-		"twochoice(bits=400,choices=3,k=10,shards=1)",
-		"twochoice(bits=200,choices=3,hashing=independent,k=10,shards=2)",
-		"twochoice(bits=268435457,choices=3,hashing=independent,k=10,shards=1)",
-		"twochoice(bits=268435456,choices=3,hashing=independent,k=10,shards=4294967297)",
+		"twochoice(bits=400,choices=1,k=10,shards=1)",
+		"twochoice(bits=400,choices=17,k=10,shards=1)",
+		"twochoice(bits=400,choices=3,k=0,shards=1)",
+		"twochoice(bits=400,choices=3,k=65,shards=1)",
+		"twochoice(bits=400,choices=3,k=10,shards=0)",
+		"twochoice(bits=400,choices=3,hashing=independent,k=10,shards=1)",
+		"twochoice(bits=400,choices=3,shards=1)",
+		"twochoice(bits=200,choices=3,k=10,shards=2)",
+		"twochoice(bits=268435457,choices=3,k=10,shards=1)",
+		"twochoice(bits=268435456,choices=3,k=10,shards=4294967297)",
 	} {
 		g.spec(true, s)
 	}
-	g.empty(false, "twochoice(bits=64,choices=16,hashing=double,k=64,shards=1)", 1, 2)
-	g.empty(true, "twochoice(bits=64,choices=16,hashing=double,k=64,shards=1)", 2, 2)
+	g.empty(false, "twochoice(bits=16,choices=16,k=64,shards=1)", 2, 2)
+	g.empty(true, "twochoice(bits=15,choices=16,k=64,shards=1)", 2, 2)
+	g.empty(true, "twochoice(bits=64,choices=16,k=64,shards=1)", 1, 2)
+	g.empty(false, "twochoice(bits=64,choices=16,k=64,shards=1)", 2, 2)
+	g.empty(false, "twochoice(bits=65,choices=16,k=64,shards=1)", 3, 2)
 }
 
 // tableFamilyCases adds the cases of families of fingerprints, except rankindexed.

@@ -19,15 +19,15 @@ import (
 // vary most, and must not be much larger than necessary. A run tests a third of the rates and numbers of keys.
 func TestKeepsRate(t *testing.T) {
 	runs := filtertest.Third(t, *long || testing.Short())
-	for _, text := range append(With(family.CanSearch), "twochoice(hashing=double)") {
+	for _, text := range With(family.CanSearch) {
 		f, plain := parse(t, text)
 		for _, fpr := range []float64{0.3, 0.2, 0.05, 0.01, 1e-3, 1e-5, 1e-6} {
 			for _, n := range []int{1, 2, 3, 5, 10, 17, 30, 300, 2000, 20_000} {
 				if fpr == 1e-6 && f.Name == "blockpartitioned" { // its lowest rate is 2.1e-6
 					continue
 				}
-				if testing.Short() && n > 300 || family.Given(plain, "hashing") && (n < 1000 || fpr < 0.01) {
-					continue // with double hashing, too many groups coincide there
+				if testing.Short() && n > 300 {
+					continue
 				}
 				if !runs() {
 					continue

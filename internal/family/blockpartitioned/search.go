@@ -73,10 +73,10 @@ const crowded = 8
 func (s *searcher) searchBlock(block uint64, keys []filter.Hash, part *anneal.Part) {
 	f := s.f
 	s.layOut(keys)
+	rnd := anneal.Random(block * 0x9E3779B97F4A7C15) // by block, so that the number of workers does not matter
 	if uint64(len(keys)*f.k) > crowded*f.bits && !s.pace.Keeps() {
-		s.state.Fill()
+		s.state.Fill(&rnd)
 	} else {
-		rnd := anneal.Random(block * 0x9E3779B97F4A7C15) // by block, so that the number of workers does not matter
 		if s.from != nil {
 			for i := range s.state.Shifts {
 				s.state.Shifts[i] = uint8(s.from.shiftOf(block, 0, i))

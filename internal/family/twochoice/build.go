@@ -22,13 +22,10 @@ type Config struct {
 	Keys    uint64        // number of keys that New makes room for; a Builder counts its keys
 	Size    family.Sizing // default: BitsPerKey = defaultBitsPerKey, for distinct keys
 	Choices int           // c, the groups of a key, 2 to maxChoices; default: defaultChoices
-	K       int           // functions per group, 1 to MaxK; default: the best number for the size and the choices
-	Hashing Hashing       // default: Independent
+	K       int           // windows per key, 1 to MaxK; default: the best number for the size and the choices
 	// Shards is the number of filters that the keys are divided among, at most 4 Mi keys each. Default: one per 16 Ki
 	// keys, which is faster than a single one (as in the paper) at the same rate.
 	Shards uint64
-	// Greedy selects the search of the paper: without noise, until several rounds gain nothing.
-	Greedy bool
 	// Effort is filter.Default if not set; Passes are the paper's rounds. One pass is online insertion in the order of
 	// the hashes. One core takes about 60 ns per key and pass at 8 bits per key and 3 choices.
 	Effort  filter.Effort
@@ -36,37 +33,33 @@ type Config struct {
 	Table   uint64 // version of the table that the geometry comes from; default: the newest
 	// From is an earlier filter. The new filter has the same geometry, and the search starts from From. With the effort
 	// filter.Keep there is no search: each key that From contains uses the first group whose bits are set in From; then
-	// each other key, in the order of the hashes, uses the group that sets the fewest new bits. Size, Choices, K,
-	// Hashing and Shards are not used. All keys are needed again; they may have changed.
+	// each other key, in the order of the hashes, uses the group that sets the fewest new bits. Size, Choices, K and
+	// Shards are not used. All keys are needed again; they may have changed.
 	From *Filter
 }
 
-// ConfigFromSpec reads twochoice(bits_per_key=, fpr=, bytes=, choices=, k=, hashing=independent|double,
-// search=anneal|greedy, effort=fast|default|max, passes=, budget=, table=).
+// ConfigFromSpec reads twochoice(bits_per_key=, fpr=, bytes=, choices=, k=, effort=fast|default|max, passes=, budget=,
+// table=).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := family.Reader(s)
 	c := Config{Keys: keys, Size: family.ReadSizing(r), Effort: family.ReadEffort(r), Table: r.Uint("table")}
-	c.Hashing = Hashing(r.Text("hashing", string(Independent)))
 	c.K = int(r.Count("k", MaxK))
-	choices, search := r.Uint("choices"), r.Text("search", "anneal")
+	choices := r.Uint("choices")
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
 
-	c.Choices, c.Greedy = int(min(choices, maxChoices+1)), search == "greedy"
-	switch {
-	case search != "greedy" && search != "anneal":
-		return Config{}, family.Invalid("search", search, "want anneal or greedy")
-	case family.Given(s, "choices") && choices == 0:
+	if family.Given(s, "choices") && choices == 0 {
 		return Config{}, family.Invalid("choices", choices, "want 2 to %d", maxChoices)
 	}
+	c.Choices = int(min(choices, maxChoices+1))
 	return c, c.Check()
 }
 
 // Check sets the defaults and returns an error wrapping filter.ErrConfig if the Config is invalid whatever the number
 // of keys.
 func (c *Config) Check() error {
-	c.Choices, c.Hashing = cmp.Or(c.Choices, defaultChoices), cmp.Or(c.Hashing, Independent)
+	c.Choices = cmp.Or(c.Choices, defaultChoices)
 	if c.Size.IsZero() {
 		c.Size.BitsPerKey = defaultBitsPerKey
 	}
@@ -79,8 +72,6 @@ func (c *Config) Check() error {
 	switch {
 	case c.Choices < 2 || c.Choices > maxChoices:
 		return family.Invalid("choices", c.Choices, "want 2 to %d; one choice is the standard family", maxChoices)
-	case c.Hashing != Independent && c.Hashing != Double:
-		return family.Invalid("hashing", c.Hashing, "want independent or double")
 	case c.Shards > maxShards:
 		return family.Invalid("shards", c.Shards, "want at most %d", uint64(maxShards))
 	}
@@ -96,7 +87,7 @@ func (c Config) common() anneal.Common {
 }
 
 // New returns an empty filter for Config.Keys keys that are added one by one. It does not use the fields of a search:
-// Greedy, Effort, Workers and From.
+// Effort, Workers and From.
 func New(c Config) (*Filter, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -159,13 +150,13 @@ func (j *job) Parts(g geometry) (uint64, func(filter.Hash) uint64) { return g.sh
 
 // Worker searches shards.
 func (j *job) Worker(f *Filter, pace *anneal.Pace) func(uint64, []filter.Hash) error {
-	var s search
+	var s anneal.State
 	return func(shard uint64, keys []filter.Hash) error {
-		s.searchShard(f.geometry, shard, keys, pace.Take(uint64(len(keys))), j.Config)
+		searchShard(&s, pace.Take(uint64(len(keys))), f.geometry, shard, keys, j.From)
 
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		s.storeShard(f, shard)
+		s.Store(f.words, shard*f.bits)
 		return anneal.Verify(f, keys) // under the lock: a neighbour may write a word of this shard
 	}
 }
@@ -183,11 +174,7 @@ func (j *job) Longer(_ geometry, was filter.Effort, n uint64) (filter.Effort, bo
 
 // Larger adds bits to all shards.
 func (j *job) Larger(g geometry, n uint64, rate, bits float64) (geometry, error) {
-	more := 1 + uint64(bits)/g.shards
-	if j.Hashing == Double { // the bits of a shard stay a multiple of whole
-		more = (more + whole - 1) / whole * whole
-	}
-	if g.bits += more; float64(g.bits)*float64(g.shards) > (maxBitsPerKey+1)*float64(n)+1024 || !g.isValid() {
+	if g.bits += 1 + uint64(bits)/g.shards; float64(g.bits)*float64(g.shards) > (maxBitsPerKey+1)*float64(n)+1024 || !g.isValid() {
 		return geometry{}, family.Invalid("fpr", j.Size.FPR,
 			"the lowest rate for these keys is %.2g; take family standard", rate)
 	}
@@ -210,8 +197,6 @@ func About() family.About {
 		Parameters: append([]family.Parameter{
 			{Name: "choices", Value: "2..16", Help: "groups of positions a key chooses among"},
 			{Name: "k", Value: "1..64", Help: "positions per group"},
-			{Name: "hashing", Value: "independent|double", Help: "how the positions follow from the hash"},
-			{Name: "search", Value: "anneal|greedy", Help: "with noise, or as the paper does"},
 		}, family.SearchParameters...),
 		Forms: []family.Form{{
 			Spec: family.NewSpec(Family), Can: family.CanAdd | family.CanSearch | family.CanSpill, Reason: "small at low rates",

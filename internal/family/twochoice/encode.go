@@ -17,13 +17,10 @@ const (
 	minShard   = 1 << 12 // bits of a shard if the filter has several, so that a small file cannot have many shards
 )
 
-// whole divides the bits of a shard with double hashing, so that an odd step visits at least 64 positions before it
-// repeats.
-const whole = 64
-
 // Encode returns two sections that share the memory of the filter:
 //
-//  1. the bits of all shards one after the other, bit i at bit i%64 of word i/64, then zeros to the end of the word;
+//  1. the bits of all shards one after the other, bit i at bit i%64 of word i/64, then zeros to the end of the word,
+//     and a word that is 0;
 //  2. two words that no query needs: the number of keys added after the search, and of bits set at its end.
 func (f *Filter) Encode() family.Encoded {
 	return family.Encoded{Spec: f.builtSpec(), Keys: f.keys, Sections: [][]uint64{f.words, {f.late, f.searched}}}
@@ -59,26 +56,25 @@ func Decode(e family.Encoded) (*Filter, error) {
 	return f, nil
 }
 
-// geometryFromSpec reads the Spec of a built filter, twochoice(bits=,choices=,hashing=,k=,shards=), and no other.
+// geometryFromSpec reads the Spec of a built filter, twochoice(bits=,choices=,k=,shards=), and no other.
 func geometryFromSpec(s filter.Spec) (geometry, error) {
 	r := family.Reader(s)
 	bits, choices, k, shards := r.Uint("bits"), r.Uint("choices"), r.Uint("k"), r.Uint("shards")
 	g := geometry{shards: shards, bits: bits, choices: int(min(choices, maxChoices+1)), k: int(min(k, MaxK+1))}
-	g.hashing = Hashing(r.Text("hashing", ""))
 	if err := r.Err(); err != nil {
 		return geometry{}, err
 	}
 
 	if !g.isValid() {
 		return geometry{}, family.Invalid("spec", s,
-			"want twochoice(bits=,choices=,hashing=independent|double,k=,shards=)")
+			"want twochoice(bits=,choices=,k=,shards=)")
 	}
 	return g, nil
 }
 
 // isValid reports whether a filter may have these sizes.
 func (g geometry) isValid() bool {
-	return g.bits >= 1 && g.bits <= maxShard && g.choices >= 2 && g.choices <= maxChoices && g.k >= 1 && g.k <= MaxK &&
-		(g.hashing == Independent || g.hashing == Double && g.bits%whole == 0) &&
+	return g.choices >= 2 && g.choices <= maxChoices && g.k >= 1 && g.k <= MaxK &&
+		g.bits >= uint64(g.choices) && g.bits <= maxShard &&
 		g.shards >= 1 && g.shards <= maxShards && (g.shards == 1 || g.bits >= minShard)
 }

@@ -1,26 +1,28 @@
-// Package twochoice is the Bloom filter with choices (Lumetta and Mitzenmacher, "Using the power of two choices to
-// improve Bloom filters", Internet Mathematics 4, 2007). Each key has c groups of k hash functions. Add sets the bits
-// of the group that sets the fewest new ones; a key may be present if all bits of any of its groups are set:
+// Package twochoice is a Bloom filter whose keys choose among c groups of positions (Lumetta and Mitzenmacher, "Using
+// the power of two choices to improve Bloom filters", Internet Mathematics 4, 2007). Group s of a key is group 0 shifted
+// by s bits. Thus k windows of c bits contain all groups of a key, and bit s of the windows is group s:
 //
-//	rate = 1 - (1 - f^k)^c,  f the share of set bits
+//	Hash    Hi·shards = shard·2^64 + by,  x0 = Lo,  x1 = rotl(9·x0, 25) + by,  x2 = rotl(9·x1, 25) + by, ...
+//	window  i is bits [p, p+c) of the shard, p = ⌊x_i·(bits-c+1) / 2^64⌋: windows never leave their shard
+//	Add     sets bit s of all windows, for the s that sets the fewest new bits
+//	Has     is true if the AND of the k windows is not 0
+//	rate    1 - (1 - f^k)^c,  f the share of set bits
 //
-// Keys are added one by one to a filter from New (the online solution of the paper). A Builder has all keys before it
-// starts. It makes many passes over them; each pass takes every key out and chooses its group again (offline).
+// The paper has c·k independent positions and asks whether dependent groups do as well. They do: the rate is the same,
+// and a query reads k places instead of c·k and stops at the first zero of the AND.
 //
-//	Hash   Hi -> shard ⌊Hi·shards / 2^64⌋
-//	       Lo, Hi -> the positions of group j, with independent hashing:
-//	         x0 = Lo for group 0, Remix(Lo, j) for the others;  by = Remix(Hi, j) with the lowest bit set
-//	         x1 = fold(x0 × by), x2 = fold(x1 × by), ...        position i = ⌊x_i·bits / 2^64⌋
-//	       with double hashing, bits a multiple of 64, a1 = ⌊x0·bits / 2^64⌋, a2 = ⌊by·bits / 2^64⌋ made odd:
-//	         position i = (a1 + i·a2) mod bits
+// Keys are added one by one to a filter from New, which needs no capacity (the online solution of the paper). A Builder
+// has all keys before it starts. It makes many passes over them; each pass takes every key out and chooses its group
+// again (offline).
 //
-// fold and Remix are in internal/probe. Each group mixes both halves of the Hash in its own way, so that keys which
-// share positions in one group do not share them in another. A shard is a separate filter for about 16 Ki keys: its
-// search fits the caches, and several shards are searched at once.
+// The shard uses the integer part of Hi·shards and the positions its fraction, which keys of one shard do not share;
+// without shards, the positions are the probes of family standard; see package probe. A shard is a separate filter for
+// about 16 Ki keys: its search fits the caches, and several shards are searched at once.
 package twochoice
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -28,26 +30,13 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// Family is the name in a Spec: twochoice(bits=80000,choices=3,hashing=independent,k=9,shards=1).
+// Family is the name in a Spec: twochoice(bits=80000,choices=3,k=9,shards=1).
 const Family = "twochoice"
-
-// Hashing selects how the k positions of a group follow from the Hash.
-type Hashing string
-
-// The two hashings of the paper. Double uses two hash values per group instead of k. It repeats whole groups: an
-// absent key has all or most positions of a present one with a probability of about 12·c·n/m², at any fill. That is
-// negligible at 8 bits per key, and 100 times the rate after a search at n = 10,000, 32 bits per key and c = 3. The
-// rates of this package include it; see FPRDouble. m must be a multiple of 64, because otherwise some steps return to
-// their first position within k positions.
-const (
-	Independent Hashing = "independent"
-	Double      Hashing = "double"
-)
 
 // Filter is a Bloom filter with choices. Reads are safe from any number of goroutines; Add needs exclusive use.
 type Filter struct {
 	geometry
-	words    []uint64 // shard s is bits [s·bits, (s+1)·bits)
+	words    []uint64 // shard s is bits [s·bits, (s+1)·bits); at least 64 more bits follow, which are 0
 	keys     uint64
 	late     uint64 // how many of the keys were added after the search
 	searched uint64 // bits that were set at the end of the search; 0 without a search
@@ -59,96 +48,75 @@ type geometry struct {
 	bits    uint64 // of a shard
 	choices int
 	k       int
-	hashing Hashing
 }
 
 // shardOf returns the shard of a key.
 func (g geometry) shardOf(h filter.Hash) uint64 { return probe.Position(h.Hi, g.shards) }
 
-func (g geometry) wordCount() uint64 { return (g.shards*g.bits + 63) / 64 }
+// wordCount returns the number of words of all shards. The last one is 0, so that bitvec.Load57 may read a window at
+// the end.
+func (g geometry) wordCount() uint64 { return (g.shards*g.bits+63)/64 + 1 }
+
+// starts returns the number of positions in a shard at which a window may start.
+func (g geometry) starts() uint64 { return g.bits - uint64(g.choices) + 1 }
 
 func (g geometry) String() string {
 	return fmt.Sprintf("%d shards of %d bits, %d groups of k=%d", g.shards, g.bits, g.choices, g.k)
 }
 
-// walk yields the positions of one group of a key.
+// walk yields the windows of a key.
 type walk struct {
-	x, by uint64 // or a1 and a2
+	start  uint64 // first bit of the shard
+	starts uint64
+	x, by  uint64
 }
 
-// walkGroup starts a group of a key.
-func (g geometry) walkGroup(h filter.Hash, group int) walk {
-	w := walk{h.Lo, probe.Remix(h.Hi, uint64(group)) | 1}
-	if group > 0 {
-		w.x = probe.Remix(h.Lo, uint64(group))
-	}
-	if g.hashing == Double {
-		w.x, w.by = probe.Position(w.x, g.bits), probe.Position(w.by, g.bits)|1
-	}
-	return w
+// walkKey starts the walk of a key.
+func (g geometry) walkKey(h filter.Hash) walk {
+	shard, by := bits.Mul64(h.Hi, g.shards)
+	return walk{start: shard * g.bits, starts: g.starts(), x: h.Lo, by: by}
 }
 
-// nextPosition returns the next position of the walk, a bit of the shard.
-func (g geometry) nextPosition(w *walk) (at uint64) {
-	if g.hashing == Double {
-		at = w.x
-		if w.x += w.by; w.x >= g.bits {
-			w.x -= g.bits
-		}
-		return at
-	}
-	at = probe.Position(w.x, g.bits)
-	w.x = probe.Mix(w.x, w.by)
+// next returns the first bit of the next window.
+func (w *walk) next() (at uint64) {
+	at = w.start + probe.Position(w.x, w.starts)
+	w.x = probe.Next(w.x, w.by)
 	return at
 }
 
-// together is the number of bits that Has tests before it branches; see family standard.
-const together = 3
+// Has reports whether the key may be in the set.
+func (f *Filter) Has(h filter.Hash) bool { return f.groups(h) != 0 }
 
-// Has reports whether the key may be in the set. After the first three bits of a group that are not all set, it goes on
-// to the next group.
-func (f *Filter) Has(h filter.Hash) bool {
-	start := f.shardOf(h) * f.bits
-	for j := range f.choices {
-		if f.covers(start, f.walkGroup(h, j)) {
-			return true
-		}
-	}
-	return false
-}
+// together is the number of windows that are read before a branch. With three choices and half of the bits set, one
+// absent key in six remains after four windows.
+const together = 4
 
-// covers reports whether all bits of a group are set.
-func (f *Filter) covers(start uint64, w walk) bool {
-	k := f.k
+// groups returns the groups of a key whose bits are all set, as bits, or 0 as soon as none is left.
+func (f *Filter) groups(h filter.Hash) uint64 {
+	words, w, k := f.words, f.walkKey(h), f.k
+	all := uint64(1)<<(f.choices&63) - 1
 	for ; k > together; k -= together {
-		all := bitvec.Bit(f.words, start+f.nextPosition(&w))
-		all &= bitvec.Bit(f.words, start+f.nextPosition(&w))
-		all &= bitvec.Bit(f.words, start+f.nextPosition(&w))
-		if all&1 == 0 {
-			return false
+		all &= bitvec.Load57(words, w.next())
+		all &= bitvec.Load57(words, w.next())
+		all &= bitvec.Load57(words, w.next())
+		all &= bitvec.Load57(words, w.next())
+		if all == 0 {
+			return 0
 		}
 	}
 
-	all := uint64(1)
 	for ; k > 0; k-- {
-		all &= bitvec.Bit(f.words, start+f.nextPosition(&w))
+		all &= bitvec.Load57(words, w.next())
 	}
-	return all != 0
+	return all
 }
 
-// Probes returns the number of bits that a query reads if it stops at the first zero of each group: for an absent key
-// about c/(1-f), for a present key the bits up to the end of the group that covers it.
+// Probes returns the number of windows that a query reads if it stops at the first zero of the AND.
 func (f *Filter) Probes(h filter.Hash) (n int) {
-	start := f.shardOf(h) * f.bits
-	for j := range f.choices {
-		w, set := f.walkGroup(h, j), 0
-		for set < f.k && bitvec.Bit(f.words, start+f.nextPosition(&w))&1 == 1 {
-			set++
-		}
-		if set == f.k {
-			return n + set
-		}
-		n += set + 1
+	w, all := f.walkKey(h), uint64(1)<<f.choices-1
+	for n < f.k && all != 0 {
+		all &= bitvec.Load57(f.words, w.next())
+		n++
 	}
 	return n
 }
@@ -156,33 +124,33 @@ func (f *Filter) Probes(h filter.Hash) (n int) {
 // Add adds a key by the group that sets the fewest new bits (section 3.1). Ties are broken at random by the Hash. A
 // position that a group has twice counts twice. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
-	start := f.shardOf(h) * f.bits
-	best, fewest := 0, ^uint64(0)
-	for j := range f.choices {
-		w, fresh := f.walkGroup(h, j), uint64(0)
-		for range f.k {
-			fresh += ^bitvec.Bit(f.words, start+f.nextPosition(&w)) & 1
-		}
-		// The upper half of the cost counts bits; the lower half is random and decides ties. walkGroup uses the rounds
-		// of Remix below maxChoices.
-		if cost := fresh<<32 | probe.Remix(h.Hi, uint64(maxChoices+j))>>32; cost < fewest {
-			best, fewest = j, cost
+	var fresh [maxChoices]int
+	w := f.walkKey(h)
+	for range f.k {
+		window := bitvec.Load57(f.words, w.next())
+		for s := range f.choices {
+			fresh[s] += int(^window >> s & 1)
 		}
 	}
 
-	f.setGroup(start, f.walkGroup(h, best))
+	// The first of the best groups, from a random one on.
+	turn, best := int(probe.Position(w.x, uint64(f.choices))), 0
+	for i := range f.choices {
+		if s := (i + turn) % f.choices; i == 0 || fresh[s] < fresh[best] {
+			best = s
+		}
+	}
+
+	w = f.walkKey(h)
+	for range f.k {
+		at := w.next() + uint64(best)
+		f.words[at/64] |= 1 << (at % 64)
+	}
 	f.keys++
 	if f.searched > 0 { // a filter from New has no late keys
 		f.late++
 	}
 	return nil
-}
-
-func (f *Filter) setGroup(start uint64, w walk) {
-	for range f.k {
-		at := start + f.nextPosition(&w)
-		f.words[at/64] |= 1 << (at % 64)
-	}
 }
 
 // Info describes the filter. It reads the whole filter to count bits.
@@ -199,33 +167,23 @@ func (f *Filter) Info() filter.Info {
 }
 
 func (f *Filter) builtSpec() filter.Spec {
-	return family.NewSpec(Family,
-		"bits", f.bits, "choices", f.choices, "hashing", string(f.hashing), "k", f.k, "shards", f.shards)
+	return family.NewSpec(Family, "bits", f.bits, "choices", f.choices, "k", f.k, "shards", f.shards)
 }
-
-// first is the number of positions of each group that are prefetched. At half fill 1/8 of the groups need more.
-const first = 3
 
 // HasMany sets dst[i] to Has(hs[i]); see probe.HasMany.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	probe.HasMany(len(f.words), dst, hs, f.prefetch, probe.HasEach(f))
 }
 
-// prefetch prefetches the first lines of all groups of at most probe.BatchSize keys, half of them at a time.
+// prefetch prefetches the first windows of at most probe.BatchSize keys.
 func (f *Filter) prefetch(hs []filter.Hash) {
-	var room [probe.BatchSize / 2 * maxChoices * first]uint64
-	for len(hs) > 0 {
-		at := room[:0]
-		for _, h := range hs[:min(probe.BatchSize/2, len(hs))] {
-			start := f.shardOf(h) * f.bits
-			for j := range f.choices {
-				w := f.walkGroup(h, j)
-				for range min(first, f.k) {
-					at = append(at, start+f.nextPosition(&w))
-				}
-			}
+	var room [probe.BatchSize * together]uint64
+	at := room[:0]
+	for _, h := range hs {
+		w := f.walkKey(h)
+		for range min(together, f.k) {
+			at = append(at, w.next())
 		}
-		bitvec.PrefetchBits(f.words, at)
-		hs = hs[min(probe.BatchSize/2, len(hs)):]
 	}
+	bitvec.PrefetchBits(f.words, at)
 }

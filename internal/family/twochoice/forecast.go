@@ -14,10 +14,9 @@ import (
 // search and λ the number of distinct positions per bit, of one group of every key. With one choice it would be 1.
 func tableAxes() []anneal.Axis {
 	return []anneal.Axis{
-		{0, 1},                                     // 1 for a greedy search
-		anneal.Logs(2, 4, 8, 16, 32, 64),           // passes
-		anneal.Logs(2, 3, 4, 6, 10, 16),            // choices
-		anneal.Logs(1, 2, 3, 5, 8, 13, 22, 38, 64), // k
+		anneal.Logs(2, 4, 8, 16, 32, 64),                         // passes
+		anneal.Logs(2, 3, 4, 6, 10, 16),                          // choices
+		anneal.Logs(1, 2, 3, 5, 8, 13, 22, 38, 64),               // k
 		anneal.Logs(0.02, 0.1, 0.25, 0.5, 0.75, 1, 1.4, 2, 3, 5), // λ
 	}
 }
@@ -56,8 +55,7 @@ type problem struct {
 	keys    float64 // of the filter
 	inShard float64 // keys of a shard
 	choices int
-	k       int // 0 if free
-	hashing Hashing
+	k       int          // 0 if free
 	online  bool         // one pass, without a search
 	yields  anneal.Table // of k and λ
 }
@@ -65,7 +63,7 @@ type problem struct {
 // problem returns the problem of a filter of n keys.
 func (c Config) problem(n uint64) problem {
 	keys := float64(max(n, 1))
-	p := problem{keys: keys, inShard: keys / float64(c.shards(n)), choices: c.Choices, k: c.K, hashing: c.Hashing}
+	p := problem{keys: keys, inShard: keys / float64(c.shards(n)), choices: c.Choices, k: c.K}
 	passes := maxPasses
 	if x := anneal.Passes(c.Effort); x != 0 {
 		passes = min(x, maxPasses)
@@ -75,12 +73,7 @@ func (c Config) problem(n uint64) problem {
 		return p
 	}
 
-	greedy := 0
-	if c.Greedy {
-		greedy = 1
-	}
-
-	p.yields = yieldTable().Pick(greedy).First(math.Log(float64(passes))).First(math.Log(float64(c.Choices)))
+	p.yields = yieldTable().First(math.Log(float64(passes))).First(math.Log(float64(c.Choices)))
 	return p
 }
 
@@ -133,6 +126,5 @@ func (p problem) forecastOf(k int, per float64) forecast {
 	fill = min(1, fill)                         // with few bits the estimate exceeds 1
 	luck := spread * (1 - fill) / fill / bits   // the variance of the fill over its square
 	fill = min(1, fill*(1+float64(k-1)/2*luck)) // so that fill^k is the mean of the power
-	g := geometry{shards: 1, bits: uint64(max(1, per*p.inShard)), choices: p.choices, k: k, hashing: p.hashing}
-	return forecast{k, g.shardRate(fill, p.inShard), float64(k) * math.Sqrt(max(0, luck))}
+	return forecast{k, FPR(fill, k, p.choices), float64(k) * math.Sqrt(max(0, luck))}
 }

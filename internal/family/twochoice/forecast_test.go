@@ -19,7 +19,7 @@ var (
 )
 
 // searched returns the yield of a plain search of random keys, which runs one round after the other.
-func searched(choices, k, passes int, load float64, greedy bool, seed uint64) float64 {
+func searched(choices, k, passes int, load float64, seed uint64) float64 {
 	throws := 30_000.0
 	if choices <= 4 && load >= 0.3 && load <= 3 {
 		throws = 100_000
@@ -30,17 +30,17 @@ func searched(choices, k, passes int, load float64, greedy bool, seed uint64) fl
 		keys[i] = filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}
 	}
 	bits := uint64(float64(len(keys)*k) / load)
-	g := geometry{shards: 1, bits: bits, choices: choices, k: k, hashing: Independent}
-	var s search
-	s.searchShard(g, 0, keys, anneal.NewPart(passes), Config{Greedy: greedy})
-	return -math.Log1p(-float64(s.ones)/float64(bits)) / (distinctPositions(k, float64(bits)) * float64(len(keys)) / float64(bits))
+	g := geometry{shards: 1, bits: max(bits, uint64(choices)), choices: choices, k: k}
+	var s anneal.State
+	searchShard(&s, anneal.NewPart(passes), g, 0, keys, nil)
+	return -math.Log1p(-float64(s.Ones())/float64(bits)) / (distinctPositions(k, float64(bits)) * float64(len(keys)) / float64(bits))
 }
 
 // exp is the inverse of the logarithm of an axis.
 func exp(x float64) float64 { return math.Round(1e6*math.Exp(x)) / 1e6 }
 
 func atPoint(at []float64) float64 {
-	return searched(int(exp(at[2])), int(exp(at[3])), int(exp(at[1])), exp(at[4]), at[0] == 1, 1)
+	return searched(int(exp(at[1])), int(exp(at[2])), int(exp(at[0])), exp(at[3]), 1)
 }
 
 // TestTable measures some points of the table again. With -update it measures the whole table.
@@ -53,8 +53,7 @@ func TestTable(t *testing.T) {
 			for d, a := range axes {
 				at[d] = a[r.IntN(len(a))]
 			}
-			t0 := stored.Pick(slices.Index(axes[0], at[0])).Pick(slices.Index(axes[1], at[1])).Pick(slices.Index(axes[2], at[2]))
-			got := t0.At(at[3], at[4])
+			got := stored.Pick(slices.Index(axes[0], at[0])).Pick(slices.Index(axes[1], at[1])).At(at[2], at[3])
 			if want := atPoint(at); math.Abs(got-want) > 2e-5 { // the resolution of the table
 				t.Errorf("at %.3g: %.5f, measured %.5f; run go generate", at, got, want)
 			}
@@ -77,7 +76,7 @@ func TestForecast(t *testing.T) {
 		for _, per := range []float64{1, 2, 5, 8, 12, 20, 40, 64} {
 			for _, c := range []Config{
 				{}, {Effort: filter.Effort{Level: filter.Fast}}, {Effort: filter.Effort{Passes: 2}}, {Effort: filter.Effort{Passes: 1}},
-				{Choices: 2}, {Choices: 5}, {Choices: 16}, {Greedy: true}, {K: 3}, {Hashing: Double, Choices: 2},
+				{Choices: 2}, {Choices: 5}, {Choices: 16}, {K: 3},
 			} {
 				if !runs() {
 					continue
@@ -98,7 +97,7 @@ func TestForecast(t *testing.T) {
 				}
 				// The error, as a share of the size: the number of additional bits that would compensate for it.
 				off, bound := math.Log2(f.rate/want)/0.85/per, map[uint64]float64{10: 0.4, 100: 0.1, 1000: 0.015, 10_000: 0.015}[n]
-				if math.Abs(off) > bound && math.Abs(f.rate/want-1) > 0.05 && (c.Hashing != Double || n >= 1000) {
+				if math.Abs(off) > bound && math.Abs(f.rate/want-1) > 0.05 {
 					t.Errorf("%d keys, %g bits each, %+v: forecast %+v, searched %.4g: off by %.2f%% of the size", n, per, c, f, want, 100*off)
 				}
 			}
@@ -114,11 +113,8 @@ func simulate(c Config, k, passes int, n uint64, per float64, seed uint64) float
 		hs[i] = filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}
 	}
 	bits := uint64(math.Ceil(per * float64(n)))
-	if c.Hashing == Double {
-		bits = (bits + whole - 1) / whole * whole
-	}
-	g := geometry{shards: 1, bits: bits, choices: c.Choices, k: k, hashing: c.Hashing}
-	var s search
-	s.searchShard(g, 0, hs, anneal.NewPart(passes), c)
-	return g.shardRate(float64(s.ones)/float64(bits), float64(n))
+	g := geometry{shards: 1, bits: max(bits, uint64(c.Choices)), choices: c.Choices, k: k}
+	var s anneal.State
+	searchShard(&s, anneal.NewPart(passes), g, 0, hs, nil)
+	return s.Rate()
 }

@@ -12,23 +12,6 @@ func FPR(f float64, k, c int) float64 {
 	return -math.Expm1(float64(c) * math.Log1p(-math.Pow(f, float64(k))))
 }
 
-// FPRDouble returns the false positive probability for double hashing with odd steps in a filter of m bits, m even, and
-// n keys:
-//
-//	1 - (1-f^k)^c · exp(-c·n·4/m²·(1 + 2·Σ_{s=1}^{k-1} f^s))
-//
-// A footnote of the paper refers to another paper for the exponential. A group of an absent key may have the positions
-// of the group that covers a present key, forwards or backwards, shifted by s places; then only the s positions beyond
-// its end have to be set by chance. Groups that share every second or third position add less; the formula ignores
-// them. TestDouble measures the rate.
-func FPRDouble(f float64, k, c int, n, m float64) float64 {
-	overlaps := 1.0
-	for s := 1; s < k; s++ {
-		overlaps += 2 * math.Pow(f, float64(s))
-	}
-	return -math.Expm1(float64(c)*math.Log1p(-math.Pow(f, float64(k))) - float64(c)*n*4/m/m*overlaps)
-}
-
 // Fill returns the expected share z(1) of set bits after online greedy insertion of n keys into perKey·n = m bits:
 //
 //	dz/dt = E[min(B_1 ... B_c)] / (m/n),  z(0) = 0,  B_i independent Binomial(k, 1-z)     (equation 3.2)
@@ -113,26 +96,26 @@ func bestK(perKey float64, c int) (k int) {
 	return k
 }
 
-// shardRate returns the rate of one shard with n keys and fill f.
-func (g geometry) shardRate(f, n float64) float64 {
-	if g.hashing == Double {
-		return FPRDouble(f, g.k, g.choices, n, float64(g.bits))
-	}
-	return FPR(f, g.k, g.choices)
-}
+// rate returns the rate of a fill.
+func (g geometry) rate(fill float64) float64 { return FPR(fill, g.k, g.choices) }
 
 // priorRate returns p_b, the rate before a search: the rate of n keys added online.
 func (g geometry) priorRate(n uint64) float64 {
-	perShard := float64(n) / float64(g.shards)
-	return g.shardRate(Fill(float64(g.bits)/perShard, g.k, g.choices), perShard)
+	return g.rate(Fill(float64(g.bits)*float64(g.shards)/float64(n), g.k, g.choices))
 }
 
-// census returns the number of set bits and p_a, the mean of the rates of the shards.
+// census returns the number of set bits and p_a, the mean of the rates of the shards. The fill that counts for a group
+// is the share of set bits where its windows are: the group s has no bit among the first s of a shard and none among
+// the last c-1-s.
 func (f *Filter) census() (ones uint64, rate float64) {
-	for s := range f.shards {
-		n := bitvec.OnesIn(f.words, s*f.bits, (s+1)*f.bits)
-		ones += n
-		rate += f.shardRate(float64(n)/float64(f.bits), float64(f.keys)/float64(f.shards))
+	for shard := range f.shards {
+		start, absent := shard*f.bits, 0.0
+		all := bitvec.OnesIn(f.words, start, start+f.bits)
+		for s := range uint64(f.choices) {
+			in := all - bitvec.Ones(f.words, start, s) - bitvec.Ones(f.words, start+s+f.starts(), uint64(f.choices)-1-s)
+			absent += math.Log1p(-math.Pow(float64(in)/float64(f.starts()), float64(f.k)))
+		}
+		ones, rate = ones+all, rate-math.Expm1(absent)
 	}
 	return ones, rate / float64(f.shards)
 }

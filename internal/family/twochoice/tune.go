@@ -82,17 +82,9 @@ func (c Config) geometry(n uint64) (geometry, error) {
 	}
 
 	k := c.problem(n).bestForecast(float64(total) / float64(n)).k
-	g := geometry{shards: shards, bits: total / shards, choices: c.Choices, k: k, hashing: c.Hashing}
-	if c.Size.BitsPerKey != 0 { // a size in bytes is a limit; a size in bits per key is exact
-		g.bits = (total + shards - 1) / shards
-	}
-	if c.Hashing == Double {
-		if c.Size.BitsPerKey != 0 {
-			g.bits += whole - 1
-		}
-		if g.bits = g.bits / whole * whole; g.bits == 0 {
-			return geometry{}, family.Invalid("bytes", c.Size.Bytes, "double hashing needs at least 8")
-		}
+	g := geometry{shards: shards, bits: total / shards, choices: c.Choices, k: k}
+	if c.Size.BitsPerKey != 0 { // a size in bytes is a limit; a size in bits per key is exact, but holds a window
+		g.bits = max((total+shards-1)/shards, uint64(c.Choices))
 	}
 
 	if !g.isValid() {
@@ -111,6 +103,6 @@ func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	c.Choices, c.Hashing = g.choices, g.hashing
+	c.Choices = g.choices
 	return g.shards * g.bits, c.problem(n).forecastOf(g.k, float64(g.shards*g.bits)/float64(max(n, 1))).rate, nil
 }

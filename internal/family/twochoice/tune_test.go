@@ -36,7 +36,7 @@ func TestShards(t *testing.T) {
 
 // TestFromCrowded checks that a search refuses more keys than it can store positions for.
 func TestFromCrowded(t *testing.T) {
-	f := &Filter{geometry: geometry{shards: 1, bits: 64, choices: 16, k: 64, hashing: Independent}, words: make([]uint64, 1)}
+	f := &Filter{geometry: geometry{shards: 1, bits: 64, choices: 16, k: 64}, words: make([]uint64, 2)}
 	if _, err := (Config{From: f}).geometry(1 << 23); !errors.Is(err, filter.ErrTooLarge) {
 		t.Errorf("%v", err)
 	}
@@ -45,8 +45,9 @@ func TestFromCrowded(t *testing.T) {
 // TestCrowded searches with more keys than bits, whose counts overflow.
 func TestCrowded(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 1)
-	for _, bits := range []uint64{1, 64, 1000} {
-		f := &Filter{geometry: geometry{shards: 1, bits: bits, choices: 3, k: 3, hashing: Independent}, words: make([]uint64, (bits+63)/64)}
+	for _, bits := range []uint64{3, 64, 1000} {
+		f := &Filter{geometry: geometry{shards: 1, bits: bits, choices: 3, k: 3}}
+		f.words = make([]uint64, f.wordCount())
 		build(t, Config{From: f, Effort: filter.Effort{Passes: 5}}, hs)
 	}
 }
@@ -58,13 +59,12 @@ func TestGeometry(t *testing.T) {
 		c    Config
 		want geometry
 	}{
-		{10, Config{Size: family.Sizing{Bytes: 1 << 27}, K: 3}, geometry{4, 1 << 28, 3, 3, Independent}},
-		{1 << 40, Config{Size: family.Sizing{BitsPerKey: 8}, K: 6}, geometry{1 << 26, 8 << 14, 3, 6, Independent}},
-		{100_000, Config{Size: family.Sizing{Bytes: 100_000}, K: 6, Shards: 1}, geometry{1, 800_000, 3, 6, Independent}},
-		{16385, Config{Size: family.Sizing{BitsPerKey: 8}, K: 6}, geometry{2, 65540, 3, 6, Independent}},
-		{1000, Config{Size: family.Sizing{BitsPerKey: 8.1}, K: 6, Choices: 2, Hashing: Double},
-			geometry{1, 8128, 2, 6, Double}},
-		{1000, Config{Size: family.Sizing{Bytes: 1001}, K: 6, Choices: 2, Hashing: Double}, geometry{1, 8000, 2, 6, Double}},
+		{10, Config{Size: family.Sizing{Bytes: 1 << 27}, K: 3}, geometry{4, 1 << 28, 3, 3}},
+		{1 << 40, Config{Size: family.Sizing{BitsPerKey: 8}, K: 6}, geometry{1 << 26, 8 << 14, 3, 6}},
+		{100_000, Config{Size: family.Sizing{Bytes: 100_000}, K: 6, Shards: 1}, geometry{1, 800_000, 3, 6}},
+		{16385, Config{Size: family.Sizing{BitsPerKey: 8}, K: 6}, geometry{2, 65540, 3, 6}},
+		{1000, Config{Size: family.Sizing{BitsPerKey: 8.1}, K: 6, Choices: 2}, geometry{1, 8100, 2, 6}},
+		{1, Config{Size: family.Sizing{BitsPerKey: 1}, K: 6, Choices: 16}, geometry{1, 16, 16, 6}},
 	} {
 		if err := x.c.Check(); err != nil {
 			t.Fatal(err)
@@ -74,7 +74,7 @@ func TestGeometry(t *testing.T) {
 			t.Errorf("%d keys, %+v: %v, %v, want %v", x.keys, x.c, g, err, x.want)
 		}
 	}
-	for _, c := range []Config{{Size: family.Sizing{Bytes: 7}, Hashing: Double}, {Keys: 100_000, Size: family.Sizing{Bytes: 1000}}, {Keys: 1 << 23, Shards: 1},
+	for _, c := range []Config{{Size: family.Sizing{Bytes: 1}, Choices: 9}, {Keys: 100_000, Size: family.Sizing{Bytes: 1000}}, {Keys: 1 << 23, Shards: 1},
 		{Shards: maxShards + 1}, {Keys: 100_000, Shards: 1 << 20}, {Size: family.Sizing{BitsPerKey: 0.5}}, {Keys: 1 << 63},
 		{Size: family.Sizing{Bytes: 1 << 60}}, {Size: family.Sizing{FPR: 1e-30}}} {
 		if _, err := New(c); err == nil {
@@ -84,7 +84,7 @@ func TestGeometry(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	for _, text := range []string{"choices=1", "choices=17", "choices=0", "k=65", "k=0", "hashing=md5", "search=tabu", "target=0.01", "bits_per_key=65",
+	for _, text := range []string{"choices=1", "choices=17", "choices=0", "k=65", "k=0", "hashing=independent", "search=anneal", "target=0.01", "bits_per_key=65",
 		"bits_per_key=NaN", "passes=3,budget=1s", "other=1"} {
 		s, err := filter.ParseSpec(Family + "(" + text + ")")
 		if err != nil {
@@ -100,32 +100,31 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	for text, ok := range map[string]bool{
-		"bits=128,choices=2,hashing=double,k=7,shards=1":                true,
-		"bits=1,choices=16,hashing=independent,k=64,shards=1":           true,
-		"bits=4096,choices=2,hashing=double,k=7,shards=2":               true,
-		"bits=268435456,choices=2,hashing=double,k=7,shards=4294967296": true,
-		"bits=4095,choices=2,hashing=double,k=7,shards=2":               false,
-		"bits=127,choices=2,hashing=double,k=7,shards=1":                false,
-		"bits=127,choices=2,hashing=independent,k=7,shards=1":           true,
-		"bits=0,choices=2,hashing=double,k=7,shards=1":                  false,
-		"bits=268435457,choices=2,hashing=double,k=7,shards=1":          false,
-		"bits=128,choices=1,hashing=double,k=7,shards=1":                false,
-		"bits=128,choices=17,hashing=double,k=7,shards=1":               false,
-		"bits=128,choices=2,hashing=double,k=0,shards=1":                false,
-		"bits=128,choices=2,hashing=double,k=65,shards=1":               false,
-		"bits=128,choices=2,hashing=double,k=7,shards=0":                false,
-		"bits=4096,choices=2,hashing=double,k=7,shards=4294967297":      false,
-		"bits=128,choices=2,hashing=other,k=7,shards=1":                 false,
-		"bits=128,choices=2,k=7,shards=1":                               false,
-		"bits=128,choices=2,hashing=double,k=7,shards=1,extra=1":        false,
-		"bits_per_key=8": false,
-		"bits=18446744073709551615,choices=2,hashing=double,k=7,shards=1":         false,
-		"bits=128,choices=18446744073709551615,hashing=double,k=7,shards=1":       false,
-		"bits=128,choices=2,hashing=double,k=18446744073709551615,shards=1":       false,
-		"bits=4096,choices=2,hashing=double,k=7,shards=18446744073709551615":      false,
-		"bits=128,choices=2,hashing=independent,k=7,shards=1,bits_per_key=8":      false,
-		"bits=128,choices=2,hashing=independent,k=7,shards=1,search=greedy":       false,
-		"bits=128,choices=2,hashing=independent,k=7,shards=1,effort=fast,passes=": false,
+		"bits=128,choices=2,k=7,shards=1":                     true,
+		"bits=127,choices=2,k=7,shards=1":                     true,
+		"bits=16,choices=16,k=64,shards=1":                    true,
+		"bits=15,choices=16,k=64,shards=1":                    false,
+		"bits=4096,choices=2,k=7,shards=2":                    true,
+		"bits=268435456,choices=2,k=7,shards=4294967296":      true,
+		"bits=4095,choices=2,k=7,shards=2":                    false,
+		"bits=0,choices=2,k=7,shards=1":                       false,
+		"bits=268435457,choices=2,k=7,shards=1":               false,
+		"bits=128,choices=1,k=7,shards=1":                     false,
+		"bits=128,choices=17,k=7,shards=1":                    false,
+		"bits=128,choices=2,k=0,shards=1":                     false,
+		"bits=128,choices=2,k=65,shards=1":                    false,
+		"bits=128,choices=2,k=7,shards=0":                     false,
+		"bits=4096,choices=2,k=7,shards=4294967297":           false,
+		"bits=128,choices=2,hashing=double,k=7,shards=1":      false,
+		"bits=128,choices=2,shards=1":                         false,
+		"bits=128,choices=2,k=7,shards=1,extra=1":             false,
+		"bits_per_key=8":                                      false,
+		"bits=18446744073709551615,choices=2,k=7,shards=1":    false,
+		"bits=128,choices=18446744073709551615,k=7,shards=1":  false,
+		"bits=128,choices=2,k=18446744073709551615,shards=1":  false,
+		"bits=4096,choices=2,k=7,shards=18446744073709551615": false,
+		"bits=128,choices=2,k=7,shards=1,bits_per_key=8":      false,
+		"bits=128,choices=2,k=7,shards=1,effort=fast,passes=": false,
 	} {
 		s, err := filter.ParseSpec(Family + "(" + text + ")")
 		if err != nil {
