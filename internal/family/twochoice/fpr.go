@@ -112,7 +112,8 @@ func (f *Filter) census() (ones uint64, rate float64) {
 		start, absent := shard*f.bits, 0.0
 		all := bitvec.OnesIn(f.words, start, start+f.bits)
 		for s := range uint64(f.choices) {
-			in := all - bitvec.Ones(f.words, start, s) - bitvec.Ones(f.words, start+s+f.starts(), uint64(f.choices)-1-s)
+			first := start + s
+			in := all - bitvec.OnesIn(f.words, start, first) - bitvec.OnesIn(f.words, first+f.starts(), start+f.bits)
 			absent += math.Log1p(-math.Pow(float64(in)/float64(f.starts()), float64(f.k)))
 		}
 		ones, rate = ones+all, rate-math.Expm1(absent)
