@@ -73,13 +73,17 @@ func (p Plot) Draw(w io.Writer, format string) error {
 // layOut returns the drawing without its canvas.
 func (p Plot) layOut() (d drawing, err error) {
 	d = drawing{Plot: p.drawable(), theme: light}
+	d.title = balanced(d.Title, titleSize, width-2*legendMargin)
+	if d.Diagram != nil {
+		d.bottom = d.top() + d.Diagram.high()
+		return d, nil
+	}
 	var ok bool
 	if d.x, d.y, ok = d.axes(); !ok {
 		return d, fmt.Errorf("%s: no point can be drawn", p.Name)
 	}
 	d.lines = d.styled()
 	d.rows = legendRows(d.lines)
-	d.title = balanced(d.Title, titleSize, width-2*legendMargin)
 	d.high = height + titleSize*lineHeight*float64(len(d.title)-1)
 	if d.labels() >= manyLabels {
 		d.high += labelHeight - height
@@ -150,9 +154,12 @@ func (d *drawing) labels() (n int) {
 // at returns the position of a point of a curve.
 func (d *drawing) at(q [2]float64) point { return point{d.x.At(q[0]), d.y.At(q[1])} }
 
+// top returns the end of the title and of the space below it.
+func (d *drawing) top() float64 { return 6 + titleSize*lineHeight*float64(len(d.title)) + legendSpace }
+
 // place places the axes between their names and the labels of ticks, and removes labels that overlap others.
 func (d *drawing) place() {
-	low := point{y: 6 + titleSize*lineHeight*float64(len(d.title)) + legendSpace}
+	low := point{y: d.top()}
 	high := point{x: width - legendMargin}
 	wide := 0.0 // of the labels of ticks
 	for _, t := range d.y.Ticks {
@@ -179,10 +186,14 @@ func (d *drawing) place() {
 // draw draws the picture.
 func (d *drawing) draw() {
 	d.fill([]point{{0, 0}, {width, 0}, {width, d.bottom}, {0, d.bottom}}, d.back)
-	d.place()
 	for i, text := range d.title {
 		d.write(point{width / 2, 6 + titleSize*(ascent+lineHeight*float64(i))}, text, titleSize, width-2*legendMargin, false)
 	}
+	if d.Diagram != nil {
+		d.drawDiagram(d.top())
+		return
+	}
+	d.place()
 	d.write(point{width / 2, d.high - 6 - axisSize*descent}, d.X, axisSize, width-2*legendMargin, false)
 	d.write(point{6 + axisSize*ascent, (d.area.min.y + d.area.max.y) / 2}, d.Y, axisSize, d.area.max.y, true)
 	d.drawAxes()

@@ -5,6 +5,7 @@
 //	plot.go    what is drawn
 //	axis.go    the axes of a plot
 //	draw.go    the picture: grid, curves, marks, legend
+//	diagram.go a picture of boxes and arrows instead
 //	theme.go   its colors, on light and dark pages
 //	labels.go  where texts beside points are placed
 //	canvas.go  the four things that a picture consists of, in SVG; png.go has them in pixels
@@ -27,6 +28,8 @@ type Plot struct {
 	Curves []Curve `json:"curves"`
 	// Names, if not empty, label x = 1, 2, 3, ... instead of numbers. A name may have several lines.
 	Names []string `json:"names,omitempty"`
+	// Diagram, if not nil, is drawn instead of the axes and curves.
+	Diagram *Diagram `json:"diagram,omitempty"`
 }
 
 // Curve is one line of a plot. With Dots it is drawn as points only. With Level it is a horizontal line at the y of its
@@ -129,6 +132,9 @@ func (p Plot) negative() bool {
 
 // Alt returns a text alternative: the title, the axes and the names of the curves.
 func (p Plot) Alt() string {
+	if p.Diagram != nil {
+		return p.Diagram.alt(p.Title)
+	}
 	var names []string
 	for _, c := range p.Curves {
 		names = append(names, c.Name)

@@ -54,23 +54,36 @@ func ChooseGreedy(n, m, h int) (g, k int, rate float64) {
 	return g, k, rate
 }
 
-// ChoiceFloor returns a fill below which almost no filter is: of n keys with k random functions each in m bits, if there
-// are 2^choices ways to choose the functions. The expected number of ways that set at most f·m bits is at most
+// ChoiceFloor returns a fill that at least half of all filters of n keys, with k random functions each, in m bits, are
+// not below whatever search they come from, if there are 2^choices ways to choose the functions. With y = f·m and
+// throws = kn it is the smallest f at which the bound
 //
-//	2^(choices + m·H2(f)) · f^(kn)
+//	m · 2^choices · C(m, y) · throws!·(e^r - 1)^y / (r·m)^throws,  r / (1 - e^-r) = throws / y
 //
-// and ChoiceFloor returns the f at which this is 1. Below it the number falls exponentially with n, so that a large
-// filter is not below it, whatever search it comes from. In other words, a rate f^k needs n·log2(1/f^k) bits: m·H2(f)
-// in the bits and the others in the choices. The domain is n, m, k >= 1 and choices >= 0.
+// on the expected number of ways that set at most y bits reaches 1/2. C(m, y)·y!·S(throws, y) of m^throws outcomes set
+// exactly y bits, where S is a Stirling number of the second kind, and r is the saddle point of its generating function.
+// For large filters the fraction of exceptions falls exponentially. The domain is n, m, k >= 1 and choices >= 0.
 func ChoiceFloor(n, m, k int, choices float64) float64 {
 	if n < 1 || m < 1 || k < 1 || !(choices >= 0) {
 		return math.NaN()
 	}
-	throws := float64(n) * float64(k)
-	low, high := 0.0, -math.Expm1(-throws/float64(m))
+	throws, bits := float64(n)*float64(k), float64(m)
+	gamma := func(x float64) float64 { v, _ := math.Lgamma(x + 1); return v }
+	ways := func(y float64) float64 { // the logarithm of the bound
+		low, high := 0.0, throws/y // r/(1-e^-r) is between r and r + 1
+		for range 60 {
+			if r := (low + high) / 2; r < -math.Expm1(-r)*throws/y {
+				low = r
+			} else {
+				high = r
+			}
+		}
+		return math.Log(bits) + choices*math.Ln2 + gamma(bits) - gamma(y) - gamma(bits-y) + gamma(throws) +
+			y*math.Log(math.Expm1(high)) - throws*math.Log(high*bits)
+	}
+	low, high := 0.0, -math.Expm1(throws*math.Log1p(-1/bits))
 	for range 60 {
-		f := (low + high) / 2
-		if choices+float64(m)*Entropy(f)+throws*math.Log2(f) < 0 {
+		if f := (low + high) / 2; ways(f*bits) < -math.Ln2 {
 			low = f
 		} else {
 			high = f

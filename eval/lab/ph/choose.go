@@ -12,7 +12,7 @@ import (
 
 // chosen compares the parameters that a forecast chooses for the construction of the paper with the published ones.
 var chosen = experiment.Experiment{
-	Name: "ph-choose", Source: Paper + ", the first question of section 7", Varies: "bits per key, functions to choose from",
+	Name: "ph-choose", Source: Paper + ", section 7 (question 1)", Varies: "bits per key, functions",
 	Run: runChoose, Seconds: 100,
 }
 

@@ -14,8 +14,8 @@ import (
 
 // paths measures whether the rate is a function of t^g, the number of sample paths of section 4.
 var paths = experiment.Experiment{
-	Name: "ph-paths", Source: Paper + ", section 4, \"suggestive of the t^g relationship\"",
-	Varies: "groups and tries at the same number of sample paths", Run: runPaths, Seconds: 1,
+	Name: "ph-paths", Source: Paper + ", section 4 on t^g",
+	Varies: "groups and tries at the same number t^g of sample paths", Run: runPaths, Seconds: 1,
 }
 
 func runPaths(ctx context.Context, c experiment.Config) (figure.Result, error) {

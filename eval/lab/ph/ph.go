@@ -19,8 +19,8 @@ import (
 // Experiments returns the experiments of this room in the order in which they are shown.
 func Experiments() []experiment.Experiment {
 	return []experiment.Experiment{
-		fig1, fig2, fig3, fig5, fig6, fig7, fig10, fig11, table1, fig12, fig13, fig14, annealing, buildTime, lateKeys,
-		optimum, paths, unequal, chosen,
+		fig1, fig2, fig3, fig4, fig5, fig6, fig7, fig8, fig10, fig11, table1, fig12, fig13, fig14, lateKeys,
+		optimum, unequal, chosen, paths, annealing, buildTime,
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // ours. All filters have 8 bits per key, which include the choices and, unless a row says otherwise, the bits that name
 // the k of each group.
 var unequal = experiment.Experiment{
-	Name: "ph-unequal", Source: Paper + ", the third question of section 7", Varies: "functions of a group, equal or not",
+	Name: "ph-unequal", Source: Paper + ", section 7 (question 3)", Varies: "functions of a group, equal or not",
 	Run: runUnequal, Seconds: 60,
 }
 

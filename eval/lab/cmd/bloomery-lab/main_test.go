@@ -38,7 +38,7 @@ func TestInterruptedReport(t *testing.T) {
 	}
 	for _, name := range []string{"index.html", "partitioned-hashing.html"} {
 		page, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil || !strings.Contains(string(page), "Missing: <code>ph-anneal</code>, <code>ph-late</code>.") ||
+		if err != nil || !strings.Contains(string(page), "Missing: <code>ph-late</code>, <code>ph-anneal</code>.") ||
 			!strings.HasSuffix(string(page), "</html>\n") {
 			t.Errorf("%s: %v, %d bytes", name, err, len(page))
 		}
