@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/bloomery/bloomery/eval/lab/experiment"
@@ -91,28 +92,36 @@ func TestSolveTiny(t *testing.T) {
 	}
 }
 
-// TestDivide requires the sizes of groups, and a rate that agrees with the equal search when all weights are equal.
+// TestDivide requires the sizes of groups, the same filters from the same keys, and equal k in the first way.
 func TestDivide(t *testing.T) {
 	c := experiment.Config{Seed: 3}
 	for _, o := range []construction{asPublished(400, 32), asShifts(600)} {
-		hs := c.Hashes(o.n, 0)
-		equal, mean, err := o.divide(t.Context(), hs, 6, nil, false)
-		if err != nil || math.Abs(mean-6) > 1e-9 || equal < 0.004 || equal > 0.03 {
-			t.Errorf("%s: rate %g, mean %g, %v", o.name, equal, mean, err)
+		hs, ks := c.Hashes(o.n, 0), slices.Repeat([]int{6}, o.groups)
+		d, err := o.search(t.Context(), hs, ks, o.bits(ks, true))
+		if err != nil {
+			t.Fatal(err)
 		}
-		same, mean, err := o.divide(t.Context(), hs, 6, func(d divided) []float64 {
-			all := 0.0
-			for i, size := range d.sizes {
-				all += size
-				d.sizes[i] = 1
-			}
-			if math.Abs(all-float64(o.n)) > 1e-6 {
-				t.Errorf("%s: %g keys in groups", o.name, all)
-			}
-			return d.sizes
-		}, true)
-		if err != nil || same != equal || math.Abs(mean-6) > 1e-9 {
-			t.Errorf("%s: rate %g, mean %g, %v; want %g", o.name, same, mean, err, equal)
+		keys, alone := 0.0, 0.0
+		for j := range d.sizes {
+			keys, alone = keys+d.sizes[j], alone+d.alone[j]
 		}
+		if math.Abs(keys-float64(o.n)) > 1e-6 || alone <= 0 || alone >= keys {
+			t.Errorf("%s: %g keys, %g bits that one function sets alone", o.name, keys, alone)
+		}
+		got, err := o.divide(t.Context(), hs, 6)
+		if err != nil || len(got) != 2*len(ways) || math.Abs(got[0]-math.Pow(d.fill, 6)) > 1e-12 {
+			t.Fatalf("%s: %v, %v", o.name, got, err)
+		}
+		for i := range ways {
+			rate, mean := got[2*i], got[2*i+1]
+			if i == 0 && math.Abs(mean-6) > 1e-9 || math.Abs(mean-6) > 0.5 || rate < 0.004 || rate > 0.03 {
+				t.Errorf("%s, %s: rate %g, mean k %g", o.name, ways[i].name, rate, mean)
+			}
+		}
+	}
+	// Four groups of equal k need no names, and two of each of two k a bit per group.
+	o := construction{n: 10, groups: 4}
+	if a, b := o.bits([]int{3, 3, 3, 3}, true), o.bits([]int{3, 4, 3, 4}, true); a != 80 || b != 76 {
+		t.Errorf("%d and %d bits", a, b)
 	}
 }

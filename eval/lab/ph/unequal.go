@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/bloomery/bloomery/eval/lab/experiment"
@@ -37,33 +38,49 @@ type construction struct {
 	search    func(ctx context.Context, hs []filter.Hash, ks []int, bits uint64) (divided, error)
 }
 
-// divide searches a filter with about k functions for a group. by, if not nil, returns the weights of the groups: a group
-// with a larger weight has fewer functions. With named, the bits that name the k of the groups count. It returns p_a and
-// the mean k.
-func (o construction) divide(
-	ctx context.Context, hs []filter.Hash, k float64, by func(divided) []float64, named bool,
-) (rate, mean float64, err error) {
-	ks := make([]int, o.groups)
-	for j := range ks {
-		ks[j] = int(math.Round(k))
-	}
-	d, err := o.search(ctx, hs, ks, o.bits(ks, false))
-	if by != nil && err == nil {
-		weights, all := by(d), 0.0
-		for _, w := range weights {
-			all += w / float64(o.groups)
+// ways lists how the groups get their k. by, if not nil, returns the weights of the groups: a group with a larger weight
+// has fewer functions. If the k are named, the bits that name them count.
+var ways = []struct {
+	name  string
+	by    func(divided) []float64
+	named bool
+}{
+	{"equal k", nil, false},
+	{"k by keys, free", func(d divided) []float64 { return d.sizes }, false},
+	{"k by keys", func(d divided) []float64 { return d.sizes }, true},
+	{"k by bits set alone, free", func(d divided) []float64 { return d.alone }, false},
+	{"k by bits set alone", func(d divided) []float64 { return d.alone }, true},
+}
+
+// divide searches a filter with about k functions for a group in each of the ways. It returns p_a and the mean k of each.
+// All k are equal in the first filter, whose fill and bits decide for the others.
+func (o construction) divide(ctx context.Context, hs []filter.Hash, k float64) (out []float64, err error) {
+	equal := slices.Repeat([]int{int(math.Round(k))}, o.groups)
+	first, err := o.search(ctx, hs, equal, o.bits(equal, false))
+	for _, way := range ways {
+		if err != nil {
+			return nil, err
 		}
-		for j, w := range weights {
-			// The rate f^k_j of a group is then proportional to its weight, up to rounding.
-			ks[j] = max(1, int(math.Round(k+math.Log(max(w, 0.5)/all)/math.Log(d.fill))))
+		d, ks := first, slices.Clone(equal)
+		if way.by != nil {
+			weights, all := way.by(d), 0.0
+			for _, w := range weights {
+				all += w / float64(o.groups)
+			}
+			for j, w := range weights {
+				// The rate f^k_j of a group is then proportional to its weight, up to rounding.
+				ks[j] = max(1, int(math.Round(k+math.Log(max(w, 0.5)/all)/math.Log(d.fill))))
+			}
+			d, err = o.search(ctx, hs, ks, o.bits(ks, way.named))
 		}
-		d, err = o.search(ctx, hs, ks, o.bits(ks, named))
+		rate, mean := 0.0, 0.0
+		for _, k := range ks {
+			rate += math.Pow(d.fill, float64(k)) / float64(o.groups)
+			mean += float64(k) / float64(o.groups)
+		}
+		out = append(out, rate, mean)
 	}
-	for _, k := range ks {
-		rate += math.Pow(d.fill, float64(k)) / float64(o.groups)
-		mean += float64(k) / float64(o.groups)
-	}
-	return rate, mean, err
+	return out, err
 }
 
 // bits returns the bits that the choices leave of 8 bits per key. The k of a group costs the entropy of all k.
@@ -165,67 +182,49 @@ func share(n, groups int, bits uint64, ks []int, group func(key int) int, at fun
 func runUnequal(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	result := c.Begin(10)
 	constructions := []construction{asPublished(c.Size(4000, 1000), c.Size(1024, 64)), asShifts(c.Size(20_000, 3000))}
-	ways := []struct {
-		name  string
-		by    func(divided) []float64
-		named bool
-	}{
-		{"equal k", nil, false},
-		{"k by keys, free", func(d divided) []float64 { return d.sizes }, false},
-		{"k by keys", func(d divided) []float64 { return d.sizes }, true},
-		{"k by bits set alone, free", func(d divided) []float64 { return d.alone }, false},
-		{"k by bits set alone", func(d divided) []float64 { return d.alone }, true},
-	}
 	const steps = 5 // from the least k on, by 1/2
-	w := c.Work(float64(len(constructions) * len(ways) * steps))
+	w := c.Work(float64(len(constructions) * steps * c.Trials))
 	for _, o := range constructions {
-		plot := figure.Plot{
-			Name:  "ph-unequal-" + strings.Fields(o.name)[0],
-			Title: fmt.Sprintf("Equal and different k, %s, n = %d in %d groups, 8 bits per key", o.name, o.n, o.groups),
-			X:     "mean k", Y: "p_a",
-		}
-		var equal []float64 // the rates of the trials with the best equal k
-		for _, way := range ways {
-			curve, lowest := figure.Curve{Name: way.name}, figure.Row{Measured: 1}
-			var best []float64
-			for step := range steps {
-				k := float64(o.least) + float64(step)/2
+		curves, lowest, best := make([]figure.Curve, len(ways)), make([]figure.Row, len(ways)), make([][]float64, len(ways))
+		for step := range steps {
+			k := float64(o.least) + float64(step)/2
+			trials, err := experiment.Each(ctx, w, 1, c.Trials, func(ctx context.Context, i int) ([]float64, error) {
+				return o.divide(ctx, c.Hashes(o.n, i), k)
+			})
+			if err != nil {
+				return result, err
+			}
+			columns := experiment.Columns(trials)
+			for i, way := range ways {
 				if way.by == nil && step%2 == 1 {
-					w.Step(1)
-					continue
+					continue // equal k are integers
 				}
-				trials, err := experiment.Each(ctx, nil, 0, c.Trials, func(ctx context.Context, i int) ([]float64, error) {
-					rate, mean, err := o.divide(ctx, c.Hashes(o.n, i), k, way.by, way.named)
-					return []float64{rate, mean}, err
-				})
-				if err != nil {
-					return result, err
-				}
-				w.Step(1)
-				columns := experiment.Columns(trials)
-				mean, _, _ := figure.MeanInterval(columns[1])
-				r := figure.Mean(fmt.Sprintf("p_a, %s, %s", o.name, way.name), columns[0]).Noted("mean k = %.2f", mean)
-				curve.Add(mean, r)
-				if r.Measured < lowest.Measured {
-					lowest, best = r, columns[0]
+				mean, _, _ := figure.MeanInterval(columns[2*i+1])
+				r := figure.Mean(fmt.Sprintf("p_a, %s, %s", o.name, way.name), columns[2*i]).Noted("mean k = %.2f", mean)
+				curves[i].Name = way.name
+				curves[i].Add(mean, r)
+				if best[i] == nil || r.Measured < lowest[i].Measured {
+					lowest[i], best[i] = r, columns[2*i]
 				}
 			}
-			plot.Curves = append(plot.Curves, curve)
-			result.Add(lowest)
-			if way.by == nil {
-				equal = best
-				continue
+		}
+		result.Add(lowest...)
+		for i, way := range ways[1:] {
+			shares := slices.Clone(best[i+1])
+			for trial := range shares {
+				shares[trial] /= best[0][trial]
 			}
-			for i := range best {
-				best[i] /= equal[i]
-			}
-			result.Add(figure.Mean(fmt.Sprintf("share of equal k, %s, %s", o.name, way.name), best))
+			result.Add(figure.Mean(fmt.Sprintf("share of equal k, %s, %s", o.name, way.name), shares))
 		}
 		size := float64(o.n) / float64(o.groups)
 		result.Add(figure.Exact(fmt.Sprintf("share of equal k, %s, the least by theory, free", o.name), math.Exp(-1/(2*size))),
 			figure.Exact(fmt.Sprintf("share of equal k, %s, if a group costs one more bit", o.name),
 				math.Pow(lessByBit, -1/size)))
-		result.Plots = append(result.Plots, plot)
+		result.Plots = append(result.Plots, figure.Plot{
+			Name:  "ph-unequal-" + strings.Fields(o.name)[0],
+			Title: fmt.Sprintf("Equal and different k, %s, n = %d in %d groups, 8 bits per key", o.name, o.n, o.groups),
+			X:     "mean k", Y: "p_a", Curves: curves,
+		})
 	}
 	result.Notes = []string{
 		"The row of a way is the k with its lowest mean. \"free\": the k of the groups cost no bits, which is impossible, " +
