@@ -36,7 +36,7 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	settings := slices.Concat(onlineRows, otherRows)
 	w := c.Work(float64(len(settings)+2) * float64(c.Trials))
 	for i, p := range settings {
-		rates, err := p.online(ctx, c, w, 1, n, c.Trials, twochoice.Independent,
+		rates, err := p.online(ctx, c, w, 1, n, c.Trials, independent,
 			func(f experiment.Growing, _ int) float64 { return p.choice.rate(f.Info().Fill) })
 		if err != nil {
 			return result, err
@@ -120,7 +120,7 @@ func large(ctx context.Context, c experiment.Config, w *experiment.Work, n int) 
 	trials := min(c.Trials, 10)
 	for _, p := range settings {
 		by := float64(c.Trials) / float64(trials*len(settings))
-		rates, err := p.online(ctx, c, w, by, n, trials, twochoice.Independent,
+		rates, err := p.online(ctx, c, w, by, n, trials, independent,
 			func(f experiment.Growing, _ int) float64 { return f.Info().FPRPosterior })
 		if err != nil {
 			return nil, err
@@ -140,14 +140,8 @@ func probes(ctx context.Context, c experiment.Config, w *experiment.Work, n int)
 	trials := min(c.Trials, 20)
 	share := float64(c.Trials) / float64(trials*len(settings))
 	for _, x := range settings {
-		probes := func(f experiment.Growing, trial int) float64 {
-			sum := 0
-			for _, h := range c.Hashes(n, trial+1<<30) {
-				sum += f.(*twochoice.Filter).Probes(h)
-			}
-			return float64(sum) / float64(n)
-		}
-		means, err := x.online(ctx, c, w, share, n, trials, twochoice.Independent, probes)
+		probes := func(f experiment.Growing, trial int) float64 { return meanReads(f, c.Hashes(n, trial+1<<30)) }
+		means, err := x.online(ctx, c, w, share, n, trials, independent, probes)
 		if err != nil {
 			return nil, err
 		}
@@ -206,16 +200,16 @@ func runTable2(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	for _, p := range table {
 		result.Add(figure.Exact(p.String()+", by the equation", twochoice.Fill(p.bits, p.k, p.c)).
 			Against(p.predicted, 0.0001))
-		for _, hashing := range []twochoice.Hashing{twochoice.Independent, twochoice.Double} {
-			fills, err := p.online(ctx, c, w, 1, n, c.Trials, hashing, fillOf)
+		for _, by := range []construction{independent, double} {
+			fills, err := p.online(ctx, c, w, 1, n, c.Trials, by, fillOf)
 			if err != nil {
 				return result, err
 			}
-			r := figure.Mean(fmt.Sprintf("%s, %s hashing", p, hashing), fills)
+			r := figure.Mean(fmt.Sprintf("%s, %s hashing", p, by), fills)
 			if !c.Quick {
 				r = r.Against(p.observed, p.fillTolerance(n, c.Trials))
 			}
-			if hashing == twochoice.Double {
+			if by == double {
 				r = r.Noted("%s", p.coincide(r.Measured, n))
 			}
 			result.Add(r)
@@ -242,7 +236,7 @@ func fillPlot(c experiment.Config, n int) (figure.Plot, error) {
 	for groups := 1; groups <= 3; groups++ {
 		x := choice{8, groups, 7, 1}
 		hs := c.Hashes(n, 0)
-		f, err := x.empty(n, twochoice.Independent)
+		f, err := x.empty(n, independent)
 		if err != nil {
 			return plot, err
 		}

@@ -17,7 +17,7 @@ import (
 
 // Experiments returns the experiments of this room in the order in which they are shown.
 func Experiments() []experiment.Experiment {
-	return []experiment.Experiment{table1, table2, table3, exactLaw, closed}
+	return []experiment.Experiment{table1, table2, table3, shift, exactLaw, closed}
 }
 
 // Paper names the paper: the sources of experiments begin with it.
@@ -34,25 +34,35 @@ func (x choice) String() string {
 	return fmt.Sprintf("%g bits per key, c = %d, k = %d", x.bits, x.c, x.k)
 }
 
+// construction says how the groups of a key follow from its hash.
+type construction string
+
+const (
+	independent construction = "independent"
+	double      construction = "double"
+	shifted     construction = "shifted" // the family twochoice; the others are of the paper
+)
+
 // empty returns an empty filter for n keys, a standard one for c = 1.
-func (x choice) empty(n int, hashing twochoice.Hashing) (experiment.Growing, error) {
+func (x choice) empty(n int, by construction) (experiment.Growing, error) {
 	size := family.Sizing{BitsPerKey: x.bits}
 	if x.c == 1 {
 		return standard.New(standard.Config{Keys: uint64(n), Size: size, K: x.k})
 	}
-	return twochoice.New(
-		twochoice.Config{Keys: uint64(n), Size: size, Choices: x.c, K: x.k, Hashing: hashing, Shards: 1},
-	)
+	if by == shifted {
+		return twochoice.New(twochoice.Config{Keys: uint64(n), Size: size, Choices: x.c, K: x.k, Shards: 1})
+	}
+	return x.paper(n, by == double), nil
 }
 
 // online adds the keys of each trial to an empty filter one by one and returns what of returns for each filter. Each
 // trial adds units to w.
 func (x choice) online(
-	ctx context.Context, c experiment.Config, w *experiment.Work, by float64, n, trials int,
-	hashing twochoice.Hashing, of func(f experiment.Growing, trial int) float64,
+	ctx context.Context, c experiment.Config, w *experiment.Work, units float64, n, trials int,
+	by construction, of func(f experiment.Growing, trial int) float64,
 ) ([]float64, error) {
-	return experiment.Each(ctx, w, by, trials, func(_ context.Context, trial int) (float64, error) {
-		f, err := x.empty(n, hashing)
+	return experiment.Each(ctx, w, units, trials, func(_ context.Context, trial int) (float64, error) {
+		f, err := x.empty(n, by)
 		if err != nil {
 			return 0, err
 		}
@@ -66,16 +76,23 @@ func (x choice) online(
 // fillOf returns the share of ones.
 func fillOf(f experiment.Growing, _ int) float64 { return f.Info().Fill }
 
-// offline builds a filter by search for each trial and returns its share of ones.
+// offline searches a filter of all keys for each trial and returns its share of ones.
 func (x choice) offline(
-	ctx context.Context, c experiment.Config, w *experiment.Work, n, trials int, hashing twochoice.Hashing, greedy bool,
+	ctx context.Context, c experiment.Config, w *experiment.Work, n, trials int, by construction,
 ) ([]float64, error) {
 	return experiment.Each(ctx, w, x.cost(n), trials, func(ctx context.Context, trial int) (float64, error) {
+		hs := c.Hashes(n, trial)
+		if by != shifted {
+			f := x.paper(n, by == double)
+			f.search(hs)
+			return fillOf(f, trial), nil
+		}
+
 		b, err := twochoice.NewBuilder(twochoice.Config{
-			Size: family.Sizing{BitsPerKey: x.bits}, Choices: x.c, K: x.k, Hashing: hashing, Shards: 1,
-			Greedy: greedy, Effort: filter.Effort{Passes: x.rounds}, Workers: 1,
+			Size: family.Sizing{BitsPerKey: x.bits}, Choices: x.c, K: x.k, Shards: 1,
+			Effort: filter.Effort{Passes: x.rounds}, Workers: 1,
 		})
-		f, err := experiment.Build(ctx, b, err, c.Hashes(n, trial))
+		f, err := experiment.Build(ctx, b, err, hs)
 		if err != nil {
 			return 0, err
 		}
@@ -93,7 +110,7 @@ func (x choice) rate(fill float64) float64 { return twochoice.FPR(fill, x.k, x.c
 func (x choice) coincide(fill float64, n int) string {
 	keys := float64(n)
 	return fmt.Sprintf("groups that coincide make the rate %.3g, from %.3g",
-		twochoice.FPRDouble(fill, x.k, x.c, keys, x.bits*keys), x.rate(fill))
+		x.doubleRate(fill, keys, x.bits*keys), x.rate(fill))
 }
 
 // publishedRow is a row of Table 1 or 3.

@@ -112,8 +112,7 @@ func (f *Filter) census() (ones uint64, rate float64) {
 		start, absent := shard*f.bits, 0.0
 		all := bitvec.OnesIn(f.words, start, start+f.bits)
 		for s := range uint64(f.choices) {
-			first := start + s
-			in := all - bitvec.OnesIn(f.words, start, first) - bitvec.OnesIn(f.words, first+f.starts(), start+f.bits)
+			in := all - bitvec.OnesIn(f.words, start, start+s) - bitvec.OnesIn(f.words, start+s+f.starts(), start+f.bits)
 			absent += math.Log1p(-math.Pow(float64(in)/float64(f.starts()), float64(f.k)))
 		}
 		ones, rate = ones+all, rate-math.Expm1(absent)
