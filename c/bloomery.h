@@ -625,36 +625,23 @@ static inline uint64_t bloomery_field(const uint8_t *p, uint64_t at, unsigned wi
   return (low >> s | high << 1 << (63 - s)) & (((uint64_t)1 << width) - 1);
 }
 
-/* twochoice: shards of bits bits, choices groups of k probes. With double hashing bits is a multiple of 64. */
+/* twochoice: shards of bits bits; k windows of choices bits. Bit j of all windows is group j of the key. */
 typedef struct {
   const uint8_t *words;
   uint64_t shards, bits;
   uint32_t choices, k;
-  bool twice; /* double hashing */
 } bloomery_twochoice;
 
 static inline bool bloomery_twochoice_has(const bloomery_twochoice *f, bloomery_key_hash h) {
-  uint64_t start = bloomery_scale(h.hi, f->shards) * f->bits;
-  for (uint32_t j = 0; j < f->choices; j++) {
-    uint64_t x = j == 0 ? h.lo : bloomery_remix(h.lo, j), by = bloomery_remix(h.hi, j) | 1;
-    unsigned all = 1;
-    if (f->twice) {
-      x = bloomery_scale(x, f->bits);
-      by = bloomery_scale(by, f->bits) | 1;
-      for (uint32_t i = 0; i < f->k && (all & 1); i++) {
-        all &= bloomery_bit(f->words, start + x);
-        x += by;
-        if (x >= f->bits) x -= f->bits;
-      }
-    } else {
-      for (uint32_t i = 0; i < f->k && (all & 1); i++) {
-        all &= bloomery_bit(f->words, start + bloomery_scale(x, f->bits));
-        x = bloomery_fold(x, by);
-      }
+  uint64_t shard, by = bloomery_multiply(h.hi, f->shards, &shard), x = h.lo, all = ((uint64_t)1 << f->choices) - 1;
+  uint64_t start = shard * f->bits, starts = f->bits - f->choices + 1;
+  for (uint32_t k = f->k;; k -= 4) { /* a branch after four windows, see standard */
+    for (uint32_t i = k < 4 ? k : 4; i > 0; i--) {
+      all &= bloomery_load57(f->words, start + bloomery_scale(x, starts));
+      x = bloomery_next(x, by);
     }
-    if (all & 1) return true;
+    if (k <= 4 || all == 0) return all != 0;
   }
-  return false;
 }
 
 /* rankindexed: level 0 has the buckets, levels 1 and 2 their extensions. Each record is stride[level] bytes. */
@@ -1678,16 +1665,13 @@ static inline int bloomery_plan_blockpartitioned(bloomery_filter *f, bloomery_fi
 static inline int bloomery_plan_twochoice(bloomery_filter *f, bloomery_file *file) {
   bloomery_spec s = bloomery_spec_begin(&f->header);
   bloomery_twochoice *g = &f->as.twochoice;
-  g->bits = bloomery_spec_must(&s, "bits", 1, (uint64_t)1 << 28);
   g->choices = (uint32_t)bloomery_spec_must(&s, "choices", 2, 16);
-  g->twice = bloomery_spec_either(&s, "hashing", "independent", "double") != 0;
   g->k = (uint32_t)bloomery_spec_must(&s, "k", 1, 64);
   g->shards = bloomery_spec_must(&s, "shards", 1, (uint64_t)1 << 32);
-  if (!bloomery_spec_good(&s) || (g->twice && g->bits % 64 != 0) || (g->shards > 1 && g->bits < 4096)) {
-    return BLOOMERY_CORRUPT;
-  }
+  g->bits = bloomery_spec_must(&s, "bits", g->shards > 1 ? 4096 : g->choices, (uint64_t)1 << 28);
+  if (!bloomery_spec_good(&s)) return BLOOMERY_CORRUPT;
   file->wanted = 2;
-  file->want[0] = (g->shards * g->bits + 63) / 64;
+  file->want[0] = (g->shards * g->bits + 63) / 64 + 1; /* windows are loads of 8 bytes */
   file->want[1] = 2;
   return BLOOMERY_OK;
 }
