@@ -108,16 +108,11 @@ func (c Config) String() string {
 // family returns the family and the Spec of a Config without open Needs. The Spec has fpr= if FPR is its size.
 func (c Config) family() (families.Family, filter.Spec, error) {
 	c = c.withDefault()
-	s, err := filter.ParseSpec(c.Spec)
+	s, f, err := families.Parse(c.Spec)
 	if err != nil {
-		return families.Family{}, s, err
+		return f, s, err
 	}
 	if err := cmp.Or(c.checkFields(), c.checkShrink()); err != nil {
-		return families.Family{}, s, err
-	}
-
-	f, err := families.ByName(s.Family())
-	if err != nil {
 		return f, s, err
 	}
 	if c.Concurrent && !f.Can.Has(family.CanConcurrent) {

@@ -53,10 +53,7 @@ func ParseSpec(text string) (Spec, error) {
 	head, list, open := strings.Cut(text, "(")
 	family := strings.Trim(head, " ")
 	if !isName(family) {
-		if near := nearestName(family); isName(near) {
-			return fail(0, fmt.Sprintf("want a name of a-z, 0-9 and _; did you mean %s?", near))
-		}
-		return fail(0, "want the name of a family, such as standard")
+		return fail(0, "want the name of a family, of a-z, 0-9 and _, such as standard")
 	}
 	if !open {
 		return Spec{family}, nil
@@ -111,21 +108,6 @@ func asNumber(name, value string) string {
 		return value
 	}
 	return strconv.FormatFloat(rate, 'g', -1, 64)
-}
-
-// nearestName returns a family as it may have been meant: Rank-Indexed is rankindexed. A strings.Replacer would do the
-// same, and is 5 kB of a program that opens a filter.
-func nearestName(family string) string {
-	var b []byte
-	for _, c := range []byte(family) {
-		switch {
-		case 'A' <= c && c <= 'Z':
-			b = append(b, c+'a'-'A')
-		case c != '-' && c != ' ':
-			b = append(b, c)
-		}
-	}
-	return string(b)
 }
 
 // newSpec returns the Spec with these parameters, which are sorted by name.

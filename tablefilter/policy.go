@@ -50,12 +50,7 @@ var perFilter = []string{
 // blockpartitioned, partitioned, fuse and ribbon. The size must be one of bits_per_key, fpr, in fuse width, and in
 // ribbon r. Errors wrap filter.ErrSpec, filter.ErrFamily or filter.ErrConfig.
 func New(spec string) (*Policy, error) {
-	s, err := filter.ParseSpec(spec)
-	if err != nil {
-		return nil, err
-	}
-
-	f, err := families.ByName(s.Family())
+	s, f, err := families.Parse(spec)
 	if err != nil {
 		return nil, err
 	}

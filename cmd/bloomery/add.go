@@ -145,6 +145,7 @@ func (a *app) putCommand() *cobra.Command {
 			})
 		},
 	}
+	withoutKeyFlag(c)
 	maxFPRFlag(c, &most)
 	c.Flags().BoolVarP(&null, "null", "0", false, "lines end in a NUL byte, so that keys may contain line feeds")
 	return c

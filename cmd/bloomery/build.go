@@ -111,6 +111,7 @@ func (f *buildFlags) register(c *cobra.Command, normal string) {
 	c.MarkFlagsMutuallyExclusive("spec", "needs")
 	c.MarkFlagsMutuallyExclusive("spec", "for")
 	complete(c, "spec", families.Names()...)
+	complete(c, "family", families.Names()...)
 }
 
 // buildConfig returns the checked Config of the flags. It reads no keys.
@@ -144,12 +145,7 @@ func (a *app) buildConfig(c *cobra.Command, f *buildFlags) (b bloomery.Config, e
 }
 
 func (f *buildFlags) name(c *cobra.Command, b *bloomery.Config) error {
-	spec, err := filter.ParseSpec(f.spec)
-	if err != nil {
-		return err
-	}
-
-	kind, err := families.ByName(spec.Family())
+	spec, kind, err := families.Parse(f.spec)
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ Loading a --redis-key that exists loses keys: load under a new name, and rename 
 	c.Flags().StringVar(&f.from, "from", "", "`FORMAT`: format to read")
 	c.Flags().StringVar(&f.to, "to", "", "`FORMAT`: format to write")
 	const redisHelp = "`KEY`: write BF.LOADCHUNK commands for this new key"
-	c.Flags().Func("redis-key", redisHelp, named(&f.redisKey, "key"))
+	c.Flags().StringVar(&f.redisKey, "redis-key", "", redisHelp)
 	c.Flags().StringVar(&f.column.name, "column", "", "`NAME`: column of a Parquet file, nested names with dots")
 	c.Flags().IntVar(&f.column.group, "row-group", 0, "`NUMBER`: row group of --column, from 0")
 	outputFlag(c, &f.output)

@@ -79,8 +79,8 @@ func (f *dedupFlags) register(c *cobra.Command) {
 	parse(c, &f.ttl, "ttl", "`TIME`: time until a key is new again, such as 7d", parseSpan)
 	c.Flags().BoolVar(&f.refresh, "refresh", false, "--ttl begins again when a key repeats")
 	const timeHelp = "`NAME`: column of the time, or its number"
-	c.Flags().Func("time-column", timeHelp, named(&f.timeColumn, "column"))
-	c.Flags().Func("state", "`FILE`: file that remembers lines between runs", named(&f.state, "file"))
+	c.Flags().StringVar(&f.timeColumn, "time-column", "", timeHelp)
+	c.Flags().StringVar(&f.state, "state", "", "`FILE`: file that remembers lines between runs")
 	parseDefault(c, &f.interval, "save", "30s", "`TIME`: time between two saves of --state", parseSpan)
 	c.Flags().BoolVar(&f.repeats, "repeats", false, "print the repeated rows instead")
 	c.Flags().BoolVarP(&f.count, "count", "c", false, "print only the number of rows")

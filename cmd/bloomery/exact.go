@@ -36,9 +36,8 @@ other keys the answer means nothing.`,
 }
 
 func (f *inputFlags) partitionFlag(c *cobra.Command) {
-	const help = "`NAME`: column of the partition, or its number"
 	f.secondFlag = "partition-column"
-	c.Flags().Func(f.secondFlag, help, named(&f.second, "column"))
+	c.Flags().StringVar(&f.second, f.secondFlag, "", "`NAME`: column of the partition, or its number")
 }
 
 // exactFlags are the flags of exact build, update and verify.
@@ -142,6 +141,9 @@ func (a *app) mayWriteExact(path string) error {
 // fitsPartitions returns an error if the flags give partitions and the set has none, or vice versa.
 func (f *inputFlags) fitsPartitions(set *exact.Set, path string) error {
 	switch partitioned := set.Info().Partitions > 0; {
+	case partitioned && len(f.keys) > 0:
+		return cli.Advise(fmt.Errorf("%s has partitions, and -e gives keys without a partition", path), fmt.Sprintf(
+			"echo KEY,PARTITION | bloomery exact check %s --input-format csv --partition-column 2", path))
 	case partitioned && f.second == "":
 		return fmt.Errorf("%s has partitions: give their column, --input-format csv --partition-column NAME", path)
 	case !partitioned && f.second != "":

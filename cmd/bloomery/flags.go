@@ -47,17 +47,6 @@ func parseDefault[T any](c *cobra.Command, to *T, name, text, usage string, read
 	f.DefValue = text
 }
 
-// named returns the function of a flag whose value is a name, such as a path. An empty name is an error, so that an
-// unset shell variable is not the same as no flag.
-func named(to *string, what string) func(string) error {
-	return func(text string) error {
-		if *to = text; text == "" {
-			return errors.New("name a " + what)
-		}
-		return nil
-	}
-}
-
 // complete sets the words for shell completion of a flag.
 func complete(c *cobra.Command, flag string, words ...string) {
 	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))

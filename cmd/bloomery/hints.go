@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -64,7 +63,7 @@ var hints = []struct {
 	{filter.ErrNoSecret, "Name the file with the secret: --secret-file FILE."},
 	{filter.ErrSecret, "The file of --secret-file holds another secret: name the file with the right one."},
 	{syscall.ENOSPC, "Free some space. Write to another disk: -o FILE. Keep the state on another disk: --state FILE. " +
-		"Put temporary files on another disk: --temp-dir DIR. Make fewer of them: --memory SIZE."},
+		"Put temporary files on another disk, or make fewer: --temp-dir DIR, --memory SIZE."},
 	{filter.ErrMismatch, `Filters can be merged and compared if their specs and seeds are the same: build them with the
   same --spec, size, --capacity and --seed.`},
 	{steps.ErrMissing, "Run what is missing; bloomery shard status DIR lists it."},
@@ -83,7 +82,7 @@ const (
 
 // hint returns the hint for an error that does not contain a hint, or "".
 func hint(c *cobra.Command, err error) string {
-	if text := cmp.Or(adviseKey(c, err), advisePublished(c, err)); text != "" {
+	if text := advisePublished(c, err); text != "" {
 		return text
 	}
 	text := ""

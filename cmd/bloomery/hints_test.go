@@ -67,8 +67,9 @@ func TestHintFlags(t *testing.T) {
 	for name, want := range map[string]string{
 		"dedup": "Free some space. Keep the state on another disk: --state FILE.",
 		"add":   "Free some space.",
-		"build": "Free some space. Write to another disk: -o FILE. Put temporary files on another disk: --temp-dir DIR. " +
-			"Make fewer of them: --memory SIZE.",
+		"build": "Free some space. Write to another disk: -o FILE. Put temporary files on another disk, or make " +
+			"fewer: --temp-dir DIR, --memory SIZE.",
+		"plan": "Free some space.",
 	} {
 		c, _, _ := root.Find([]string{name})
 		if got := hint(c, fmt.Errorf("x: %w", syscall.ENOSPC)); got != want {

@@ -36,8 +36,7 @@ type inputFlags struct {
 func (f *inputFlags) register(c *cobra.Command) {
 	const formatHelp = "`FORMAT`: lines, csv, tsv, null or hex"
 	c.Flags().StringVar(&f.format, "input-format", "lines", formatHelp)
-	const columnHelp = "`NAME`: column of the key, or its number (default 1)"
-	c.Flags().Func("column", columnHelp, named(&f.column, "column"))
+	c.Flags().StringVar(&f.column, "column", "", "`NAME`: column of the key, or its number (default 1)")
 	const delimiterHelp = "`CHARACTER`: separator of csv fields, such as \";\" (default \",\")"
 	c.Flags().Func("delimiter", delimiterHelp, func(s string) (err error) {
 		f.delimiter, err = parseDelimiter(s)

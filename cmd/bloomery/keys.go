@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,11 +22,14 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
+// notWithKey are flags for inputs, which exclude -e.
+var notWithKey = []string{"column", "delimiter", "header", "keep-empty", "max-key-bytes", "bad-rows"}
+
 // keyFlag adds -e, for commands that answer row by row. Their arguments are FILE and then inputs, unless keys are
 // given.
 func (f *inputFlags) keyFlag(c *cobra.Command) {
 	c.Flags().StringArrayVarP(&f.keys, "key", "e", nil, "`KEY`: key to ask for, in place of inputs; repeatable")
-	for _, name := range []string{"column", "delimiter", "header", "keep-empty", "max-key-bytes", "bad-rows"} {
+	for _, name := range notWithKey {
 		c.MarkFlagsMutuallyExclusive("key", name)
 	}
 	c.Args = f.keysOrInputs
@@ -85,22 +89,70 @@ func (a *app) passGiven(ctx context.Context, in inputFlags, work, emit func(*key
 	return emit(b)
 }
 
-// adviseKey returns a hint if a file that does not exist may be meant as a key, or "".
-func adviseKey(c *cobra.Command, err error) string {
-	var missing *fs.PathError
+// adviseKey returns a hint if files that do not exist may be meant as keys, or "". line is the command line behind the
+// name of the program.
+func adviseKey(c *cobra.Command, line []string, err error) string {
+	var absent *fs.PathError
 	args := c.Flags().Args()
-	if !errors.As(err, &missing) || !errors.Is(missing, fs.ErrNotExist) || c.Flags().Lookup("key") == nil ||
-		c.Flags().ShorthandLookup("e") == nil || len(args) < 2 || !slices.Contains(args, missing.Path) {
+	if !errors.As(err, &absent) || !errors.Is(absent, fs.ErrNotExist) || len(args) < 2 || !slices.Contains(args, absent.Path) {
 		return ""
 	}
-	if missing.Path == args[0] {
+
+	file, words, advice := args[0], slices.DeleteFunc(slices.Clone(args[1:]), exists), "Is it a key? Ask with -e: "
+	if absent.Path == file {
 		if !isFilter(args[1]) {
 			return ""
 		}
-		return fmt.Sprintf("FILE comes first, and keys behind -e: %s %s -e %s", c.CommandPath(), args[1], args[0])
+		file, words, advice = args[1], args[:1], "FILE comes first, and keys behind -e: "
 	}
-	return fmt.Sprintf("Is it a key? Ask with -e: %s %s -e %s", c.CommandPath(), args[0], missing.Path)
+	switch key := c.Flags().Lookup("key"); {
+	case slices.Contains([]string{"add", "put", "remove"}, c.Name()):
+		return "Is it a key? Pipe it: " + pipeOf(c, shellQuoted(words[0])) + withKeys(line, args, file, nil)
+	case key == nil || key.Shorthand == "" || slices.ContainsFunc(notWithKey, c.Flags().Changed):
+		return ""
+	}
+	if f := keyio.Format(c.Flag("input-format").Value.String()); f == keyio.CSV || f == keyio.TSV {
+		return ""
+	}
+	return advice + withKeys(line, args, file, words)
 }
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return path == stdio || err == nil
+}
+
+// withKeys returns a command line for a shell: line, with keys behind -e in place of all arguments other than file.
+func withKeys(line, args []string, file string, keys []string) string {
+	var words []string
+	for _, word := range slices.Backward(line) { // a flag's value that equals an argument mostly comes before it
+		if last := len(args) - 1; last >= 0 && word == args[last] {
+			if args = args[:last]; word != file {
+				continue
+			}
+		}
+		if word != "--" {
+			words = append(words, shellQuoted(word))
+		}
+	}
+
+	words = append(words, "bloomery")
+	slices.Reverse(words)
+	for _, key := range keys {
+		words = append(words, "-e", shellQuoted(key))
+	}
+	return strings.Join(words, " ")
+}
+
+// shellQuoted returns a word as a POSIX shell reads it.
+func shellQuoted(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+var plainWord = regexp.MustCompile(`^[-\w@%+=:,./]+$`)
 
 // isFilter reports whether the file at path begins as a filter file does.
 func isFilter(path string) bool {
@@ -112,13 +164,21 @@ func isFilter(path string) bool {
 	return container.HasMagic(f)
 }
 
+// pipeOf returns the beginning of a pipe that gives a key to a command that changes a filter.
+func pipeOf(c *cobra.Command, key string) string {
+	if c.Name() == "put" {
+		return `printf 'KEY\tVALUE\n' | `
+	}
+	return "echo " + key + " | "
+}
+
 // withoutKeyFlag makes the error of -e explain where the keys of a command that changes a filter come from.
 func withoutKeyFlag(c *cobra.Command) {
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		var unknown *pflag.NotExistError
 		if errors.As(err, &unknown) && unknown.GetSpecifiedName() == "e" {
 			return cli.Advise(fmt.Errorf("%s has no flag -e: keys come from inputs or from standard input", c.Name()),
-				fmt.Sprintf("echo KEY | %s FILE", c.CommandPath()))
+				pipeOf(c, "KEY")+c.CommandPath()+" FILE")
 		}
 		return c.Root().FlagErrorFunc()(c, err)
 	})

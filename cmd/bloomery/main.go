@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +48,9 @@ type app struct {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	out := &cli.Checked{Writer: stdout}
 	a := &app{ctx: ctx, stdin: stdin, stdout: out, stderr: stderr}
-	return cli.Program{Root: a.rootCommand(), Topics: topics, JSON: &a.json, Stdout: out, Stderr: stderr, Hint: hint}.Run(ctx, args)
+	p := cli.Program{Root: a.rootCommand(), Topics: topics, JSON: &a.json, Stdout: out, Stderr: stderr}
+	p.Hint = func(c *cobra.Command, err error) string { return cmp.Or(adviseKey(c, args, err), hint(c, err)) }
+	return p.Run(ctx, args)
 }
 
 func (a *app) rootCommand() *cobra.Command {
@@ -72,7 +75,7 @@ can measure.`,
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "print reports, answers and errors as JSON")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print no progress, notes and summary")
-	flags.Func("secret-file", "`FILE` with the secret of a keyed hash, 32 hex digits", named(&a.secretFile, "file"))
+	flags.StringVar(&a.secretFile, "secret-file", "", "`FILE` with the secret of a keyed hash, 32 hex digits")
 	for _, job := range a.jobs() {
 		root.AddGroup(&cobra.Group{ID: job.title, Title: job.title + ":"})
 		for _, c := range job.commands {
@@ -176,7 +179,7 @@ func (a *app) completionCommand() *cobra.Command {
 		ValidArgs: []string{"bash", "fish", "powershell", "zsh"},
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 && !slices.Contains(c.ValidArgs, args[0]) {
-				return cli.Advise(fmt.Errorf("completion %q: want %s", args[0], cli.Either(c.ValidArgs)), "Usage: "+c.UseLine())
+				return cli.Advise(fmt.Errorf("completion %q: want %s", args[0], cli.Either(c.ValidArgs)), "Usage: "+cli.Usage(c))
 			}
 			return cobra.ExactArgs(1)(c, args)
 		},

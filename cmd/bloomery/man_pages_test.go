@@ -51,11 +51,7 @@ func manPage(c *cobra.Command) string {
 	name := pageName(c)
 	fmt.Fprintf(&b, ".TH %s 1 \"\" \"%s\" \"\"\n", strings.ToUpper(roff(name)), roff(c.Root().Name()))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(name), roff(c.Short))
-	fmt.Fprintf(&b, ".SH SYNOPSIS\n.nf\n%s\n", roff(c.UseLine()))
-	if c.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "%s\n", roff(c.CommandPath()+" COMMAND"))
-	}
-	b.WriteString(".fi\n.SH DESCRIPTION\n")
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n.nf\n%s\n.fi\n.SH DESCRIPTION\n", roff(cli.Usage(c)))
 	writeText(&b, strings.TrimSpace(c.Short+".\n\n"+c.Long))
 	if c.HasAvailableSubCommands() {
 		b.WriteString(".SH COMMANDS\n")

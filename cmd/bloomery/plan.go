@@ -67,7 +67,7 @@ If no filter does it, the output names what is impossible and what comes nearest
 			case impossible != nil:
 				return a.printImpossible(impossible)
 			case a.json:
-				return a.printJSON(p)
+				return a.printJSON(object{{"pick", pick.Spec}, {"choices", p.Choices}, {"refused", p.Refused}})
 			}
 			a.printPick(*pick)
 			a.printBetter(n, *pick, p.Choices)
@@ -155,7 +155,11 @@ const columns = 80
 
 // printPick prints the pick, what it costs, and why it is the pick.
 func (a *app) printPick(c plan.Choice) {
-	fmt.Fprintf(a.stdout, "pick: %s\n", c.Spec)
+	between := " "
+	if len("pick: "+c.Spec.String()) > columns {
+		between = "\n"
+	}
+	fmt.Fprintf(a.stdout, "pick:%s%s\n", between, c.Spec)
 	printWrapped(a.stdout, fmt.Sprintf("%s; false-positive rate %.3g", sizeText(c.FileBytes, c.Bits, c.Keys), c.FPRPrior))
 	far := ""
 	if c.FileBytes >= 1<<20 && c.FarQuery > 1.1*c.NsQuery { // smaller filters stay in the caches, larger ones never do
@@ -186,23 +190,23 @@ func (a *app) printBetter(n plan.Needs, pick plan.Choice, choices []plan.Choice)
 			return
 		}
 		_, form := formOf(c)
-		if done[form.Patented] {
+		gain, better := 1-float64(c.FileBytes)/float64(pick.FileBytes), "smaller"
+		switch {
+		case n.For == plan.Fastest:
+			gain, better = 1-c.NsQuery/pick.NsQuery, "faster"
+		case byRate(n):
+			gain, better = 1-c.FPRPrior/pick.FPRPrior, "more accurate"
+		}
+		if gain < 0.001 || done[form.Patented] {
 			continue
 		}
 
 		done[form.Patented] = true
-		better := fmt.Sprintf("%.2g%% smaller", 100*(1-float64(c.FileBytes)/float64(pick.FileBytes)))
-		switch {
-		case n.For == plan.Fastest:
-			better = fmt.Sprintf("%.2g%% faster", 100*(1-c.NsQuery/pick.NsQuery))
-		case byRate(n):
-			better = "more accurate"
-		}
 		instead := "--for size takes it"
 		if form.Patented {
 			instead = "patented, so only a spec takes it"
 		}
-		printWrapped(a.stdout, fmt.Sprintf("%s is %s; %s", c.Spec, better, instead))
+		printWrapped(a.stdout, fmt.Sprintf("%s is %.2g%% %s; %s", c.Spec, 100*gain, better, instead))
 	}
 }
 
@@ -253,12 +257,14 @@ const shortPlan = 3
 
 // printPlan prints the first filters of a plan, or all of them, with reasons.
 func (a *app) printPlan(n plan.Needs, p plan.Plan, all bool) {
-	order := "smallest"
+	order := "smallest first"
 	switch {
+	case n.For == plan.Fastest && byRate(n):
+		order = "fastest first, then those with far higher rates"
 	case n.For == plan.Fastest:
-		order = "fastest"
+		order = "fastest first"
 	case byRate(n):
-		order = "most accurate"
+		order = "most accurate first"
 	}
 
 	few := p.Choices
@@ -269,7 +275,11 @@ func (a *app) printPlan(n plan.Needs, p plan.Plan, all bool) {
 	if len(few) < len(p.Choices) {
 		count = fmt.Sprintf("%d of %s", len(few), count)
 	}
-	fmt.Fprintf(a.stdout, "\n%s filters that meet the needs, the %s first:\n", count, order)
+	head := fmt.Sprintf("%s filters that meet the needs, the %s", count, order)
+	if len(p.Choices) == 1 {
+		head = "the only filter that meets the needs"
+	}
+	fmt.Fprintf(a.stdout, "\n%s:\n", head)
 	a.printRows(few)
 	if !all {
 		fmt.Fprintln(a.stdout, "\nbloomery build takes the pick. --all lists every filter, with reasons.")

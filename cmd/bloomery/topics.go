@@ -57,48 +57,32 @@ parentheses:
 
 `
 
-// specsText returns the topic specs: the needs, a list of families, and their parameters.
+const specsEnd = `
+All parameters are described in
+https://github.com/bloomery/bloomery/blob/main/docs/reference/specs.md
+
+convert reads and writes the families of other systems: `
+
+// specsText returns the topic specs: the needs, and a list of families with their parameters.
 func specsText() string {
 	var list [][2]string
+	var foreign []string
 	for _, f := range families.All() {
+		if f.Foreign() {
+			foreign = append(foreign, f.Name)
+			continue
+		}
 		text := f.Summary
 		if f.DefaultFPR == 0 {
 			text += " (" + f.Default + ")"
 		}
 		text += "."
 		for _, p := range f.Parameters {
-			text += " " + p.Name + "="
+			text += " " + p.Name + "=" + p.Value
 		}
 		list = append(list, [2]string{f.Name, text})
 	}
-	return specsHead + needsTable() + specsTail + cli.Table(list, 18) + parametersTable()
-}
-
-// parametersTable describes each parameter once. If a name has several meanings, each of them names its families.
-func parametersTable() string {
-	type meaning struct{ name, help string }
-	var order []family.Parameter
-	owners, meanings := map[meaning][]string{}, map[string]int{}
-	for _, f := range families.All() {
-		for _, p := range f.Parameters {
-			m := meaning{p.Name, p.Help}
-			if owners[m] == nil {
-				order = append(order, p)
-				meanings[p.Name]++
-			}
-			owners[m] = append(owners[m], f.Name)
-		}
-	}
-
-	var rows [][2]string
-	for _, p := range order {
-		text := p.Help
-		if meanings[p.Name] > 1 {
-			text = strings.Join(owners[meaning{p.Name, p.Help}], ", ") + ": " + text
-		}
-		rows = append(rows, [2]string{p.Name + "=" + p.Value, text})
-	}
-	return "\nThe parameters:\n\n" + cli.Table(rows, 28)
+	return specsHead + needsTable() + specsTail + cli.Table(list, 18) + specsEnd + strings.Join(foreign, ", ") + "."
 }
 
 const ratesText = `The false-positive rate is the share of absent keys that a filter reports as present. --fpr makes the
@@ -156,6 +140,7 @@ func inputsText() string {
 	c := &cobra.Command{}
 	in.register(c)
 	in.badRows(c, keyio.Stop)
+	(&valueFlags{}).register(c)
 	return inputsHead + cli.FlagTable(c.Flags())
 }
 

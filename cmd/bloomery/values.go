@@ -24,8 +24,7 @@ import (
 type valueFlags struct{ column string }
 
 func (f *valueFlags) register(c *cobra.Command) {
-	const help = "`NAME`: column of the value, or its number (default 2)"
-	c.Flags().Func("value-column", help, named(&f.column, "column"))
+	c.Flags().StringVar(&f.column, "value-column", "", "`NAME`: column of the value, or its number (default 2)")
 	cli.NameFlags(c, inputTitle, "value-column")
 }
 

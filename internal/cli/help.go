@@ -70,7 +70,7 @@ func Page(c *cobra.Command, topics []Topic) string {
 		text = c.Long
 	}
 	add("", Wrap(strings.TrimRight(text, "\n")))
-	add("Usage:\n", usageLines(c))
+	add("Usage:\n", "  "+strings.Join(wrapped(Usage(c), Columns-4), "\n    "))
 	add("Examples:\n", c.Example)
 	addCommands(c, add)
 	addFlags(c, add)
@@ -85,22 +85,12 @@ func Page(c *cobra.Command, topics []Topic) string {
 	return strings.Join(parts, "\n\n") + "\n"
 }
 
-// usageLines returns the lines of a command's usage.
-func usageLines(c *cobra.Command) string {
+// Usage returns the usage of a command, without the word for flags that cobra.Command.UseLine adds.
+func Usage(c *cobra.Command) string {
 	if c.HasAvailableSubCommands() {
-		return "  " + c.CommandPath() + " COMMAND"
+		return c.CommandPath() + " COMMAND"
 	}
-
-	var b strings.Builder
-	line := c.CommandPath()
-	for _, word := range strings.Fields(strings.TrimPrefix(c.UseLine(), c.CommandPath())) {
-		if utf8.RuneCountInString("  "+line+" "+word) > Columns {
-			b.WriteString("  " + line + "\n")
-			line = "   "
-		}
-		line += " " + word
-	}
-	return b.String() + "  " + line
+	return strings.TrimSuffix(c.CommandPath(), c.Name()) + c.Use
 }
 
 // addCommands adds the subcommands of a command, by group.

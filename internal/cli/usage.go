@@ -70,7 +70,6 @@ func strictArgs(c *cobra.Command) {
 		strictArgs(sub)
 	}
 
-	c.DisableFlagsInUseLine = true
 	check := c.Args
 	c.Args = func(c *cobra.Command, args []string) error {
 		if err := setAliased(c); err != nil {
@@ -84,8 +83,18 @@ func strictArgs(c *cobra.Command) {
 		if err := c.ValidateRequiredFlags(); err != nil {
 			return misused(c, "%s: %w", nameOf(c), err)
 		}
-		return exclusiveFlags(c)
+		return cmp.Or(exclusiveFlags(c), noEmptyFlag(c))
 	}
+}
+
+// noEmptyFlag returns an error if a flag has an empty text, so that an unset shell variable is not the same as no flag.
+func noEmptyFlag(c *cobra.Command) (err error) {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if text := f.Value.String(); f.Value.Type() == "string" && text == "" || f.Value.Type() == "stringSlice" && text == "[]" {
+			err = cmp.Or(err, misused(c, "--%s: the value is empty", f.Name))
+		}
+	})
+	return err
 }
 
 // checkArgs runs a check of arguments and rewords its error: it names the last argument that is not accepted, or says
@@ -131,7 +140,7 @@ func nameOf(c *cobra.Command) string { return strings.TrimPrefix(c.CommandPath()
 // misused returns an error about the command line of a command, with its usage as the hint.
 func misused(c *cobra.Command, format string, args ...any) error {
 	return Advise(fmt.Errorf(format, args...),
-		fmt.Sprintf("Usage: %s\n  %s --help describes it.", c.UseLine(), c.CommandPath()))
+		fmt.Sprintf("Usage: %s\n  %s --help describes it.", Usage(c), c.CommandPath()))
 }
 
 // unknownCommand returns the error for an unknown subcommand of parent.

@@ -201,3 +201,27 @@ func TestTable(t *testing.T) {
 		}
 	}
 }
+
+// TestMeant checks the suggestions for names that are not families, and that they name families.
+func TestMeant(t *testing.T) {
+	for text, want := range map[string]string{
+		"Ribbon": "ribbon", "binary-fuse": "fuse", "xor8": "fuse", "cuckoo": "rankindexed", "quotient filter": "rankindexed",
+		"cbf": "counting", "Counting_Bloom": "counting", "bloom": "standard", "blocked-bloom": "blocked", "Bloomfilter(k=3)": "standard",
+	} {
+		_, _, err := Parse(text)
+		if err == nil || !strings.Contains(err.Error(), "; did you mean "+want+"?") &&
+			!strings.HasSuffix(err.Error(), "; the family for that is "+want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	for _, o := range outside {
+		if _, _, err := Parse(o[1]); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, text := range []string{"fuse(", "bogus", "a b"} {
+		if _, _, err := Parse(text); err == nil || strings.Contains(err.Error(), "did you mean") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
@@ -118,13 +119,45 @@ func FormatOf(name string) (Format, error) {
 	return Format{}, unknown(name)
 }
 
+// Parse returns the Spec of a text and its family. Errors about the name of the family suggest another one.
+func Parse(text string) (filter.Spec, Family, error) {
+	s, err := filter.ParseSpec(text)
+	if err != nil {
+		name, _, _ := strings.Cut(text, "(")
+		return s, Family{}, fmt.Errorf("%w%s", err, meant(name))
+	}
+	f, err := ByName(s.Family())
+	return s, f, err
+}
+
 // unknown returns the error for an unknown family name.
 func unknown(name string) error {
-	meant := ""
-	if near := nearest(name, Names()); near != "" {
-		meant = fmt.Sprintf("; did you mean %s?", near)
+	return fmt.Errorf("%w %q; want one of %s%s", filter.ErrFamily, name, strings.Join(Names(), ", "), meant(name))
+}
+
+// outside maps the beginnings of names that other libraries and papers use to our families for the same purpose.
+var outside = [][2]string{
+	{"binaryfuse", "fuse"}, {"xor", "fuse"}, {"cuckoo", "rankindexed"}, {"quotient", "rankindexed"}, {"cbf", "counting"},
+	{"countingbloom", "counting"}, {"blockedbloom", "blocked"}, {"splitblock", "blocked(layout=split)"}, {"bloom", "standard"},
+}
+
+// meant returns the end of an error about the name of a family: a family of ours that the user may want, or "".
+func meant(text string) string {
+	name := strings.Map(func(c rune) rune {
+		if c == '-' || c == '_' || c == ' ' {
+			return -1
+		}
+		return unicode.ToLower(c)
+	}, text)
+	for _, o := range outside {
+		if strings.HasPrefix(name, o[0]) {
+			return fmt.Sprintf("; the family for that is %s", o[1])
+		}
 	}
-	return fmt.Errorf("%w %q; want one of %s%s", filter.ErrFamily, name, strings.Join(Names(), ", "), meant)
+	if near := nearest(name, Names()); near != "" && near != strings.Trim(text, " ") {
+		return fmt.Sprintf("; did you mean %s?", near)
+	}
+	return ""
 }
 
 // nearest returns the first of the names that differs from a name by at most two changed, missing or added letters,
