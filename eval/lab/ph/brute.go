@@ -80,7 +80,9 @@ func runTail(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		Name: "ph-fig1", Title: fmt.Sprintf("Few ones are rare, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK),
 		X: "number of ones", Y: "probability", LogY: true, Curves: []figure.Curve{density, simulated, bound},
 	}}
-	result.Notes = []string{"The paper shows the density of 10^7 sets, which --full draws, and gives no numbers of the curve."}
+	result.Notes = []string{
+		"The paper shows the density of 10^7 sets, which --full draws, and gives no numbers of the curve.",
+	}
 	return result, nil
 }
 

@@ -45,10 +45,12 @@ func runPaths(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}
 
 	title := fmt.Sprintf("n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK)
-	byPaths := figure.Plot{Name: "ph-paths", Title: "Not a function of t^g: " + title, X: "log10(t^g)", Y: "p_a", LogX: true,
-		LogY: true}
-	byEffect := figure.Plot{Name: "ph-paths-normal", Title: "A function of g·a(t)²: " + title, X: "g·a(t)²", Y: "p_a",
-		LogX: true, LogY: true}
+	byPaths := figure.Plot{
+		Name: "ph-paths", Title: "Not a function of t^g: " + title, X: "log10(t^g)", Y: "p_a", LogX: true, LogY: true,
+	}
+	byEffect := figure.Plot{
+		Name: "ph-paths-normal", Title: "A function of g·a(t)²: " + title, X: "g·a(t)²", Y: "p_a", LogX: true, LogY: true,
+	}
 	limit := figure.Curve{Name: "normal limit", Bound: true}
 	for x := 1.; x <= 1500; x *= 1.25 {
 		limit.AddPoint(x, rate(paper.GroupFillNormal(bruteKeys, bruteBits, bruteK, x)))
@@ -61,7 +63,8 @@ func runPaths(ctx context.Context, c experiment.Config) (figure.Result, error) {
 				p := paper.GroupFPR(bruteKeys, bruteBits, bruteK, g, t)
 				one.AddPoint(float64(g)*math.Log10(float64(t)), p)
 				other.AddPoint(x, p)
-				farthest = max(farthest, math.Abs(math.Log(p/rate(paper.GroupFillNormal(bruteKeys, bruteBits, bruteK, x)))))
+				normal := rate(paper.GroupFillNormal(bruteKeys, bruteBits, bruteK, x))
+				farthest = max(farthest, math.Abs(math.Log(p/normal)))
 			}
 		}
 		byPaths.Curves, byEffect.Curves = append(byPaths.Curves, one), append(byEffect.Curves, other)
@@ -90,9 +93,9 @@ func runPaths(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	byEffect.Curves = append(byEffect.Curves, simulated, limit)
 	result.Plots = []figure.Plot{byPaths, byEffect}
 	result.Notes = []string{
-		"The best of t groups of b·k throws sets b·k·(1-f) - a(t)·sqrt(b·k·f(1-f)) new bits, where a(t) is the mean of the " +
-			"largest of t standard normal numbers. Over g groups this gives df/dx = (kn/m)(1-f) - sqrt(g·a²·kn·f(1-f))/m, " +
-			"which depends on g and t only by g·a(t)².",
+		"The best of t groups of b·k throws sets b·k·(1-f) - a(t)·sqrt(b·k·f(1-f)) new bits, where a(t) is the mean of " +
+			"the largest of t standard normal numbers. Over g groups this gives df/dx = (kn/m)(1-f) - " +
+			"sqrt(g·a²·kn·f(1-f))/m, which depends on g and t only by g·a(t)².",
 		"a(t)² is 0.32 for t = 2, 6.3 for t = 100, and about 2·ln t for very large t. Only there is g·a² = 2·ln(t^g) a " +
 			"function of t^g. The same number of paths is worth more in few groups with many tries each: 0.23 of the " +
 			"limit at t = 2, 0.68 at t = 100, 0.83 at t = 10^5.",

@@ -38,8 +38,8 @@ type construction struct {
 	search    func(ctx context.Context, hs []filter.Hash, ks []int, bits uint64) (divided, error)
 }
 
-// ways lists how the groups get their k. by, if not nil, returns the weights of the groups: a group with a larger weight
-// has fewer functions. If the k are named, the bits that name them count.
+// ways lists how the groups get their k. by, if not nil, returns the weights of the groups: a group with a larger
+// weight has fewer functions. If the k are named, the bits that name them count.
 var ways = []struct {
 	name  string
 	by    func(divided) []float64
@@ -52,8 +52,8 @@ var ways = []struct {
 	{"k by bits set alone", func(d divided) []float64 { return d.alone }, true},
 }
 
-// divide searches a filter with about k functions for a group in each of the ways. It returns p_a and the mean k of each.
-// All k are equal in the first filter, whose fill and bits decide for the others.
+// divide searches a filter with about k functions for a group in each of the ways. It returns p_a and the mean k of
+// each. All k are equal in the first filter, whose fill and bits decide for the others.
 func (o construction) divide(ctx context.Context, hs []filter.Hash, k float64) (out []float64, err error) {
 	equal := slices.Repeat([]int{int(math.Round(k))}, o.groups)
 	first, err := o.search(ctx, hs, equal, o.bits(equal, false))
@@ -101,7 +101,7 @@ func (o construction) bits(ks []int, named bool) uint64 {
 // asPublished is the construction of the paper with groups of about 40 keys, as in Table 2.
 func asPublished(n, functions int) construction {
 	groups := n / 40
-	return construction{"k of H", n, groups, math.Log2(float64(functions)), 5,
+	return construction{"published choices", n, groups, math.Log2(float64(functions)), 5,
 		func(ctx context.Context, hs []filter.Hash, ks []int, bits uint64) (divided, error) {
 			group, bit := paper.RandomFunctions(hs, groups, bits)
 			found, err := paper.Greedy{
@@ -120,7 +120,7 @@ func asPublished(n, functions int) construction {
 // extra bits at the end, which do not count.
 func asShifts(n int) construction {
 	groups := n / 15
-	return construction{"shifts", n, groups, anneal.MaxWidth, 6,
+	return construction{"our shifts", n, groups, anneal.MaxWidth, 6,
 		func(_ context.Context, hs []filter.Hash, ks []int, bits uint64) (divided, error) {
 			const reach = 1 << anneal.MaxWidth
 			group, position := paper.RandomFunctions(hs, groups, bits-reach+1)
@@ -185,7 +185,8 @@ func runUnequal(ctx context.Context, c experiment.Config) (figure.Result, error)
 	const steps = 5 // from the least k on, by 1/2
 	w := c.Work(float64(len(constructions) * steps * c.Trials))
 	for _, o := range constructions {
-		curves, lowest, best := make([]figure.Curve, len(ways)), make([]figure.Row, len(ways)), make([][]float64, len(ways))
+		curves, lowest := make([]figure.Curve, len(ways)), make([]figure.Row, len(ways))
+		best := make([][]float64, len(ways)) // the rates of the trials of lowest
 		for step := range steps {
 			k := float64(o.least) + float64(step)/2
 			trials, err := experiment.Each(ctx, w, 1, c.Trials, func(ctx context.Context, i int) ([]float64, error) {
@@ -217,22 +218,23 @@ func runUnequal(ctx context.Context, c experiment.Config) (figure.Result, error)
 			result.Add(figure.Mean(fmt.Sprintf("share of equal k, %s, %s", o.name, way.name), shares))
 		}
 		size := float64(o.n) / float64(o.groups)
-		result.Add(figure.Exact(fmt.Sprintf("share of equal k, %s, the least by theory, free", o.name), math.Exp(-1/(2*size))),
+		result.Add(
+			figure.Exact(fmt.Sprintf("share of equal k, %s, the least by theory, free", o.name), math.Exp(-1/(2*size))),
 			figure.Exact(fmt.Sprintf("share of equal k, %s, if a group costs one more bit", o.name),
 				math.Pow(lessByBit, -1/size)))
 		result.Plots = append(result.Plots, figure.Plot{
-			Name:  "ph-unequal-" + strings.Fields(o.name)[0],
-			Title: fmt.Sprintf("Equal and different k, %s, n = %d in %d groups, 8 bits per key", o.name, o.n, o.groups),
+			Name:  "ph-unequal-" + strings.Fields(o.name)[1],
+			Title: fmt.Sprintf("Equal and different k, %s, n = %d in %d groups", o.name, o.n, o.groups),
 			X:     "mean k", Y: "p_a", Curves: curves,
 		})
 	}
 	result.Notes = []string{
-		"The row of a way is the k with its lowest mean. \"free\": the k of the groups cost no bits, which is impossible, " +
-			"because a query must know them.",
-		"With rates f^k_j, the lowest mean at a given fill has f^k_j proportional to the keys of group j. For random groups " +
-			"of b keys it is e^(-1/2b) of the mean with equal k. A query must know k, and one " +
-			"bit per group in place of 1/b bits per key of a standard filter raises the rate by 0.6185^(-1/b) = e^(0.48/b). " +
-			"So the gain just pays for the names of the k, and rounding the k to integers takes the rest.",
+		"The row of a way is the k with its lowest mean. \"free\": the k of the groups cost no bits, which is " +
+			"impossible, because a query must know them.",
+		"With rates f^k_j, the lowest mean at a given fill has f^k_j proportional to the keys of group j. For random " +
+			"groups of b keys it is e^(-1/2b) of the mean with equal k. A query must know k, and one bit per group in " +
+			"place of 1/b bits per key of a standard filter raises the rate by 0.6185^(-1/b) = e^(0.48/b). The gain " +
+			"pays for the names at best, and rounding the k to integers takes a part of it.",
 	}
 	return result, nil
 }
