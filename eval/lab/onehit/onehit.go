@@ -15,7 +15,7 @@ import (
 )
 
 // Experiments returns the experiments of this room in the order in which they are shown.
-func Experiments() []experiment.Experiment { return []experiment.Experiment{secondRequest} }
+func Experiments() []experiment.Experiment { return []experiment.Experiment{secondRequest, overTime} }
 
 // secondRequest compares a cache of a content delivery network that stores every object with one that stores an object
 // at its second request.

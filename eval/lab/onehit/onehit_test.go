@@ -2,6 +2,7 @@ package onehit
 
 import (
 	"compress/gzip"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
+	"github.com/bloomery/bloomery/eval/lab/traffic"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // TestTrace replays a compressed trace, and requires an error for a trace that is missing, empty or too short.
@@ -47,5 +50,23 @@ func TestTrace(t *testing.T) {
 	if _, err := secondRequest.Do(t.Context(),
 		experiment.Config{Quick: true, Trials: 1, Trace: path + "x"}); err == nil {
 		t.Error("a trace that is not there")
+	}
+}
+
+// TestOverTime requires that writes are the same before the middle, and fewer after it, with a filter.
+func TestOverTime(t *testing.T) {
+	s := traffic.Zipf(rand.New(rand.NewPCG(1, 2)), 50_000)
+	all, err := writesOverTime(t.Context(), s, len(s.Requests), filter.NewHasher(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	filtered, err := writesOverTime(t.Context(), s, len(s.Requests)/2, filter.NewHasher(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range all {
+		if i < windows/2 && all[i] != filtered[i] || i >= windows/2 && filtered[i] > 0.6*all[i] {
+			t.Errorf("window %d: %g writes per request, %g with a filter", i, all[i], filtered[i])
+		}
 	}
 }

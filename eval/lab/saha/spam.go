@@ -18,7 +18,7 @@ import (
 
 // Experiments returns the experiments of this room in the order in which they are shown.
 func Experiments() []experiment.Experiment {
-	return []experiment.Experiment{spam, universal}
+	return []experiment.Experiment{spam, universal, counting}
 }
 
 // spam measures the spam filter of the slides. The filter contains all valid addresses, so that other addresses pass
