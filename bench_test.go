@@ -147,7 +147,8 @@ func BenchmarkLive(b *testing.B) {
 	}
 }
 
-// forms returns Sets of the same keys, one in each form: in memory, mapped, raw-key, for many writers, and sharded.
+// forms returns Sets of the same keys, one in each form: in memory, mapped, with raw keys, for many writers, and
+// sharded.
 func forms(b *testing.B, keys []string) map[string]*bloomery.Set {
 	all := map[string]*bloomery.Set{}
 	built := func(c bloomery.Config) *bloomery.Set {

@@ -1,5 +1,5 @@
 // Command bloomery-beam builds sharded sets on many machines with Apache Beam: on Flink, Spark or Dataflow, or in this
-// process. Bloomery opens the result like a file; it is the same as of bloomery build --shards.
+// process. The result is the set that bloomery build --shards makes, and Bloomery opens it like a file.
 //
 //	bloomery-beam --input 'keys/*.txt.gz' --output set --spec 'blocked(fpr=0.01)' --shards 16
 //	bloomery-beam --input 's3://data/keys/' --output s3://data/set --spec fuse --shards 1000 \

@@ -160,7 +160,7 @@ func (r remote) readRange(ctx context.Context, offset, length int64) (io.ReadClo
 	return in, err
 }
 
-// Options are the options of Open. Zero fields take the default noted beside them.
+// Options are the options of Open. A zero field has the default noted beside it.
 type Options struct {
 	// Secret is needed for sets that were built with a secret.
 	Secret *filter.Secret

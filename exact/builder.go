@@ -97,7 +97,7 @@ const memberBit = 1
 
 // AddMembers adds members. With Config.Partitioned, partitions[i] is the partition of keys[i]; without it, there must
 // be no partitions. Otherwise the error wraps filter.ErrConfig. It wraps filter.ErrTooLarge for more than MaxPartitions
-// partitions; other errors come from a temporary file. AddMembers panics if there are partitions but not as many as
+// partitions; other errors come from a temporary file. AddMembers panics if partitions is neither empty nor as long as
 // keys.
 func (b *Builder) AddMembers(keys [][]byte, partitions ...[]byte) error {
 	return b.addKeys(partitionsOf(keys, partitions), keys, memberBit)

@@ -20,7 +20,7 @@ const (
 	kindUpdate    = 1
 	kindPositions = 2
 
-	// maxClasses is the largest number of classes: one for each code.
+	// maxClasses is the largest number of classes, one for each code.
 	maxClasses = maxCodes
 )
 

@@ -33,8 +33,8 @@ func chain(t *testing.T) (*list, *Set) {
 	return l, s
 }
 
-// TestUpdateDamage checks that every flipped byte and every truncation of the updates is an error. So are updates in
-// another order, repeated updates, and updates of another set, with or without a matching trailer.
+// TestUpdateDamage checks that every flipped byte and every truncation of the updates is an error. Updates in another
+// order, repeated updates, and updates of another set are errors, too, with or without a matching trailer.
 func TestUpdateDamage(t *testing.T) {
 	_, s := chain(t)
 	data := bytesOf(t, s)

@@ -264,7 +264,7 @@ const (
 // rate it reports whether the rate is above UselessFPR, except for ValuesOnly filters, whose rate is always 1.
 //
 // The natural spread of a filter does not count: if few keys set more bits than usual, FPRPosterior can be a multiple
-// of the rate although the size is right. FPRPrior is then not above the rate. So both must be above it, unless the
+// of the rate although the size is right. FPRPrior is then not above the rate. Both must be above it, unless the
 // posterior is far outside the spread for this number of keys. In families with a search only the posterior counts.
 //
 // To compare with another rate, set FPRChosen first.

@@ -53,8 +53,8 @@ func (r *reader) readBytes(n int) []byte {
 	return b
 }
 
-// appendBytes appends the next n bytes to b. It allocates as bytes arrive: each time at most as many bytes as it
-// already has, or 512.
+// appendBytes appends the next n bytes to b. It allocates as bytes arrive, each time at most the number that it already
+// has, or 512.
 func (r *reader) appendBytes(b []byte, n uint64) []byte {
 	if n > r.max || r.at > r.max-n {
 		r.fail(filter.ErrTooLarge, "a header with %d more bytes, over the limit of %d in total", n, r.max)
@@ -71,7 +71,7 @@ func (r *reader) appendBytes(b []byte, n uint64) []byte {
 // firstWords is the number of words to allocate before any has arrived: 8 MiB.
 const firstWords = 1 << 20
 
-// readWords reads n words. It allocates as words arrive: each time at most twice as many as it already has, or
+// readWords reads n words. It allocates as words arrive, each time at most twice the number that it already has, or
 // firstWords.
 func (r *reader) readWords(n uint64, bigEnd bool) (words []uint64) {
 	if n > r.max/8 || r.at > r.max-8*n {

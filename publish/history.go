@@ -37,7 +37,7 @@ func (s *step) check() error {
 	return errors.Join(s.object.check(maxNumber), s.Delta.check(maxNumber))
 }
 
-// marshal returns the history object: one release per line. The error wraps ErrRelease if it is too large.
+// marshal returns the history object, with one release per line. The error wraps ErrRelease if it is too large.
 func (h history) marshal() ([]byte, error) {
 	if err := h.check(); err != nil {
 		return nil, err

@@ -215,7 +215,7 @@ func (p *publisher) release(ctx context.Context, c *content) error {
 // deltas stores a delta from each older release to c if it is smaller than c, and sets step.Delta. A release with the
 // content of c needs no delta. If an old file cannot be used, deltas adds a warning and stores no delta for it.
 func (p *publisher) deltas(ctx context.Context, older history, c *content) error {
-	// The key is the content, since releases may share a filter: each filter is compared once.
+	// The key is the content, since releases may share a filter, which is then compared once.
 	same := map[shard.Sum]*object{c.SHA256: nil}
 	for i := range older {
 		step := &older[i]

@@ -105,7 +105,7 @@ func (c Config) ringOver(table *rankindexed.Cells, h filter.Hasher) *ring {
 	}
 
 	r.ttl, r.dial.buckets = uint64(c.TTL), buckets
-	r.due.Store(math.MinInt64) // so that the first time, whatever it is, sets the origin
+	r.due.Store(math.MinInt64) // so that the first time, even 0, sets the origin
 	return r
 }
 
@@ -319,7 +319,7 @@ func (r *ring) moveHand() {
 			to = target
 		}
 
-		// Of several goroutines that move the hand at once, one does the work; the others look at the new hand.
+		// If several goroutines move the hand at once, one does the work, and the others read the new hand.
 		if r.hand.CompareAndSwap(was, uint64(to)) {
 			l, _ := r.lockBucket(g * group)
 			l.unlock()

@@ -250,7 +250,7 @@ func TestAhead(t *testing.T) {
 
 // TestSaveWhileWriting repeatedly saves filters while goroutines add keys and the time advances and jumps. A file must
 // contain every key whose Add returned before Save began and that is younger than ttl at the time of the file, and no
-// key that was added after Save returned. There are few extensions, so that buckets reuse the extensions of other
+// key that was added after Save returned. The filter has few extensions, so that buckets reuse the extensions of other
 // buckets.
 func TestSaveWhileWriting(t *testing.T) {
 	const writers, ttl = 3, int64(time.Hour)

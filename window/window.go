@@ -87,8 +87,8 @@ func (f *Filter[K]) Contains(key K) bool {
 // positive.
 //
 // By default a key expires at a time after it was first seen: after TestAndAdd returns false, the key is present for at
-// least TTL and at most 8/7·TTL, whatever calls follow. If it returns true, the key is not added. With Config.Refresh a
-// key expires at a time after it was last seen: it is present for at least TTL after each TestAndAdd.
+// least TTL and at most 8/7·TTL. Later calls do not change this. If it returns true, the key is not added. With
+// Config.Refresh a key expires at a time after it was last seen: it is present for at least TTL after each TestAndAdd.
 //
 // TestAndAdd returns the errors of Add; present is then false.
 func (f *Filter[K]) TestAndAdd(key K) (present bool, err error) {

@@ -316,7 +316,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestCatchUp checks that a late hand reaches all groups, one with each change, whatever key is changed.
+// TestCatchUp checks that a late hand reaches all groups, one with each change of any key.
 func TestCatchUp(t *testing.T) {
 	const ttl = 7 * time.Hour
 	for _, idle := range []time.Duration{ttl / 10, ttl / 7, ttl / 2, 3*ttl/7 + 1, 6 * ttl, 1e5 * ttl} {

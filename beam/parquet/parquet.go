@@ -8,7 +8,7 @@
 //
 // Other types are an error, because an INT32 or a DOUBLE could be written as a key in more than one way.
 //
-// A column of values, KeyFormat.ValueColumn, has the type INT32 or INT64, and a whole number beside each key. Then
+// A column of values, KeyFormat.ValueColumn, has the type INT32 or INT64 and contains a whole number for each key. Then
 // neither column is in a list.
 //
 // # Limits

@@ -1,6 +1,7 @@
-// Command cbench compares the processor time of queries of the C reader and of the Go reader: 1M keys of 23 bytes, the
-// same files, one process each, in alternating turns. It prints a table of medians and ratios, or JSON with --json.
-// With --batches it compares single queries and batches of the C reader, for strings of 16 bytes and for integers.
+// Command cbench compares the processor time of queries of the C reader and of the Go reader for 1M keys of 23 bytes.
+// Both read the same files, each in a process of its own, in alternating turns. It prints a table of medians and
+// ratios, or JSON with --json. With --batches it compares single queries and batches of the C reader, for strings of 16
+// bytes and for integers.
 //
 //	go run . --queries ../../c/build/queries
 //	go run . --queries ../../c/build/queries --batches 1000000,10000000

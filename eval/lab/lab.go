@@ -92,8 +92,7 @@ func distance(a, b string) int {
 }
 
 // Match returns the experiments whose names match patterns such as ph-* (path.Match), each once: in the order of the
-// patterns, and for one pattern in the order of Experiments. A pattern that matches nothing is an error as of
-// ByName.
+// patterns, and for one pattern in the order of Experiments. A pattern that matches nothing is an error, as in ByName.
 func Match(patterns ...string) (found []Experiment, err error) {
 	taken := map[string]bool{}
 	for _, p := range patterns {

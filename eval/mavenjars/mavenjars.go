@@ -15,7 +15,7 @@ import (
 // Variable names the folder in which jars are kept. Default: bloomery-clusters in os.UserCacheDir.
 const Variable = "BLOOMERY_CLUSTER_JARS"
 
-// Java returns the path of java: in JAVA_HOME, which Maven also uses, or else in PATH.
+// Java returns the path of java in JAVA_HOME, which Maven also uses, or else in PATH.
 func Java() string {
 	if home := os.Getenv("JAVA_HOME"); home != "" {
 		return filepath.Join(home, "bin", "java")

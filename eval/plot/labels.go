@@ -18,7 +18,7 @@ const halfMark = 5.0
 // labelSize is the size of the font of labels.
 const labelSize = 11.5
 
-// orders is the number of orders in which the labels are placed. Labels that are placed first have the most room.
+// orders is the number of orders in which the labels are placed. Labels that are placed first find the most room.
 const orders = 60
 
 // drawLabels writes texts beside points: as near as possible, and if possible without covering marks, intervals and
@@ -105,7 +105,7 @@ func (s scene) cost(i int, box rect, placed map[int]rect) float64 {
 	for _, bar := range s.bars {
 		cost += shared(box, bar) / 4
 	}
-	for j := range s.at { // not over the map: the order of a sum affects its last digit, and thereby the labels
+	for j := range s.at { // not over the map: the order of a sum affects its last digit, and so the labels
 		other, ok := placed[j]
 		if !ok {
 			continue

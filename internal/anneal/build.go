@@ -69,8 +69,8 @@ func NewBuilder[G any, F family.Filter](c Common, job Job[G, F]) *Builder[G, F] 
 // The geometry comes from a forecast. If the forecast was too low, a longer search or a slightly larger filter keeps
 // the rate.
 //
-// If ctx ends with the cause filter.ErrEnough, Build makes the shortest search of the parts that are left, and returns
-// the filter whatever its rate. If ctx ends with another cause, Build returns ctx.Err().
+// If ctx ends with the cause filter.ErrEnough, Build makes the shortest search of the other parts, and returns the
+// filter even if its rate is too high. If ctx ends with another cause, Build returns ctx.Err().
 func (b *Builder[G, F]) Build(ctx context.Context) (family.Filter, error) {
 	goal, job := b.Goal, b.job
 	start := goal.Clock.Now()

@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Part is a part of a search: one State, or many small ones. It belongs to one goroutine.
+// Part is a part of a search. It consists of one State, or of many small ones. It belongs to one goroutine.
 type Part struct {
 	Each  func(*State) // if not nil, Run calls it after every pass
 	pace  *Pace

@@ -161,8 +161,8 @@ func (s *State) Fill(rnd *Random) {
 // Twice returns the first cell of bit u with Words.
 func Twice(u uint32) uint32 { return u + u&^31 }
 
-// mapCells maps the cells of a slot's bits with a table: one owner more or less. It has no branch on cells, which would
-// be mispredicted half of the time.
+// mapCells maps the cells of a slot's bits with a table that adds or removes one owner. It has no branch on cells,
+// which would be mispredicted half of the time.
 //
 //go:norace
 func (s *State) mapCells(pos []uint32, shift uint8, to *[256]uint8) {

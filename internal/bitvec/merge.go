@@ -105,8 +105,8 @@ func Free[F BitFilter](f F, other family.Filter, n uint64) (free uint64, err err
 }
 
 // CopyShared returns a copy of words while other goroutines write to them. Since bits are only ever set, the copy
-// contains every bit that was set before the call, and so every key whose Add had returned. Of a key that is being
-// added, the copy may contain some bits, which raise the false-positive rate at most as much as the whole key would.
+// contains every bit that was set before the call, and so every key whose Add had returned. The copy may contain some
+// of the bits of a key that is being added. They raise the false-positive rate at most as much as the whole key would.
 // The error wraps filter.ErrTooLarge if the copy does not fit into memory.
 func CopyShared(words []uint64) ([]uint64, error) {
 	to, err := Alloc(uint64(len(words)))

@@ -199,7 +199,7 @@ const z95 = 1.96
 // CheckCapacity returns an error wrapping filter.ErrFull if a Set of keys keys, duplicates included, has more distinct
 // keys than capacity, unless this is 0. distinct is DistinctKeys, or its sum over the shards. If all keys may be
 // distinct, they count as distinct, else the lowest possible number of distinct keys counts. A wrong answer needs an
-// estimate that is off by five standard deviations: one filter in a million.
+// estimate that is off by five standard deviations, which happens to one filter in a million.
 func CheckCapacity(keys uint64, distinct engine.Estimate, capacity uint64) error {
 	const wider = 5 / z95
 	if x := distinct; x.Keys+wider*(x.High-x.Keys) < float64(keys) {

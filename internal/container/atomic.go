@@ -143,8 +143,8 @@ func cause(err error) (c error, ok bool) {
 	return err, false
 }
 
-// SyncFolder makes renames in a folder durable. Not every system can sync a folder. Without the sync the files are
-// still complete.
+// SyncFolder makes renames in a folder durable. Some systems cannot sync a folder. Without the sync the files are still
+// complete.
 func SyncFolder(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()

@@ -37,7 +37,7 @@ func attributesOf(path string) (user map[string][]byte, a acl, err error) {
 		user[name] = append([]byte{}, b[:n]...)
 	}
 
-	// Not every file system lists the ACL among the attributes.
+	// Some file systems do not list the ACL among the attributes.
 	n, err = unix.Lgetxattr(path, aclName, b)
 	if err != nil {
 		return user, nil, ignoreNone(err)

@@ -13,8 +13,8 @@ import (
 	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
-// Advisory locks of files and folders that are about to be changed. Lock locks the file itself, whatever its name.
-// LockFile locks a separate lock file beside the file that Resolve names. All waits end with their context.
+// Advisory locks of files and folders that are about to be changed. Lock locks the file itself, not its name. LockFile
+// locks a separate lock file beside the file that Resolve names. All waits end with their context.
 
 // lockInterval is the time between two attempts to take a lock.
 const lockInterval = 50 * time.Millisecond
@@ -43,7 +43,7 @@ func Lock(ctx context.Context, path string, waiting func()) (*os.File, fs.FileIn
 		return nil, nil, err
 	}
 
-	// Not os.Stat: on Windows its FileInfo looks up the id of the file later, perhaps of another file.
+	// os.Stat would be wrong: on Windows its FileInfo looks up the id of the file later, perhaps of another file.
 	file, was, err := untrusted.OpenAny(path, os.O_RDONLY, 0)
 	if err != nil {
 		_ = Unlock(f)

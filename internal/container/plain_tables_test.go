@@ -73,7 +73,7 @@ func rankindexedAnswer(p *plain, at []uint64) answer {
 	return a
 }
 
-// plainBucket is a bucket of rankindexed with its extensions: all bits of its index, then its cells.
+// plainBucket is a bucket of rankindexed with its extensions. It contains all bits of its index, then its cells.
 type plainBucket struct{ index, cells []uint64 }
 
 // take appends n bits of a section from bit at on to the index, and returns the index of the bit after them.

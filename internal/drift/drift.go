@@ -1,6 +1,6 @@
-// Package drift compares a filter or list with the ones before it. Drift predicts from the false-positive rates of
-// successive releases when a fresh build is due. CheckShrink guards good files: a truncated list must not replace a
-// file that was built from the full list.
+// Package drift compares a filter or list with earlier ones. Drift predicts from the false-positive rates of successive
+// releases when a fresh build is due. CheckShrink guards good files: a truncated list must not replace a file that was
+// built from the full list.
 package drift
 
 import (

@@ -54,8 +54,8 @@ func tried(f Family) (all []string) {
 }
 
 // TestConformance requires the laws of filters of every family: a key that was added is present, a stored filter is the
-// same filter, and no order of keys, number of goroutines or batch changes a filter or an answer. Of the filters of
-// 50,000 keys and of the observed rates, a run tries a third. For one family: go test ./internal/families -run
+// same filter, and no order of keys, number of goroutines or batch changes a filter or an answer. A run tries a third
+// of the filters of 50,000 keys and of the observed rates. For one family: go test ./internal/families -run
 // Conformance/ribbon
 func TestConformance(t *testing.T) {
 	sizes := []int{0, 1, 2, 63, 1000, 50_000}

@@ -1,6 +1,6 @@
-// Package families is the list of all families. An entry describes the abilities of a family's filters and the
-// parameters of its specs, and contains the functions that make, read and forecast its filters. The library, the
-// planner, the command with its flags and help, and the tests all read this list.
+// Package families lists all families. An entry describes the abilities of a family's filters and the parameters of its
+// specs, and contains the functions that make, read and forecast its filters. The library, the planner, the command
+// with its flags and help, and the tests all read this list.
 //
 // The list consists of two tables: formats for readers of files, and makeList for everything else. One table would not
 // do, because the linker drops functions, not rows: a table that names a builder links it into every program that reads

@@ -1,5 +1,5 @@
 // Package hashes keeps the hashes of keys, 16 bytes each, until a build needs them. Hashes stay in memory up to a
-// limit; the others go to a temporary file, which only this user can read. There are two stores:
+// limit; the others go to a temporary file, which only this user can read. The package has two stores:
 //
 //   - Sorted takes hashes from many goroutines and returns them in order of Hi and then of Lo, without duplicates unless
 //     Config.Copies is set. The result does not depend on the order in which they were added.

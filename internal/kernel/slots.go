@@ -97,7 +97,7 @@ func slotHalf(lo uint64, round int) uint32 {
 	return uint32(lo >> (round % 2 * 32))
 }
 
-// hasPlain is the specification of Has, for slots from l on.
+// hasPlain specifies Has, for slot l and later slots.
 func (s *Slots) hasPlain(hi, lo uint64, l int) bool {
 	block, rest := bits.Mul64(hi, s.blocks)
 	group, _ := bits.Mul64(rest, s.groups)

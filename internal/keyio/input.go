@@ -59,8 +59,8 @@ func Open(paths []string, o Options) (*Input, error) {
 }
 
 // OpenReader returns an Input of one pass over r, which is called name in errors and batches. It reads r in one
-// goroutine, and never after the pass has returned. Unlike standard input, r need not pass on keys as soon as they
-// arrive.
+// goroutine, and never after the pass has returned. r need not pass on keys as soon as they arrive, as standard input
+// does.
 func OpenReader(name string, r io.Reader, o Options) (*Input, error) {
 	s, err := o.check()
 	if err != nil {

@@ -106,7 +106,7 @@ func (w *world) check(t *testing.T, want map[uint64]bool) {
 	}
 }
 
-// keys returns a set of n consecutive keys from each of the given numbers on.
+// keys returns n consecutive keys from each of the given first numbers.
 func keys(n uint64, from ...uint64) map[uint64]bool {
 	set := map[uint64]bool{}
 	for _, lo := range from {

@@ -48,7 +48,7 @@ func TestSets(t *testing.T) {
 	for _, n := range numbers {
 		sum += n
 	}
-	// Of 8 random stripes 8 - 28/256 are different on average, with a standard deviation below 1/3 per set.
+	// 8 random stripes contain 8 - 28/256 different ones on average, with a standard deviation below 1/3 per set.
 	if want := float64(workers*rounds) * (size - 28./StripeCount); float64(sum) < want-300 || float64(sum) > want+300 {
 		t.Errorf("%d changes, want about %.0f", sum, want)
 	}

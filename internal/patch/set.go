@@ -50,7 +50,7 @@ const (
 	nameText          // with another suffix: its length as a number, and its bytes
 )
 
-// diffSet is Diff for sharded sets: one delta for all shards and the manifest.
+// diffSet is Diff for sharded sets. It makes one delta for all shards and the manifest.
 func diffSet(ctx context.Context, old, new Version) ([]byte, error) {
 	from, err := shard.ReadManifest(bytes.NewReader(old.File))
 	if err != nil {

@@ -227,10 +227,10 @@ const (
 	smallBits     = 1 << 16 // always allowed, 8 KiB
 )
 
-// Fit returns the number of bits, a multiple of unit, with which FPR(n) is at most 1% above p: Bits if they suffice,
-// else the result of a bisection, with a rate of at least 0.97·p unless unit is too large. The error wraps
-// filter.ErrConfig if more than MaxBitsPerKey·n bits and 8 KiB, or more than most bits, are needed; name is the name of
-// the family.
+// Fit returns a number of bits, a multiple of unit, with which FPR(n) is at most 1% above p. If Bits suffices, Fit
+// returns it. Otherwise Fit finds the number by bisection, with a rate of at least 0.97·p unless unit is too large. The
+// error wraps filter.ErrConfig if more than MaxBitsPerKey·n bits and 8 KiB, or more than most bits, are needed; name is
+// the name of the family.
 func (d Double) Fit(name string, n uint64, p float64, unit, most uint64) (uint64, error) {
 	const tolerance = 1.01
 	keeps := func(m uint64) (float64, bool) {

@@ -311,7 +311,7 @@ func TestNewSizes(t *testing.T) {
 	}
 }
 
-// TestNewNeedsAdd checks that keys can be added to a filter that New chooses, whatever the other needs are.
+// TestNewNeedsAdd checks for all other needs that keys can be added to a filter that New chooses.
 func TestNewNeedsAdd(t *testing.T) {
 	for _, c := range []bloomery.Config{
 		{Needs: plan.Needs{FPR: 0.01}, Keys: 1000}, {Needs: plan.Needs{FPR: 0.001, Merge: true}, Keys: 1000},

@@ -27,8 +27,8 @@ func classes(n int) map[string]uint64 {
 	return m
 }
 
-// TestBuildValues checks that a static function returns the values of its keys, in whatever way they were added, also
-// after it was read from a file, and with exceptions.
+// TestBuildValues checks that a static function returns the values of its keys, added in each way, also after it was
+// read from a file, and with exceptions.
 func TestBuildValues(t *testing.T) {
 	for _, n := range []int{0, 1, 300, 20_000} {
 		want := classes(n)

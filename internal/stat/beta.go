@@ -59,7 +59,7 @@ func lnBetaDensity(a, b, p, q float64) float64 {
 // Mathematical Functions, 8.17.22. It is evaluated forwards, as by Lentz (Applied Optics 15, 1976).
 //
 // Close to the mean it takes about √min(a, b) terms. Two standard deviations below, where intervals end, it takes at
-// most a few hundred, whatever a and b are.
+// most a few hundred for any a and b.
 func betaFraction(a, b, p, q float64) float64 {
 	below := a - (a+b)*p // the distance from the mean, without loss of digits where p or q is small
 	if a > b {

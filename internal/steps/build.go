@@ -202,7 +202,7 @@ const buildReads = 16
 // readMemory is the memory of one read in bytes; see hashes.Read.
 const readMemory = 512 << 10
 
-// parallelReads returns the number of segments to read at the same time: at least two and at least one per worker.
+// parallelReads returns the number of segments to read at the same time, at least two and at least one per worker.
 func (o Options) parallelReads() int {
 	n := int64(buildReads)
 	if o.Memory > 0 {

@@ -195,7 +195,7 @@ func (p *Plan) removeLeftovers(ctx context.Context, out Store, m *shard.Manifest
 			fs.ErrNotExist)}
 	}
 
-	// While these files exist, a Finish that was interrupted here continues. So they go last.
+	// While these files exist, a Finish that was interrupted here continues. So Finish removes them last.
 	last := []string{p.workName(PlanName), p.workName(replacesName), p.workName(finishedName)}
 	for id, files := range work {
 		if id != p.ID() {

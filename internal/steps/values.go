@@ -52,8 +52,8 @@ func (k KeyFormat) withValues(own bool) KeyFormat {
 	return k
 }
 
-// checkValues returns an error wrapping filter.ErrConfig if k cannot be the format of keys with values of that many
-// bits, or of keys without values if bits is 0.
+// checkValues returns an error wrapping filter.ErrConfig if k cannot be the format of keys with values of bits bits,
+// or, if bits is 0, of keys without values.
 func (k KeyFormat) checkValues(bits int, own bool) error {
 	bad := func(field string, value any, reason string) error {
 		return &filter.ConfigError{Field: field, Value: value, Reason: reason}

@@ -72,7 +72,8 @@ func baseUniverse() universe {
 	}
 }
 
-// deltaUniverse is the universe of testdata/cache/delta, a day later: one more certificate is revoked.
+// deltaUniverse is the universe of testdata/cache/delta, which is a day newer and contains one more revoked
+// certificate.
 func deltaUniverse() universe {
 	u := baseUniverse()
 	is := u.issuers[0]

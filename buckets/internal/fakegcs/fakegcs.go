@@ -1,6 +1,6 @@
-// Package fakegcs is a small imitation of Google Cloud Storage for tests: objects with generations and conditions on
-// them, ranges, listings in pages, and uploads in one request or resumable. It checks no credentials and keeps no
-// replaced generations.
+// Package fakegcs imitates Google Cloud Storage for tests: objects with generations and conditions on them, ranges,
+// listings in pages, and uploads in one request or resumable. It checks no credentials and keeps no replaced
+// generations.
 package fakegcs
 
 import (

@@ -1,5 +1,5 @@
-// Package fakes3 is a small imitation of S3 for tests: objects with ETags, ranges, If-Match and If-None-Match,
-// listings in pages, and uploads in one or many parts, with faults on request. It checks no signatures.
+// Package fakes3 imitates S3 for tests: objects with ETags, ranges, If-Match and If-None-Match, listings in pages, and
+// uploads in one or many parts, with faults on request. It checks no signatures.
 package fakes3
 
 import (

@@ -4,9 +4,9 @@
 // starts servers and runs these tests against them.
 //
 // Measure reports which behaviours of S3 a server has. The servers never throttle requests or break answers off, so a
-// proxy in front of them does, and also loses answers. Not tested are slow answers, 409 ConditionalRequestConflict,
-// which S3 returns if an object is removed during a conditional write, policies, quotas, several machines, and
-// failures.
+// proxy in front of them does, and also loses answers. The tests do not cover slow answers, 409
+// ConditionalRequestConflict, which S3 returns if an object is removed during a conditional write, policies, quotas,
+// several machines, and failures.
 package reals3
 
 import (

@@ -1,4 +1,4 @@
-// Package storetest is the test that every buckets.Store passes.
+// Package storetest tests that a buckets.Store meets its contract.
 package storetest
 
 import (

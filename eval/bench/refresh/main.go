@@ -1,6 +1,6 @@
-// Command refresh measures all figures of the documentation again and lists the ones that changed: the times of
-// bloomery plan (internal/families), and the pages in docs/measured. It takes half an hour and needs an otherwise
-// idle machine.
+// Command refresh measures all figures of the documentation again and lists the figures that changed: the times of
+// bloomery plan (internal/families), and the pages in docs/measured. It takes half an hour and needs an otherwise idle
+// machine.
 //
 //	cd eval/bench && go run ./refresh              everything
 //	cd eval/bench && go run ./refresh --only peers one step

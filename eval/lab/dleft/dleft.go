@@ -1,7 +1,7 @@
-// Package dleft is the d-left fingerprint table of F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh and G. Varghese
-// ("An improved construction for counting Bloom filters", ESA 2006), with which the paper on rank-indexed hashing
-// compares its filter. It has four subtables of B buckets of 8 cells. A key has one bucket in each subtable and is
-// stored in a cell of the bucket with the fewest keys; on a tie, of the leftmost of these buckets. With 24·B keys a
+// Package dleft implements the d-left fingerprint table of F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh and G.
+// Varghese ("An improved construction for counting Bloom filters", ESA 2006), with which the paper on rank-indexed
+// hashing compares its filter. It has four subtables of B buckets of 8 cells. A key has one bucket in each subtable and
+// is stored in a cell of the bucket with the fewest keys; on a tie, of the leftmost of these buckets. With 24·B keys a
 // bucket holds 6 on average.
 //
 //	Hash Lo -> bucket b = ⌊Lo·B / 2^64⌋, in [0, B)

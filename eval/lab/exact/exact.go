@@ -168,7 +168,7 @@ type point struct{ percent, limit float64 }
 // limitedKeys is the number of keys to which the limits apply.
 const limitedKeys = 10_000_000
 
-// points returns the measured densities: the ones with limits, and others for the plot.
+// points returns the measured densities: densities with limits, and others for the plot.
 func points(keys int) []point {
 	all := []point{{0.01, 0}, {0.03, 0}, {0.1, 12.1}, {0.3, 0}, {1, 8.6}, {3, 0}, {10, 5.15}, {30, 0}, {50, 0}}
 	if keys < limitedKeys {

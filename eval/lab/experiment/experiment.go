@@ -43,7 +43,7 @@ func (e Experiment) Do(ctx context.Context, c Config) (figure.Result, error) {
 	return r, err
 }
 
-// Config holds the parameters of a run. Zero fields take the default noted beside them.
+// Config holds the parameters of a run. A zero field has the default noted beside it.
 type Config struct {
 	Trials int    // sets of keys; 0: the default of the experiment
 	Seed   uint64 // 0: 1

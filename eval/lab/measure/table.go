@@ -24,7 +24,7 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// Config holds the parameters of a measurement. Zero fields take the default noted beside them.
+// Config holds the parameters of a measurement. A zero field has the default noted beside it.
 type Config struct {
 	Trials int  // measurements of each query; the shortest counts; 0: 5, 40 with Family, or 2 with Quick
 	Quick  bool // measure only the smallest filters, to check that everything works

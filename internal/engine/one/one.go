@@ -1,6 +1,6 @@
-// Package one is the engine of a Set that is one filter: in memory, in a mapped file, of raw keys, for many writers, or
-// with exceptions. It is also the engine of a Set without a filter, which has type nothing in its place: see
-// Set.missing.
+// Package one implements the engine of a Set that is one filter: in memory, in a mapped file, of raw keys, for many
+// writers, or with exceptions. It is also the engine of a Set without a filter, which has type nothing in its place:
+// see Set.missing.
 package one
 
 import (

@@ -110,7 +110,7 @@ func (t *Set) Err() error {
 	return nil
 }
 
-// Guarded only calls f: each query guards the shard that it reads.
+// Guarded only calls f, because each query guards the shard that it reads.
 func (t *Set) Guarded(f func() error) error { return f() }
 
 // Encode returns an error: a folder has no single stored form.

@@ -1,5 +1,5 @@
-// Package shards is the engine of a Set that is a folder of filters: a sharded set. It finds the shard of a key, loads
-// shards on first use, and changes them in memory until they are written.
+// Package shards implements the engine of a sharded set, which is a folder of filters. It finds the shard of a key,
+// loads shards on first use, and changes them in memory until they are written.
 package shards
 
 import (

@@ -1,5 +1,5 @@
-// Package bitsandblooms is the Bloom filter of the Go library github.com/bits-and-blooms/bloom/v3, bit for bit: m
-// bits, for any m, and k probes per key by double hashing with two pairs of hashes in turn.
+// Package bitsandblooms implements the Bloom filter of the Go library github.com/bits-and-blooms/bloom/v3, bit for bit:
+// m bits, for any m, and k probes per key by double hashing with two pairs of hashes in turn.
 //
 //	h0, h1 = murmur3-x64-128 of the key
 //	h2, h3 = murmur3-x64-128 of the key followed by a byte 1

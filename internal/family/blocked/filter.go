@@ -1,5 +1,5 @@
-// Package blocked is the blocked Bloom filter (Putze, Sanders and Singler, JEA 14, 2009): all bits of a key are in one
-// block, so a query costs one cache miss. It has two layouts:
+// Package blocked implements the blocked Bloom filter (Putze, Sanders and Singler, JEA 14, 2009): all bits of a key are
+// in one block, so a query costs one cache miss. It has two layouts:
 //
 //	line   512-bit blocks = cache lines, k probes of 9 bits, anywhere in the block
 //	split  256-bit blocks of 8 words of 32 bits, one bit in each word: the split-block filter of Parquet

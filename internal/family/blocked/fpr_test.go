@@ -27,8 +27,8 @@ func posteriors(t *testing.T, c Config, filters int) (rates []float64) {
 	return rates
 }
 
-// TestPromise checks that filters exceed a chosen rate by at most 1%, in both layouts. Of the filters that are sized by
-// three standard deviations, 2 of 100 may miss the rate, because the distribution has a long tail at low rates.
+// TestPromise checks that filters exceed a chosen rate by at most 1%, in both layouts. 2 of 100 filters that are sized
+// by three standard deviations may miss the rate, because the distribution has a long tail at low rates.
 func TestPromise(t *testing.T) {
 	const filters = 10
 	for _, layout := range []Layout{Line, Split} {

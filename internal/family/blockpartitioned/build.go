@@ -45,8 +45,8 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	return c, c.Check()
 }
 
-// Check sets the defaults and returns an error wrapping filter.ErrConfig if the Config is invalid whatever the number
-// of keys.
+// Check sets the defaults and returns an error wrapping filter.ErrConfig if the Config is invalid for every number of
+// keys.
 func (c *Config) Check() error {
 	c.Block = cmp.Or(c.Block, lineBits)
 	limits := anneal.Limits{Family: Family, Least: minBitsPerKey, Most: maxBitsPerKey, MaxK: maxK}

@@ -1,7 +1,7 @@
-// Package counting is the counting Bloom filter (L. Fan, P. Cao, J. Almeida, A. Z. Broder, "Summary Cache", IEEE/ACM
-// Transactions on Networking 8(3), 2000). It has m counters of 4 bits where the standard family has m bits, with the
-// same k probes per key. Adding a key increments the counters that it probes, removing it decrements them. A key is
-// present if none of its counters is 0.
+// Package counting implements the counting Bloom filter (L. Fan, P. Cao, J. Almeida, A. Z. Broder, "Summary Cache",
+// IEEE/ACM Transactions on Networking 8(3), 2000). It has m counters of 4 bits where the standard family has m bits,
+// with the same k probes per key. Adding a key increments the counters that it probes, removing it decrements them. A
+// key is present if none of its counters is 0.
 //
 //	word 0                              word 1
 //	┌────┬────┬────┬─ ··· ─┬────┐      ┌────┬────┬─ ··· ─┐

@@ -272,8 +272,8 @@ func About() family.About {
 		FileBytes: 208,
 		Default:   "8 bits per fingerprint: about 9 bits per key", Sizes: []string{"width", "segment"},
 		Parameters: []family.Parameter{{Name: "width", Value: "1..32", Help: "bits per fingerprint, instead of a size"}},
-		// Not CanSpill, which promises a build in any memory: keys spill while they are gathered, but the solver needs
-		// all of them in memory.
+		// CanSpill would promise a build in any memory: keys spill while they are gathered, but the solver needs all of
+		// them in memory.
 		Forms: []family.Form{{
 			Spec: family.NewSpec(Family), Default: 2, Reason: "static, with the fastest queries of a static filter",
 			Warning: "a build takes about 30 bytes per key; a change of one key changes the whole file",

@@ -1,5 +1,5 @@
-// Package fuse is the binary fuse filter (Graf and Lemire, JEA 27, 2022). It is static and has 1.13 to 1.3 slots per
-// key; each slot is a fingerprint of 1 to 32 bits, and a query reads three slots. The equation of each key,
+// Package fuse implements the binary fuse filter (Graf and Lemire, JEA 27, 2022). It is static and has 1.13 to 1.3
+// slots per key; each slot is a fingerprint of 1 to 32 bits, and a query reads three slots. The equation of each key,
 //
 //	fingerprint = slot[h0] ^ slot[h1] ^ slot[h2]
 //

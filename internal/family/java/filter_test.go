@@ -184,7 +184,7 @@ func TestUneven(t *testing.T) {
 			t.Errorf("%s: rate %g, want %g", kind.Family, got, want)
 		}
 	}
-	// Of 3·2^29 positions, the first 2^29 have two values each, the others one.
+	// The first 2^29 of 3·2^29 positions have two values each, the others one.
 	const m, n = 3 << 29, 300_000_000
 	hit := func(p float64) float64 { return -math.Expm1(-n * k * p) }
 	want = math.Pow((2*hit(2./(1<<31))+2*hit(1./(1<<31)))/4, k)

@@ -1,7 +1,7 @@
-// Package partitioned is a Bloom filter whose hash functions are fitted to the keys (Hao, Kodialam and Lakshman,
-// "Building high accuracy Bloom filters using partitioned hashing", SIGMETRICS 2007). Keys are divided into groups.
-// A search chooses the hash functions of each group so that all keys together set few bits. The choices are stored and
-// count towards the size of the filter.
+// Package partitioned implements a Bloom filter whose hash functions are fitted to the keys (Hao, Kodialam and
+// Lakshman, "Building high accuracy Bloom filters using partitioned hashing", SIGMETRICS 2007). Keys are divided into
+// groups. A search chooses the hash functions of each group so that all keys together set few bits. The choices are
+// stored and count towards the size of the filter.
 //
 // In the paper each group uses k of H functions. Here each slot l of a group has a shift:
 //

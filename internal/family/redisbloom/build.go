@@ -170,7 +170,7 @@ func NewBuilder(c Config) (*Builder, error) {
 	return &Builder{hashes.NewIntake(hashes.Config{Expect: c.Keys}), c}, nil
 }
 
-// Build returns the filter, a *Filter. The error wraps filter.ErrFull if the chain does not grow and has no room for
+// Build returns the filter as a *Filter. The error wraps filter.ErrFull if the chain does not grow and has no room for
 // all keys, or is ctx.Err() if ctx is done.
 func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
 	defer b.Keys.Close()

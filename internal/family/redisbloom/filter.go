@@ -1,5 +1,5 @@
-// Package redisbloom is the Bloom filter of RedisBloom (BF.ADD and related commands), bit for bit: a chain of Bloom
-// filters, called links, that grows with its keys. Each link has a larger capacity and a lower rate than the link
+// Package redisbloom implements the Bloom filter of RedisBloom (BF.ADD and related commands), bit for bit: a chain of
+// Bloom filters, called links, that grows with its keys. Each link has a larger capacity and a lower rate than the link
 // before it. A Filter is a whole chain.
 //
 //	Hash (Lo, Hi): murmur64a-twice, Lo with a fixed seed, Hi with the seed Lo
@@ -94,7 +94,7 @@ func (f *Filter) prefetch(hs []filter.Hash) {
 // Add adds the key with hash h, unless it looks present. The error wraps filter.ErrFull if the chain is full and does
 // not grow or has MaxLinks links, filter.ErrTooLarge if the next link is too large, or filter.ErrConfig if the rate of
 // the next link would be too low for a float64. On error the filter is unchanged. A new link has at most 128 MiB, or 16
-// times the size of the last link if that is more, whatever an untrusted file states.
+// times the size of the last link if that is more, so that an untrusted file cannot demand more.
 func (f *Filter) Add(h filter.Hash) error {
 	if f.Has(h) {
 		return nil

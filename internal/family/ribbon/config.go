@@ -184,7 +184,7 @@ func (c Config) forSize(keys uint64) (r, wide uint, err error) {
 	return r, uint((columns - float64(r)) * wideUnit), nil
 }
 
-// leastPrintUnits returns the smallest mean length of fingerprints in units of 1/1024 bit: one bit, or none if the
+// leastPrintUnits returns the smallest mean length of fingerprints in units of 1/1024 bit. This is one bit, or 0 if the
 // filter has values.
 func (g *geometry) leastPrintUnits() int {
 	if g.valueBits > 0 {

@@ -1,6 +1,6 @@
-// Package ribbon is the bumped ribbon retrieval filter (Dillinger, Hübschle-Schneider, Sanders and Walzer, "Fast
-// Succinct Retrieval and Approximate Membership using Ribbon", SEA 2022). It is static. A key's fingerprint of r bits,
-// together with its value if the filter has values, is the XOR of some of the slots. A filter of many keys takes
+// Package ribbon implements the bumped ribbon retrieval filter (Dillinger, Hübschle-Schneider, Sanders and Walzer,
+// "Fast Succinct Retrieval and Approximate Membership using Ribbon", SEA 2022). It is static. A key's fingerprint of r
+// bits, together with its value if the filter has values, is the XOR of some of the slots. A filter of many keys takes
 // 1.003·r bits per key. The false-positive rate is 2^-r.
 //
 // The slots of a key are within 64 or 128 slots from a start, chosen by random coefficients of 64 or 128 bits. The

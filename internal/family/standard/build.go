@@ -16,8 +16,8 @@ type Config struct {
 	K    int           // probes per key, 1 to MaxK; default: probe.OptimalK of Keys and m
 }
 
-// ConfigFromSpec reads standard(bits_per_key=, fpr=, bytes=, capacity=, m=, k=). A capacity larger than keys replaces
-// keys. Errors wrap filter.ErrConfig.
+// ConfigFromSpec reads standard(bits_per_key=, fpr=, bytes=, capacity=, m=, k=). If the capacity is larger than the
+// number of keys, it is used instead. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	p, err := probe.ReadConfig(s, keys, 1)
 	return Config{Keys: p.Keys, Size: p.Size, Bits: p.M, K: p.K}, err

@@ -1,4 +1,4 @@
-// Package standard is the Bloom filter of 1970 (B. H. Bloom, CACM 13): m bits, k probes per key, any m.
+// Package standard implements the Bloom filter of 1970 (B. H. Bloom, CACM 13): m bits, k probes per key, any m.
 //
 //	Hash (Lo, Hi)
 //	  probe 0:  x0 = Lo                    -> bit ⌊x0·m / 2^64⌋

@@ -207,7 +207,7 @@ func ribbonStart(r ribbon, hi Mem, bumped string) GPVirtual {
 	return start
 }
 
-// ribbonBlock turns a start into the block of its slot. There are one or two blocks without starts for each segment.
+// ribbonBlock turns a start into the block of its slot. Each segment has one or two blocks without starts.
 func ribbonBlock(f ribbonForm, start GPVirtual) GPVirtual {
 	segment := copied(start)
 	SHRQ(Imm(ribbonSegment), segment)

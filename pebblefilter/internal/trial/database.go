@@ -44,7 +44,7 @@ const (
 	memTable  = 16 << 20
 )
 
-// setValue writes the value of a key: half of it compresses.
+// setValue writes the value of a key. Half of the value compresses.
 func setValue(value []byte, i int) {
 	for j := 0; j < len(value)/2; j += 8 {
 		binary.LittleEndian.PutUint64(value[j:], uint64(i+j)*0xD6E8FEB86659FD93)

@@ -161,7 +161,7 @@ func order(n, turn int) []int { return rand.New(rand.NewPCG(uint64(turn), 1)).Pe
 
 func (c Config) logf(format string, a ...any) { fmt.Fprintf(c.Log, format+"\n", a...) }
 
-// Specs are the policies of Bloomery that compete: at the bits of bloom(10), and at its rate.
+// Specs lists the policies of Bloomery that compete at the bits of bloom(10) and at its rate.
 var Specs = []string{
 	"blocked(bits_per_key=10)",
 	"blockpartitioned(bits_per_key=10,effort=fast)",
