@@ -68,10 +68,13 @@ func Room(f families.Family, s filter.Spec, keys uint64, rate float64) (uint64, 
 // filling returns the number of keys that fill a filter whose Spec has a size at a rate, or at the default rate of its
 // family if rate is 0. The number of probes follows from this number, unless the Spec has one.
 func filling(f families.Family, s filter.Spec, rate float64) (uint64, error) {
-	const many = 1_000_000
-	size, _, err := f.Forecast(s, many)
-	if err != nil {
-		return 0, err
+	size, keys := 8*float64(family.Reader(s).Uint("bytes")), uint64(1_000_000)
+	if size == 0 {
+		bits, _, err := f.Forecast(s, keys)
+		if err != nil {
+			return 0, err
+		}
+		size = float64(bits)
 	}
 
 	free := family.Without(s, "bytes")
@@ -82,11 +85,27 @@ func filling(f families.Family, s filter.Spec, rate float64) (uint64, error) {
 		free = free.With("fpr", rate)
 	}
 
-	bits, _, err := f.Forecast(free, many)
-	if err != nil {
-		return 0, nil // a Spec with all parameters of its geometry has no free size, so nothing needs to be filled
+	for range 3 { // few keys take more bits each, so the first number is a little too large
+		bits, _, err := f.Forecast(free, keys)
+		if err != nil {
+			return 0, nil // a Spec with all parameters of its geometry has no free size, so nothing needs to be filled
+		}
+		keys = uint64(max(1, float64(keys)*size/float64(bits)))
 	}
-	return uint64(max(1, many*float64(size)/float64(bits))), nil
+
+	// The sizes of a table have steps: the largest one that fits may be too small for these keys.
+	for range 32 {
+		if !f.Bounded || rate == 0 || keys == 1 {
+			break
+		}
+		_, fpr, err := f.Forecast(s, keys)
+		full := filter.Info{Keys: keys, FPRPrior: fpr, FPRPosterior: fpr, FPRChosen: rate}
+		if err != nil || !full.Exceeded() {
+			return keys, nil
+		}
+		keys -= (keys + 31) / 32
+	}
+	return keys, nil
 }
 
 // NoKeys returns the error for an empty filter without a size.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/settest"
 	"github.com/bloomery/bloomery/plan"
 	"github.com/bloomery/bloomery/shard"
@@ -165,6 +167,42 @@ func isRefusal(err error) bool {
 		}
 	}
 	return false
+}
+
+// TestSizeWithoutKeys checks for every family that starts empty that New needs no number of keys for a Spec with a size
+// of the whole filter, has that size, and takes as many keys as its capacity. A size per key needs the number.
+func TestSizeWithoutKeys(t *testing.T) {
+	const bytes = 10_000
+	for _, name := range families.With(family.CanStartEmpty) {
+		f := settest.Must(families.ByName(name))
+		for _, spec := range []string{"bytes=10000", "m=80000", "words=1250", "blocks=156", "m=80000,k=5"} {
+			parameter, _, _ := strings.Cut(spec, "=")
+			if parameter != "bytes" && !slices.Contains(f.Sizes, parameter) {
+				continue
+			}
+
+			s, err := bloomery.New(bloomery.Config{Spec: name + "(" + spec + ")"})
+			if err != nil {
+				t.Errorf("%s(%s): %v", name, spec, err)
+				continue
+			}
+			info := s.Info()
+			if size := info.Bits / 8; size > 4*bytes || size < bytes*95/100 {
+				t.Errorf("%s(%s) has %d bytes", name, spec, size)
+			}
+			for i := range info.Capacity {
+				settest.Check(t, bloomery.Keyed[uint64](s).Add(i))
+			}
+			if r := s.Info().FPRPosterior; r > 0.012 {
+				t.Errorf("%s(%s): rate %v with %d keys", name, spec, r, info.Capacity)
+			}
+		}
+
+		_, err := bloomery.New(bloomery.Config{Spec: name + "(bits_per_key=12)"})
+		if !errors.Is(err, filter.ErrConfig) || !strings.Contains(err.Error(), "set Keys or Capacity") {
+			t.Errorf("%s(bits_per_key=12): %v", name, err)
+		}
+	}
 }
 
 // TestJobFields makes every job with each field of JobConfig set, and checks that the job uses the field or returns an
