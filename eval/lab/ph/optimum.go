@@ -26,38 +26,53 @@ import (
 // for many. The bits that store the choices do not count for a few keys.
 var optimum = experiment.Experiment{
 	Name: "ph-optimum", Source: Paper + ", section 7 (question 2)",
-	Varies: "functions to choose from", Run: runOptimum, Seconds: 60,
+	Varies: "functions to choose from", Run: runOptimum, Seconds: 30,
 }
 
 // A tiny filter: its bits fit a word, and its load is kn/m = 0.75, as at 8 bits per key and k = 6.
 const tinyKeys, tinyBits, tinyGroups, tinyK = 12, 48, 3, 3
 
-// options holds, for each group, the bits that each of its choices sets.
+// options holds, for each choice that is to be made, the bits that each of its options sets.
 type options [][]uint64
 
-// fewestOnes solves the integer program of section 4: it returns the fewest bits that one choice of each group sets. It
-// tries all choices, except those that set as many bits as one that is known, or more. most is the number of bits of
-// some choice.
+// fewestOnes solves the integer program of section 4: it returns the fewest bits that one option of each choice sets.
+// most is the number of bits of some solution. It tries all solutions, except those that it knows to set most bits or
+// more.
 func (o options) fewestOnes(most int) int { return o.fewestWith(0, most) }
 
+// fewestWith is fewestOnes for bits of which some are set.
 func (o options) fewestWith(set uint64, most int) int {
+	ones := bits.OnesCount64(set)
 	if len(o) == 0 {
-		return min(most, bits.OnesCount64(set))
+		return min(most, ones)
 	}
+	// The choice whose best option sets the most new bits is made first.
+	hardest, dearest := 0, -1
+	for i, all := range o {
+		least := tinyBits
+		for _, own := range all {
+			least = min(least, bits.OnesCount64(own&^set))
+		}
+		if ones+least >= most {
+			return most
+		}
+		if least > dearest {
+			hardest, dearest = i, least
+		}
+	}
+
 	var next []uint64
-	for _, own := range o[0] {
+	for _, own := range o[hardest] {
 		if both := set | own; bits.OnesCount64(both) < most {
 			next = append(next, both)
 		}
 	}
-	slices.Sort(next)
-	next = slices.Compact(next)
-	slices.SortStableFunc(next, func(a, b uint64) int { return bits.OnesCount64(a) - bits.OnesCount64(b) })
-	for _, both := range next {
-		if bits.OnesCount64(both) >= most {
-			break
-		}
-		most = o[1:].fewestWith(both, most)
+	slices.SortFunc(next, func(a, b uint64) int {
+		return cmp.Or(bits.OnesCount64(a)-bits.OnesCount64(b), cmp.Compare(a, b))
+	})
+	rest := slices.Delete(slices.Clone(o), hardest, hardest+1)
+	for _, both := range slices.Compact(next) {
+		most = rest.fewestWith(both, most)
 	}
 	return most
 }
@@ -166,28 +181,25 @@ func solveTiny(ctx context.Context, c experiment.Config, h, trial int) (t tiny, 
 	return t, nil
 }
 
-// tinyShifts makes s a state of random base positions and returns the bits that each combination of shifts sets.
+// tinyShifts makes s a state of random base positions and returns the bits that each shift of each slot sets.
 func tinyShifts(s *anneal.State, h int, r *rand.Rand) (all options) {
 	const size = tinyKeys / tinyGroups
 	width := bits.Len(uint(h)) - 1
 	s.Reset(anneal.Geometry{Bits: tinyBits, K: tinyK, Width: width}, slices.Repeat([]uint32{size}, tinyGroups))
 	for i := range tinyGroups {
-		pos, combined := s.Positions(i), []uint64{0}
+		pos := s.Positions(i)
 		for l := range tinyK {
-			slot := uint64(0)
+			own := uint64(0)
 			for key := range size {
 				pos[l*size+key] = uint32(r.IntN(tinyBits - h + 1))
-				slot |= 1 << pos[l*size+key]
+				own |= 1 << pos[l*size+key]
 			}
-			var longer []uint64
-			for shift := range h {
-				for _, earlier := range combined {
-					longer = append(longer, earlier|slot<<shift)
-				}
+			slot := make([]uint64, h)
+			for shift := range slot {
+				slot[shift] = own << shift
 			}
-			combined = longer
+			all = append(all, slot)
 		}
-		all = append(all, combined)
 	}
 	return all
 }
@@ -199,7 +211,7 @@ func runOptimum(ctx context.Context, c experiment.Config) (figure.Result, error)
 	if c.Quick {
 		pools = pools[:2]
 	}
-	few := min(5, c.Trials) // of large filters
+	few := min(3, c.Trials) // of large filters
 	w := c.Work(float64(len(pools)*c.Trials + len(bySize)*few))
 	curves := []figure.Curve{
 		{Name: "k of H functions: Fig. 9"}, {Name: "k of H functions: optimum"}, {Name: "k of H functions: relaxation"},
