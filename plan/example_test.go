@@ -21,8 +21,8 @@ func ExampleFor() {
 		fmt.Printf("%s: %.1f bits per key\n", c.Spec, c.BitsPerKey)
 	}
 	// Output:
+	// rankindexed(bucket=16384,fpr=0.01): 8.8 bits per key
 	// rankindexed(fpr=0.01): 9.3 bits per key
-	// rankindexed(bucket=512,fpr=0.01): 10.1 bits per key
 }
 
 // A list that grows keeps its family with the objective Lasting.

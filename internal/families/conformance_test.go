@@ -30,7 +30,7 @@ var specs = map[string][]string{
 		"bits_per_key=9.7,choices=2,passes=4", "bits_per_key=24,passes=1",
 		"bits_per_key=8,choices=8,k=6,passes=2", "bits_per_key=12,choices=16,passes=4"},
 	"rankindexed": {"bits_per_key=6", "fpr=0.01", "fpr=0.0003", "bucket=512,fpr=0.03", "counting=1,fpr=0.01",
-		"fpr=0.01,value_bits=9", "bits_per_key=40", "bucket=8192,fpr=0.001", "fpr=0.02,growth=2"},
+		"fpr=0.01,value_bits=9", "bits_per_key=40", "bucket=16384,fpr=0.001", "fpr=0.02,growth=2"},
 	"counting": {"bits_per_key=8", "fpr=0.01", "bits_per_key=69.3", "bits_per_key=96", "bits_per_key=32,k=1",
 		"bits_per_key=30,k=64"},
 	"ribbon": {"r=1", "fpr=0.01", "r=8,w=128", "bits_per_key=3.4,w=128", "r=13,wide=500", "bits_per_key=17",

@@ -25,12 +25,13 @@ func About() family.About {
 			family.CapacityParameter, family.CountingParameter,
 			{Name: "value_bits", Value: "1..32", Help: "bits of the value that each key has"},
 			{Name: "growth", Value: "1..24", Help: "how often the filter may double when it is full"},
-			{Name: "bucket", Value: "BITS", Help: "bits per bucket; 512 is one cache line"},
+			{Name: "bucket", Value: "BITS", Help: "bits per bucket: 512 is one cache line, 16384 is smallest"},
 			{Name: "fast", Value: "1", Help: "short chains: faster queries for 20% to 50% more bits"},
 			{Name: "overflow", Value: "P", Help: "probability of being full before the capacity, 1e-15 to 0.1"},
 		},
 		Forms: []family.Form{
-			newForm(family.Form{Default: 5, Reason: "keys come and go, in the fewest bits"}),
+			newForm(family.Form{Default: 5, Reason: "keys come and go, in few bits"}),
+			newForm(family.Form{Reason: "keys come and go, in the fewest bits", Warning: slowChanges}, "bucket", maxBucket),
 			newForm(family.Form{LineFrom: 1e-4, Reason: "keys come and go, mostly with one cache line per query"},
 				"bucket", 512),
 			newForm(family.Form{Can: family.CanOneLine, Reason: "keys come and go, fast: short chains in one cache line"},
@@ -53,6 +54,7 @@ func About() family.About {
 
 // Warnings that several forms share.
 const (
+	slowChanges  = "add and remove take four times as long"
 	shortCounts  = "a key counts to about 200 at most"
 	sharedValues = "keys that look alike share a value"
 )

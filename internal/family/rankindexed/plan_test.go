@@ -174,3 +174,21 @@ func (o order) plainWithin(size family.Sizing, keys uint64) (Geometry, error) {
 	}
 	return best, nil
 }
+
+// TestLargestBucket checks that filters with the largest buckets exist for any number of keys, and for many keys are
+// smaller than the others.
+func TestLargestBucket(t *testing.T) {
+	for _, fpr := range []float64{0.1, 0.01, 1e-6} {
+		for n := uint64(1); n < 200_000; n += n/4 + 1 {
+			c := Config{Keys: n, Size: family.Sizing{FPR: fpr}}
+			smallest, err := c.Plan()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Bucket = maxBucket
+			if g, err := c.Plan(); err != nil || n > 50_000 && g.Bits() > smallest.Bits()*97/100 {
+				t.Errorf("%d keys at %g: %d bits, by default %d, %v", n, fpr, g.Bits(), smallest.Bits(), err)
+			}
+		}
+	}
+}
