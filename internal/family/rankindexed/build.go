@@ -41,7 +41,7 @@ type Config struct {
 	// quarter and so on, at least 512. Default: the size that makes the smallest filter whose index fits a cache line,
 	// usually 1500 to 4000. With 512, a cache line, most queries cause one cache miss; the filter is about 8% larger at
 	// a rate of 1%, and 23% larger at 1e-6. With 16384 the filter is 5% smaller; a build takes as long, a query up to
-	// twice and an Add up to four times as long.
+	// three times and an Add up to four times as long.
 	Bucket int
 	// Fast selects short chains, of at most 0.3 keys on average, and buckets of at most two cache lines, of which at
 	// most 3% have an extension. Most queries then end at the first bit or cell that they read. The filter is 20% to
