@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
+	"strings"
 
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
@@ -37,7 +39,8 @@ func runOverTime(ctx context.Context, c experiment.Config) (figure.Result, error
 			return result, fmt.Errorf("%s: %d requests are too few; at least %d are needed", c.Trace, len(s.Requests),
 				fewestRequests)
 		}
-		sources = append(sources, requestSource{"trace", 1, func(*rand.Rand) traffic.Stream { return s }})
+		name, _, _ := strings.Cut(filepath.Base(c.Trace), ".")
+		sources = append(sources, requestSource{name, 1, func(*rand.Rand) traffic.Stream { return s }})
 	}
 	plot := figure.Plot{
 		Name: "saha-cdn", Title: fmt.Sprintf("Disk writes of a cache of %g%% of the objects; filter from the middle on",
