@@ -99,3 +99,38 @@ func TestClosedForm(t *testing.T) {
 		}
 	}
 }
+
+// TestTheorem31 compares the exact law of the greedy choice with strategies that choose a group at random for some of
+// the keys: after every key the greedy choice must be the least likely to have set w bits or more, for all w.
+func TestTheorem31(t *testing.T) {
+	const n = 60
+	greedy := newLaw(choice{8, 2, 7, 1}, n)
+	for name, random := range map[string]func(key int) bool{
+		"always": func(int) bool { return true }, "first half": func(key int) bool { return key < n/2 },
+		"second half": func(key int) bool { return key >= n/2 }, "every other": func(key int) bool { return key%2 == 0 },
+	} {
+		greedy.least, greedy.ones = 0, []float64{1}
+		// A group at random adds as many bits as the only group of a filter with one choice.
+		single, mixed := newLaw(choice{8, 1, 7, 1}, n), newLaw(choice{8, 2, 7, 1}, n)
+		for key := range n {
+			greedy.add()
+			if single.least, single.ones = mixed.least, mixed.ones; random(key) {
+				single.add()
+				mixed.least, mixed.ones = single.least, single.ones
+			} else {
+				mixed.add()
+			}
+			for w := range greedy.m {
+				atLeast := func(x float64) float64 {
+					if x >= float64(w) {
+						return 1
+					}
+					return 0
+				}
+				if g, o := greedy.mean(atLeast), mixed.mean(atLeast); g > o+1e-12 {
+					t.Fatalf("random %s, key %d: Pr[X >= %d] is %g, greedy %g", name, key, w, o, g)
+				}
+			}
+		}
+	}
+}
