@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestPapers requires that docs/papers/README.md names files and experiments that exist, that each row of the sources
-// names a file or folder, and that each use names something to take, something to see and a figure.
+// TestPapers requires that docs/papers/README.md names files, tests and experiments that exist, that each row of the
+// sources names a file or folder, that each row of the five documents also names an experiment or a test, that each use
+// names something to take, something to see and a figure, and that each question has an answer and an experiment.
 func TestPapers(t *testing.T) {
 	atRoot(t)
 	page, err := os.ReadFile("docs/papers/README.md")
@@ -17,17 +18,25 @@ func TestPapers(t *testing.T) {
 	}
 	text := fence.ReplaceAllString(string(page), "")
 
-	experiments := map[string]bool{}
-	named := regexp.MustCompile(`"((?:ph|ptc|rih|plank|saha)-[a-z0-9]+)"`)
+	experiments, tests := map[string]bool{}, map[string]bool{}
+	const names = `(?:(?:ph|ptc|rih|plank|saha)-[a-z0-9]+|flows|hashes|onehit)`
+	named := regexp.MustCompile(`"(` + names + `)"`)
+	declared := regexp.MustCompile(`(?m)^func (Test\w+|Example\w+)\(`)
 	tree(t, func(name, source string) {
 		if strings.HasPrefix(name, "eval/lab/") {
 			for _, m := range named.FindAllStringSubmatch(source, -1) {
 				experiments[m[1]] = true
 			}
 		}
+		if strings.HasSuffix(name, "_test.go") {
+			for _, m := range declared.FindAllStringSubmatch(source, -1) {
+				tests[m[1]] = true
+			}
+		}
 	})
 
-	experiment := regexp.MustCompile(`^(?:ph|ptc|rih|plank|saha)-[a-z0-9]+`)
+	experiment := regexp.MustCompile(`^` + names + `$`)
+	test := regexp.MustCompile(`^(?:Test|Example)[A-Z]\w*$`)
 	file := regexp.MustCompile(`^[a-z]\w*/[\w./-]+$|^\w+\.go$`)
 	files, experimentsSeen := 0, 0
 	isFile := func(span string) bool { return file.MatchString(strings.Trim(span, "`")) }
@@ -39,11 +48,14 @@ func TestPapers(t *testing.T) {
 				t.Errorf("there is no %s", name)
 			}
 		}
-		if m := experiment.FindString(name); m != "" {
+		if m, _, _ := strings.Cut(name, " "); experiment.MatchString(m) { // flags may follow
 			experimentsSeen++
 			if !experiments[m] {
 				t.Errorf("there is no experiment %s", m)
 			}
+		}
+		if test.MatchString(name) && !tests[name] {
+			t.Errorf("there is no test %s", name)
 		}
 	}
 	if files < 50 || experimentsSeen < 20 {
@@ -60,6 +72,26 @@ func TestPapers(t *testing.T) {
 		}
 		return rows
 	}
+	measured := func(row string) bool {
+		for _, span := range code.FindAllString(row, -1) {
+			name, _, _ := strings.Cut(strings.Trim(span, "`"), " ")
+			if experiment.MatchString(name) || test.MatchString(name) || strings.HasSuffix(name, "_test.go") {
+				return true
+			}
+		}
+		return false
+	}
+	for _, row := range section("\n### Partitioned hashing\n", "\n### D-left fingerprint tables\n") {
+		if !measured(row) {
+			t.Errorf("no experiment and no test in %s", row)
+		}
+	}
+	questions := section("\n## Questions\n", "\n## Symbols\n")
+	for _, row := range questions[min(1, len(questions)):] { // after the head of the table
+		if cells := strings.Split(row, " | "); len(cells) != 4 || !measured(cells[3]) {
+			t.Errorf("a question without an answer or an experiment: %s", row)
+		}
+	}
 	for _, row := range section("\n## Sources\n", "\n## Patent\n") {
 		cells := strings.Split(row, " | ")
 		spans := code.FindAllString(cells[len(cells)-1], -1)
@@ -68,7 +100,7 @@ func TestPapers(t *testing.T) {
 		}
 	}
 
-	uses := section("\n## Uses\n", "\n## Symbols\n")
+	uses := section("\n## Uses\n", "\n## Questions\n")
 	if len(uses) < 10 {
 		t.Errorf("only %d uses", len(uses))
 	}

@@ -13,16 +13,26 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// simulate returns the number of ones of a filter of n keys with random positions, after rounds of the paper's search:
-// each key is taken out and added again to the group that needs the fewest new bits, ties broken at random. The first
-// round adds the keys one by one. It shares no code with the family twochoice.
+// simulate returns the number of ones of a filter of n keys with random positions after rounds of the paper's search.
 func (x choice) simulate(r *rand.Rand, n, rounds int) (ones int) {
-	m := uint64(x.bits * float64(n))
-	all := make([]uint32, n*x.c*x.k) // key by key, group by group
+	return x.search(r, x.draw(r, n), rounds)
+}
+
+// draw draws the positions of n keys: key by key, group by group.
+func (x choice) draw(r *rand.Rand, n int) []uint32 {
+	all, m := make([]uint32, n*x.c*x.k), uint64(x.bits*float64(n))
 	for i := range all {
 		all[i] = uint32(r.Uint64N(m))
 	}
-	count := make([]uint16, m)
+	return all
+}
+
+// search returns the number of ones after rounds of the paper's search: each key is taken out and added again to the
+// group that needs the fewest new bits, ties broken at random. The first round adds the keys one by one. It shares no
+// code with the family twochoice.
+func (x choice) search(r *rand.Rand, all []uint32, rounds int) (ones int) {
+	n := len(all) / (x.c * x.k)
+	count := make([]uint16, int(x.bits*float64(n)))
 	chosen := make([][]uint32, n)
 	for range rounds {
 		for key := range n {

@@ -134,3 +134,24 @@ func TestTheorem31(t *testing.T) {
 		}
 	}
 }
+
+// TestOptimum finds the vertex cover of a path and of a cycle, and compares a search with all choices.
+func TestOptimum(t *testing.T) {
+	cover := choice{bits: 1, c: 2, k: 1}
+	for want, edges := range map[int][]uint32{2: {0, 1, 1, 2, 2, 3, 3, 4}, 3: {0, 1, 1, 2, 2, 3, 3, 4, 4, 0}} {
+		x := cover
+		x.bits = 5 / float64(len(edges)/2)
+		if got := x.optimum(edges, 6); got != want {
+			t.Errorf("%v: %d vertices cover it, want %d", edges, got, want)
+		}
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	x := choice{8, 2, 7, 15}
+	for range 50 {
+		all := x.draw(r, 10)
+		best, searched := x.optimum(all, 71), x.search(r, all, x.rounds)
+		if best > searched || best != x.optimum(all, searched) {
+			t.Errorf("optimum %d, %d within %d", best, x.optimum(all, searched), searched)
+		}
+	}
+}

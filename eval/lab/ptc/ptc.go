@@ -17,7 +17,7 @@ import (
 
 // Experiments returns the experiments of this room in the order in which they are shown.
 func Experiments() []experiment.Experiment {
-	return []experiment.Experiment{table1, table2, table3, shift, exactLaw, closed}
+	return []experiment.Experiment{table1, table2, table3, shift, exactLaw, closed, optima}
 }
 
 // Paper names the paper: the sources of experiments begin with it.
