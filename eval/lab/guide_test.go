@@ -26,8 +26,10 @@ func TestGuide(t *testing.T) {
 		t.Fatal(err)
 	}
 	temp := t.TempDir()
-	source, list, binary := filepath.Join(temp, "main.go"), filepath.Join(temp, "overlay.json"), filepath.Join(temp, "mine.exe")
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(module, "mine", "main.go"): source}})
+	source, list := filepath.Join(temp, "main.go"), filepath.Join(temp, "overlay.json")
+	binary := filepath.Join(temp, "mine.exe")
+	replace := map[string]string{filepath.Join(module, "mine", "main.go"): source} // place in the module -> file
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,7 +79,8 @@ func runOverTime(ctx context.Context, c experiment.Config) (figure.Result, error
 		fmt.Sprintf("In the first half of the requests the cache stores every object, in the second half an object at its "+
 			"second request. The filter is empty when it is switched on, so that the writes fall steeply at first. It "+
 			"consists of two generations of %d times the objects in the cache each, as in examples/cdn.", memoryShare),
-		"The slides show the measured days of Akamai's network, whose numbers are not public. No row is compared with them.",
+		"The slides show the measured days of Akamai's network, whose numbers are not public: no row is " +
+			"compared with them.",
 	}
 	if c.Trace == "" {
 		result.Notes = append(result.Notes, "No trace was given: all requests are synthetic.")

@@ -190,7 +190,8 @@ func runClosed(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	errors := map[int]float64{} // by choices, the largest relative error of the rate
 	dots := figure.Curve{Name: "c = 3, search: simulated", Dots: true}
 	for _, x := range searched {
-		fills, err := experiment.Each(ctx, w, 1/float64(c.Trials), c.Trials, func(ctx context.Context, trial int) (float64, error) {
+		by := 1 / float64(c.Trials)
+		fills, err := experiment.Each(ctx, w, by, c.Trials, func(ctx context.Context, trial int) (float64, error) {
 			r := rand.New(rand.NewPCG(c.Seed, uint64(trial)))
 			return float64(x.simulate(r, n, x.rounds)) / (x.bits * float64(n)), ctx.Err()
 		})
@@ -198,9 +199,9 @@ func runClosed(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			return result, err
 		}
 		rates := figure.Mean(fmt.Sprintf("%s, %d rounds, rate", x, x.rounds), experiment.Values(fills, x.rate))
-		by := x.rate(x.closedForm())
-		errors[x.c] = max(errors[x.c], math.Abs(by/rates.Measured-1))
-		result.Add(rates.Noted("the closed form gives %.4g, %+.1f%%", by, 100*(by/rates.Measured-1)))
+		form := x.rate(x.closedForm())
+		errors[x.c] = max(errors[x.c], math.Abs(form/rates.Measured-1))
+		result.Add(rates.Noted("the closed form gives %.4g, %+.1f%%", form, 100*(form/rates.Measured-1)))
 		if x.c == 3 {
 			dots.AddPoint(x.bits, rates.Measured/bestStandard(x.bits))
 		}
@@ -222,8 +223,8 @@ func runClosed(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		Curves: []figure.Curve{online, equation, search, dots, published},
 	}}
 	result.Notes = []string{
-		"Closed form: m/n = -k·(1+ε²) / (2·(εθ + ln(cos θ - ε·sin θ))), where the share of ones is z = sin²θ; the rate is " +
-			"1-(1-z^k)^c. One by one, ε = a_c/√k · (1 + (0.3 - 1.1/c)/k), with a_c the expected maximum of c standard " +
+		"Closed form: m/n = -k·(1+ε²) / (2·(εθ + ln(cos θ - ε·sin θ))), where the share of ones is z = sin²θ; the rate " +
+			"is 1-(1-z^k)^c. One by one, ε = a_c/√k · (1 + (0.3 - 1.1/c)/k), with a_c the expected maximum of c standard " +
 			"normal numbers (0.564, 0.846, 1.029, 1.424 for 2, 3, 4, 8). It solves dz/dt = kn/m·(1-z - ε·sqrt(z(1-z))), " +
 			"equation 3.2 with the minimum of c normal numbers; the correction of ε is fitted.",
 		"Half of the bits are ones at k = m/n·(ln 2 - 2·ln(1-ε) - πε/2)/(1+ε²), and the rate is about c·2^-k there: " +
@@ -231,8 +232,8 @@ func runClosed(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		"Offline: the paper's search acts as if the choices differed more. The same form holds with ε = s·a_c/√k, where " +
 			"s hardly depends on k and m/n: 1.57 for two choices (15 rounds), 1.515 for three, 1.46 for four, 1.345 " +
 			"for eight (40 rounds). It is a fit, not a derivation.",
-		fmt.Sprintf("Largest errors of the rate offline, against simulations of n = %d: %.1f%% (c = 2), %.1f%% (3), %.1f%% "+
-			"(4), %.1f%% (8).", n, 100*errors[2], 100*errors[3], 100*errors[4], 100*errors[8]),
+		fmt.Sprintf("Largest errors of the rate offline, against simulations of n = %d: %.1f%% (c = 2), %.1f%% (3), "+
+			"%.1f%% (4), %.1f%% (8).", n, 100*errors[2], 100*errors[3], 100*errors[4], 100*errors[8]),
 	}
 	return result, nil
 }

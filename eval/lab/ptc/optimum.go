@@ -65,7 +65,7 @@ func runOptima(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		}
 		online, searched := figure.Curve{Name: name + ", one by one"}, figure.Curve{Name: name + ", search"}
 		for _, n := range sizes {
-			counts, err := experiment.Each(ctx, w, 1/float64(trials), trials, func(ctx context.Context, trial int) ([]float64, error) {
+			compare := func(ctx context.Context, trial int) ([]float64, error) {
 				r := rand.New(rand.NewPCG(c.Seed, uint64(trial)))
 				all := x.draw(r, n)
 				one, more := x.search(r, all, 1), x.search(r, all, x.rounds)
@@ -75,13 +75,15 @@ func runOptima(ctx context.Context, c experiment.Config) (figure.Result, error) 
 					found = 1
 				}
 				return []float64{float64(one) / float64(best), float64(more) / float64(best), found}, ctx.Err()
-			})
+			}
+			counts, err := experiment.Each(ctx, w, 1/float64(trials), trials, compare)
 			if err != nil {
 				return result, err
 			}
 			columns := experiment.Columns(counts)
 			label := fmt.Sprintf("%s, n = %d: ", name, n)
-			first, last := figure.Mean(label+"ones one by one / optimum", columns[0]), figure.Mean(label+"ones after the search / optimum", columns[1])
+			first := figure.Mean(label+"ones one by one / optimum", columns[0])
+			last := figure.Mean(label+"ones after the search / optimum", columns[1])
 			online.AddPoint(float64(n), first.Measured)
 			searched.AddPoint(float64(n), last.Measured)
 			found := figure.Mean("", columns[2]).Measured
