@@ -166,7 +166,7 @@ func TestNoise(t *testing.T) {
 	for _, passes := range []int{2, 20, 100, 1000} {
 		last := maxNoise
 		for p := range passes + 1 {
-			n := Noise(float64(p)/float64(passes), passes)
+			n := Geometry{}.noise(float64(p)/float64(passes), passes)
 			if n < 0 || n > last {
 				t.Errorf("pass %d of %d: %d after %d", p, passes, n, last)
 			}

@@ -97,7 +97,7 @@ func (p *Part) Run(s *State, rnd *Random, again bool) {
 		if passes == 0 { // by time: the number that the search would make at the pace so far
 			passes = int(float64(pass) / max(done, 1e-9))
 		}
-		s.Pass(Noise(from+float64((1-from)*done), passes), rnd) // no fused product: the same noise on every machine
+		s.Pass(s.noise(from+float64((1-from)*done), passes), rnd) // no fused product: the same noise on every machine
 	}
 }
 
@@ -156,7 +156,7 @@ func (p *Part) RunSmall(s *State, rnd *Random, keys int, again bool) {
 	from, settle := beginSearch(s, rnd, again)
 	defer settle()
 	for pass := 1; pass < passes; pass++ {
-		s.Pass(Noise(from+float64((1-from)*float64(pass)/float64(passes)), passes), rnd)
+		s.Pass(s.noise(from+float64((1-from)*float64(pass)/float64(passes)), passes), rnd)
 		if pass%1024 == 0 {
 			if stopped, _ := p.pace.Stopped(); stopped {
 				s.Pass(0, rnd)

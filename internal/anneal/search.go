@@ -14,13 +14,15 @@ const (
 	maxSize  = (255 - maxNoise) / maxPoints
 )
 
-// Noise returns the amplitude of the noise, 0 to maxNoise, after a share done, in [0, 1], of a search of the given
+// noise returns the amplitude of the noise, 0 to maxNoise, after a share done, in [0, 1], of a search of the given
 // number of passes: amplitude·(1-done)^power. A search of hundreds of passes spends most of them where the noise
-// decides between points that differ by 8; a short search must begin above that. docs/families/partitioned.md lists the
-// trials.
-func Noise(done float64, passes int) int {
+// decides between points that differ by 8; a short search must begin above that. With Choices, a group is one key, whose
+// bits count more. docs/families/partitioned.md lists the trials.
+func (g Geometry) noise(done float64, passes int) int {
 	amplitude, power := 12.0, 0.5
-	if passes >= 300 {
+	if g.Choices != 0 {
+		amplitude, power = maxNoise, 0.6
+	} else if passes >= 300 {
 		amplitude, power = 10, 0.3
 	}
 	return int(math.Round(amplitude * math.Pow(1-min(done, 1), power)))

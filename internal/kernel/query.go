@@ -42,7 +42,7 @@ type Prober interface{ Probe() Probe }
 // Probe tells the assembly how to probe a filter. The zero Probe means that the assembly cannot.
 type Probe struct {
 	how uint64
-	at  unsafe.Pointer // *Blocks, *Fuse, *Bits, *Chains, *Ribbon, *Slots or *Shards
+	at  unsafe.Pointer // *Blocks, *Fuse, *Bits, *Chains, *Ribbon, *Slots, *Windows or *Shards
 }
 
 // The values of Query.how besides 0.
@@ -55,6 +55,7 @@ const (
 	howSlots
 	howShards
 	howGo // the filter is probed in Go
+	howWindows
 	howFuse8
 	howFuse16
 )
@@ -268,6 +269,20 @@ type Bits struct {
 
 // Probe returns the Probe of b.
 func (b *Bits) Probe() Probe { return Probe{howBits, unsafe.Pointer(b)} }
+
+// Windows is a Bloom filter whose keys choose among groups of bits. Package twochoice describes the layout.
+type Windows struct {
+	// The assembly depends on the order of these fields.
+	Words  []uint64 // at least 32 bits follow the last shard
+	Starts uint64   // positions of a shard at which a window starts
+	K      uint64   // windows per key, at least 1
+	Shards uint64
+	Bits   uint64 // of a shard
+	All    uint64 // a bit per group, at most 25
+}
+
+// Probe returns the Probe of w.
+func (w *Windows) Probe() Probe { return Probe{howWindows, unsafe.Pointer(w)} }
 
 // Peel is a system of equations whose solution is the slots of a binary fuse filter. Package fuse describes the fields
 // and contains the same steps in Go, which are the specification. Methods return false if the machine has no assembly.

@@ -2,10 +2,12 @@ package kernel
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/bloomery/bloomery/filter"
 )
@@ -208,6 +210,53 @@ func TestBits(t *testing.T) {
 				b.positions(h, func(at uint64) { has = has && want[at/64]>>(at%64)&1 == 1 })
 				if got[i] != has {
 					t.Fatalf("k=%d, key %d of %d: %v, want %v", k, i, n, got[i], has)
+				}
+			}
+		}
+	}
+}
+
+// TestWindows compares the code for many keys, and for one key, with the definition of their windows.
+func TestWindows(t *testing.T) {
+	if !probes {
+		t.Skip("NOT TESTED: there is no assembly here")
+	}
+	r := rand.New(rand.NewPCG(13, 14))
+	for k := uint64(1); k <= 64; k++ {
+		for _, n := range []int{0, 1, 2, 63, 64, 65, 200} {
+			c := 2 + r.Uint64N(24)
+			w := &Windows{K: k, Shards: 1 + r.Uint64N(9), Bits: c + r.Uint64N(500), All: 1<<c - 1}
+			w.Starts = w.Bits - c + 1
+			w.Words = make([]uint64, (w.Shards*w.Bits+63)/64+1)
+			zeros := math.Pow(r.Float64(), 5)
+			for i := range w.Shards * w.Bits {
+				if r.Float64() > zeros {
+					w.Words[i/64] |= 1 << (i % 64)
+				}
+			}
+
+			hs, got := make([]filter.Hash, n), make([]bool, n+1)
+			for i := range hs {
+				hs[i] = filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}
+			}
+			if got[n] = true; !w.HasMany(got, hs) || !got[n] {
+				t.Fatalf("k=%d, %d keys: one answer more", k, n)
+			}
+			q := Query{how: howWindows, probe: unsafe.Pointer(w)}
+			for i, h := range hs {
+				shard, by := bits.Mul64(h.Hi, w.Shards)
+				all, x := w.All, h.Lo
+				for range k {
+					at, _ := bits.Mul64(x, w.Starts)
+					for j := range c {
+						if bit := shard*w.Bits + at + j; w.Words[bit/64]>>(bit%64)&1 == 0 {
+							all &^= 1 << j
+						}
+					}
+					x = bits.RotateLeft64(9*x, 25) + by
+				}
+				if got[i] != (all != 0) || q.Hash(h) != got[i] {
+					t.Fatalf("k=%d, %d groups, key %d of %d: %v, %v, want %v", k, c, i, n, got[i], q.Hash(h), all != 0)
 				}
 			}
 		}

@@ -211,6 +211,24 @@ func (b *Bits) HasMany(dst []bool, hs []filter.Hash) bool {
 	return true
 }
 
+// HasMany sets dst[i] to the answer for hs[i] and returns true, or returns false if no assembly exists. It panics if
+// dst is shorter than hs.
+func (w *Windows) HasMany(dst []bool, hs []filter.Hash) bool {
+	if !probes {
+		return false
+	}
+
+	const group = 64
+	var room [4 * group]uint64
+	dst = dst[:len(hs)]
+	for len(hs) > 0 {
+		n := min(len(hs), group)
+		windowsHasMany((*[8]uint64)(unsafe.Pointer(w)), unsafe.SliceData(dst), firstWord(hs), uint64(n), &room[0])
+		dst, hs = dst[n:], hs[n:]
+	}
+	return true
+}
+
 // AddMany sets the bits of all keys and returns true, or returns false if no assembly exists.
 func (b *Bits) AddMany(hs []filter.Hash) bool {
 	for probes && len(hs) > 0 {

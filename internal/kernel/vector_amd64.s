@@ -3885,7 +3885,7 @@ TEXT ·ask(SB), NOSPLIT, $0-25
 	MOVQ   DI, R8
 	SHRQ   $0x20, R8
 	XORQ   R8, DI
-	CMPQ   (CX), $0x09
+	CMPQ   (CX), $0x0a
 	JCC    fuse
 	IMULQ  SI, BX
 	ADDQ   DX, BX
@@ -3920,7 +3920,7 @@ word:
 	MOVQ  DI, AX
 	SHRQ  $0x1c, AX
 	XORQ  AX, DI
-	CMPQ  (CX), $0x09
+	CMPQ  (CX), $0x0a
 	JCC   fuse
 	MOVQ  BX, AX
 	SHRQ  $0x25, AX
@@ -3987,7 +3987,7 @@ middle:
 	MOVQ  DI, DX
 	SHRQ  $0x20, DX
 	XORQ  DX, DI
-	CMPQ  (CX), $0x09
+	CMPQ  (CX), $0x0a
 	JCC   fuse
 	MOVQ  $0x85ebca77c2b2ae63, BX
 	MOVQ  $0xc2b2ae3d27d4eb4f, DX
@@ -4147,6 +4147,8 @@ more:
 	CMPQ SI, $0x03
 	JE   bits
 	CMPQ SI, $0x09
+	JE   windowsof
+	CMPQ SI, $0x0a
 	JCC  inshard
 	MOVQ BX, key+8(FP)
 	MOVQ DI, n+16(FP)
@@ -4232,6 +4234,83 @@ no:
 	MOVB DI, ret+24(FP)
 	RET
 
+windowsof:
+	MOVQ  (CX), AX
+	MOVQ  32(CX), SI
+	MOVQ  56(CX), R8
+	MOVQ  40(CX), DX
+	MULXQ BX, R9, BX
+	IMULQ 48(CX), BX
+	MOVQ  DI, DX
+
+windows:
+	CMPQ  SI, $0x04
+	JLT   lastwindows
+	MULXQ 24(CX), R10, DI
+	ADDQ  BX, DI
+	MOVQ  DI, R10
+	SHRQ  $0x03, R10
+	ANDL  $0x07, DI
+	SHRXL DI, (AX)(R10*1), R10
+	ANDL  R10, R8
+	LEAQ  (DX)(DX*8), DX
+	ROLQ  $0x19, DX
+	ADDQ  R9, DX
+	MULXQ 24(CX), R10, DI
+	ADDQ  BX, DI
+	MOVQ  DI, R10
+	SHRQ  $0x03, R10
+	ANDL  $0x07, DI
+	SHRXL DI, (AX)(R10*1), R10
+	ANDL  R10, R8
+	LEAQ  (DX)(DX*8), DX
+	ROLQ  $0x19, DX
+	ADDQ  R9, DX
+	MULXQ 24(CX), R10, DI
+	ADDQ  BX, DI
+	MOVQ  DI, R10
+	SHRQ  $0x03, R10
+	ANDL  $0x07, DI
+	SHRXL DI, (AX)(R10*1), R10
+	ANDL  R10, R8
+	LEAQ  (DX)(DX*8), DX
+	ROLQ  $0x19, DX
+	ADDQ  R9, DX
+	MULXQ 24(CX), R10, DI
+	ADDQ  BX, DI
+	MOVQ  DI, R10
+	SHRQ  $0x03, R10
+	ANDL  $0x07, DI
+	SHRXL DI, (AX)(R10*1), R10
+	ANDL  R10, R8
+	LEAQ  (DX)(DX*8), DX
+	ROLQ  $0x19, DX
+	ADDQ  R9, DX
+	TESTL R8, R8
+	JE    windowed
+	SUBQ  $0x04, SI
+	JNE   windows
+	JMP   windowed
+
+lastwindows:
+	MULXQ 24(CX), R10, DI
+	ADDQ  BX, DI
+	MOVQ  DI, R10
+	SHRQ  $0x03, R10
+	ANDL  $0x07, DI
+	SHRXL DI, (AX)(R10*1), R10
+	ANDL  R10, R8
+	LEAQ  (DX)(DX*8), DX
+	ROLQ  $0x19, DX
+	ADDQ  R9, DX
+	DECQ  SI
+	JNE   lastwindows
+
+windowed:
+	TESTL R8, R8
+	SETNE ret+24(FP)
+	RET
+
 inshard:
 	ADDQ  24(CX), DI
 	MOVQ  DI, AX
@@ -4264,7 +4343,7 @@ inshard:
 	SHRQ  $0x20, DX
 	XORQ  DX, DI
 	MOVQ  (CX), CX
-	CMPQ  SI, $0x0a
+	CMPQ  SI, $0x0b
 	JE    fuse16inshard
 	XORB  (CX)(BX*1), DI
 	XORB  (CX)(R8*1), DI
@@ -4337,7 +4416,7 @@ fuse:
 	SHRQ  $0x20, DX
 	XORQ  DX, DI
 	MOVQ  (CX), CX
-	CMPQ  BX, $0x0a
+	CMPQ  BX, $0x0b
 	JE    fuse16
 	XORB  (CX)(SI*1), DI
 	XORB  (CX)(R8*1), DI
@@ -4356,7 +4435,7 @@ nosize:
 	CMPQ SI, $-1
 	JNE  other
 	MOVQ 8(BX), DI
-	CMPQ (CX), $0x09
+	CMPQ (CX), $0x0a
 	JCC  fuse
 	MOVQ (BX), BX
 	JMP  probe
@@ -4713,7 +4792,7 @@ TEXT ·fuseAskIntegers(SB), NOSPLIT, $32-32
 	MOVQ n+24(FP), DI
 	LEAQ (CX)(DI*8), DI
 	MOVQ DI, n+24(FP)
-	CMPQ (DX), $0x0a
+	CMPQ (DX), $0x0b
 	MOVQ $0x9e3779b185ebcaa7, DI
 	MOVQ $0x9fb21c651e98df25, R8
 	MOVQ $0xff51afd7ed558ccd, R9
@@ -5060,6 +5139,88 @@ probeone:
 	ADDQ  $0x10, CX
 	DECQ  n+16(FP)
 	JMP   few
+
+end:
+	RET
+
+// func windowsHasMany(w *[8]uint64, dst *bool, hs *uint64, n uint64, room *uint64)
+// Requires: BMI2, CMOV
+TEXT ·windowsHasMany(SB), NOSPLIT, $8-40
+	MOVQ w+0(FP), AX
+	MOVQ hs+16(FP), CX
+	MOVQ room+32(FP), BX
+	XORL SI, SI
+
+key:
+	MOVQ  (CX), DI
+	MOVQ  40(AX), DX
+	MULXQ DI, R8, DI
+	IMULQ 48(AX), DI
+	MOVQ  8(CX), DX
+	MOVQ  SI, R9
+	SHLQ  $0x20, R9
+	ORQ   56(AX), R9
+	MOVQ  DX, (BX)
+	MOVQ  R8, 8(BX)
+	MOVQ  DI, 16(BX)
+	MOVQ  R9, 24(BX)
+	ADDQ  $0x10, CX
+	ADDQ  $0x20, BX
+	INCQ  SI
+	CMPQ  SI, n+24(FP)
+	JNE   key
+	MOVQ  (AX), CX
+	MOVQ  dst+8(FP), SI
+	MOVQ  32(AX), R10
+	MOVQ  $0x00000004, R11
+
+pass:
+	CMPQ    R11, R10
+	CMOVQHI R10, R11
+	MOVQ    BX, n+24(FP)
+	MOVQ    room+32(FP), BX
+	MOVQ    BX, R12
+
+read:
+	MOVQ R11, R14
+	MOVQ (R12), DX
+	MOVQ 8(R12), R8
+	MOVQ 16(R12), DI
+	MOVQ 24(R12), R9
+	MOVQ R9, R13
+
+window:
+	MULXQ 24(AX), BP, R15
+	ADDQ  DI, R15
+	MOVQ  R15, BP
+	SHRQ  $0x03, BP
+	ANDL  $0x07, R15
+	SHRXL R15, (CX)(BP*1), BP
+	ANDL  BP, R9
+	LEAQ  (DX)(DX*8), DX
+	ROLQ  $0x19, DX
+	ADDQ  R8, DX
+	DECQ  R14
+	JNE   window
+	MOVQ  DX, (BX)
+	MOVQ  R8, 8(BX)
+	MOVQ  DI, 16(BX)
+	MOVL  R9, 24(BX)
+	SHRQ  $0x20, R13
+	MOVL  R13, 28(BX)
+	TESTL R9, R9
+	SETNE R14
+	MOVB  R14, (SI)(R13*1)
+	SHLQ  $0x05, R14
+	ADDQ  R14, BX
+	ADDQ  $0x20, R12
+	CMPQ  R12, n+24(FP)
+	JNE   read
+	CMPQ  BX, room+32(FP)
+	JE    end
+	SUBQ  R11, R10
+	MOVQ  $0x00000006, R11
+	JNE   pass
 
 end:
 	RET

@@ -71,6 +71,9 @@ func (p *Peel) Fill([]uint64, uint) bool                     { return false }
 // HasMany returns false, because this build contains no assembly.
 func (b *Bits) HasMany([]bool, []filter.Hash) bool { return false }
 
+// HasMany returns false, because this build contains no assembly.
+func (w *Windows) HasMany([]bool, []filter.Hash) bool { return false }
+
 // AddMany returns false, because this build contains no assembly.
 func (b *Bits) AddMany([]filter.Hash) bool { return false }
 

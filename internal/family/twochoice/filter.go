@@ -27,6 +27,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -124,27 +125,11 @@ func (f *Filter) Probes(h filter.Hash) (n int) {
 // Add adds a key by the group that sets the fewest new bits (section 3.1). Ties are broken at random by the Hash. A
 // position that a group has twice counts twice. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
-	var fresh [maxChoices]int
-	w := f.walkKey(h)
-	for range f.k {
-		window := bitvec.Load57(f.words, w.next())
-		for s := range f.choices {
-			fresh[s] += int(^window >> s & 1)
-		}
-	}
-
-	// The first of the best groups, from a random one on.
-	turn, best := int(probe.Position(w.x, uint64(f.choices))), 0
-	for i := range f.choices {
-		if s := (i + turn) % f.choices; i == 0 || fresh[s] < fresh[best] {
-			best = s
-		}
-	}
-
-	w = f.walkKey(h)
-	for range f.k {
-		at := w.next() + uint64(best)
-		f.words[at/64] |= 1 << (at % 64)
+	var room [MaxK]uint64
+	at := room[:f.k]
+	s := f.bestGroup(at, h)
+	for _, u := range at {
+		f.words[(u+s)/64] |= 1 << ((u + s) % 64)
 	}
 	f.keys++
 	if f.searched > 0 { // a filter from New has no late keys
@@ -152,6 +137,43 @@ func (f *Filter) Add(h filter.Hash) error {
 	}
 	return nil
 }
+
+// bestGroup returns the group of a key that sets the fewest new bits, and sets at to the first bits of its k windows.
+func (f *Filter) bestGroup(at []uint64, h filter.Hash) (best uint64) {
+	w, words, fresh, more := f.walkKey(h), f.words, uint64(0), uint64(0)
+	for i := range at {
+		at[i] = w.next()
+		window := bitvec.Load57(words, at[i])
+		fresh += zeros[uint8(window)]
+		more += zeros[uint8(window>>8)]
+	}
+
+	// The first of the best groups, from a random one on. A cost is the number of new bits, then the distance from there.
+	choices, lowest := uint64(f.choices), ^uint64(0)
+	for s, distance := uint64(0), choices-1-probe.Position(w.x, choices); s < choices; s++ {
+		if s == 8 {
+			fresh = more
+		}
+		cost := fresh&0xff<<16 | distance<<8 | s
+		lowest = min(lowest, cost)
+		fresh >>= 8
+		if distance++; distance == choices {
+			distance = 0
+		}
+	}
+	return lowest & 0xff
+}
+
+// zeros counts the zeros of eight groups at once: byte s is 1 if bit s of the index is 0. The sums of MaxK windows fit
+// a byte.
+var zeros = func() (zeros [256]uint64) {
+	for i := range zeros {
+		for s := range 8 {
+			zeros[i] |= uint64(^i>>s&1) << (8 * s)
+		}
+	}
+	return zeros
+}()
 
 // Info describes the filter. It reads the whole filter to count bits.
 func (f *Filter) Info() filter.Info {
@@ -170,8 +192,24 @@ func (f *Filter) builtSpec() filter.Spec {
 	return family.NewSpec(Family, "bits", f.bits, "choices", f.choices, "k", f.k, "shards", f.shards)
 }
 
+// Probe is kernel.Prober.
+func (f *Filter) Probe() kernel.Probe {
+	k := f.kernel()
+	return k.Probe()
+}
+
+func (f *Filter) kernel() kernel.Windows {
+	return kernel.Windows{
+		Words: f.words, Starts: f.starts(), K: uint64(f.k), Shards: f.shards, Bits: f.bits, All: 1<<f.choices - 1,
+	}
+}
+
 // HasMany sets dst[i] to Has(hs[i]); see probe.HasMany.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
+	family.CheckBatch(dst, hs)
+	if k := f.kernel(); k.HasMany(dst, hs) {
+		return
+	}
 	probe.HasMany(len(f.words), dst, hs, f.prefetch, probe.HasEach(f))
 }
 

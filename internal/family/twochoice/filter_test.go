@@ -40,7 +40,7 @@ func build(t testing.TB, c Config, hs []filter.Hash) *Filter {
 // plain is the filter as the paper describes it: a set of bits, and groups of positions.
 type plain struct {
 	geometry
-	set map[uint64]bool
+	words []uint64
 }
 
 // groupsOf returns the positions of all groups of a key.
@@ -59,18 +59,21 @@ func (p plain) groupsOf(h filter.Hash) (groups [][]uint64) {
 	return groups
 }
 
-// fresh returns the number of bits of a group that are not set.
+// fresh returns the number of positions of a group whose bits are not set.
 func (p plain) fresh(group []uint64) (n int) {
 	for _, at := range group {
-		if !p.set[at] {
-			n++
-		}
+		n += int(^p.words[at/64] >> (at % 64) & 1)
 	}
 	return n
 }
 
-func (p plain) has(h filter.Hash) bool {
-	return slices.ContainsFunc(p.groupsOf(h), func(group []uint64) bool { return p.fresh(group) == 0 })
+// with returns the words with the bits of a group set.
+func (p plain) with(group []uint64) []uint64 {
+	words := slices.Clone(p.words)
+	for _, at := range group {
+		words[at/64] |= 1 << (at % 64)
+	}
+	return words
 }
 
 // TestPlain adds keys to filters of all kinds of geometries. Each key must set the bits of one of its best groups, and
@@ -83,34 +86,29 @@ func TestPlain(t *testing.T) {
 		if r.IntN(3) == 0 {
 			g.shards, g.bits = 1+r.Uint64N(5), minShard+r.Uint64N(70)
 		}
-		f := &Filter{geometry: g, words: make([]uint64, g.wordCount())}
-		p := plain{g, map[uint64]bool{}}
-		for _, h := range filtertest.Hashes(r.IntN(80), r.Uint64()) {
-			if got, want := f.Has(h), p.has(h); got != want {
-				t.Fatalf("%v: Has = %v, want %v", g, got, want)
-			}
-
-			least, added := math.MaxInt, -1
-			for _, group := range p.groupsOf(h) {
+		f, p := &Filter{geometry: g, words: make([]uint64, g.wordCount())}, plain{g, make([]uint64, g.wordCount())}
+		hs := filtertest.Hashes(r.IntN(80), r.Uint64())
+		for _, h := range hs {
+			_ = f.Add(h)
+			groups, least := p.groupsOf(h), math.MaxInt
+			for _, group := range groups {
 				least = min(least, p.fresh(group))
 			}
-			_ = f.Add(h)
-			for s, group := range p.groupsOf(h) {
-				if p.fresh(group) == least && f.groups(h)>>s&1 == 1 {
-					added = s
-					for _, at := range group {
-						p.set[at] = true
-					}
-					break
-				}
-			}
-			if added < 0 {
+			if !slices.ContainsFunc(groups, func(group []uint64) bool {
+				return p.fresh(group) == least && slices.Equal(p.with(group), f.words)
+			}) {
 				t.Fatalf("%v: no group of %d new bits was set", g, least)
 			}
+			copy(p.words, f.words)
 		}
-		for at := range g.shards * g.bits {
-			if got := f.words[at/64]>>(at%64)&1 == 1; got != p.set[at] {
-				t.Fatalf("%v: bit %d is %v", g, at, got)
+
+		hs = append(hs, filtertest.Hashes(100, r.Uint64())...)
+		got := make([]bool, len(hs))
+		f.HasMany(got, hs)
+		for i, h := range hs {
+			want := slices.ContainsFunc(p.groupsOf(h), func(group []uint64) bool { return p.fresh(group) == 0 })
+			if f.Has(h) != want || got[i] != want {
+				t.Fatalf("%v: Has = %v, HasMany = %v, want %v", g, f.Has(h), got[i], want)
 			}
 		}
 	}
@@ -304,6 +302,22 @@ func byWork(t *testing.T, c Config, perKey time.Duration, hs []filter.Hash) (*Fi
 		t.Fatal(err)
 	}
 	return f.(*Filter), b.Goal.Clock.Now().Sub(start)
+}
+
+// BenchmarkAdd adds keys to a filter in the caches, at 16 bits per key.
+func BenchmarkAdd(b *testing.B) {
+	for _, c := range []int{3, 8, 16} {
+		b.Run(fmt.Sprintf("choices=%d", c), func(b *testing.B) {
+			hs := filtertest.Hashes(4096, 1)
+			f, err := New(Config{Keys: 4096, Size: family.Sizing{BitsPerKey: 16}, Choices: c})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for i := 0; b.Loop(); i++ {
+				_ = f.Add(hs[i%4096])
+			}
+		})
+	}
 }
 
 // BenchmarkRound measures a round over shards of several sizes at 16 bits per key.

@@ -20,9 +20,9 @@ var (
 
 // searched returns the yield of a plain search of random keys, which runs one round after the other.
 func searched(choices, k, passes int, load float64, seed uint64) float64 {
-	throws := 30_000.0
+	throws := 20_000.0
 	if choices <= 4 && load >= 0.3 && load <= 3 {
-		throws = 100_000
+		throws = 60_000
 	}
 	r := rand.New(rand.NewPCG(seed, 0x63686f69636573))
 	keys := make([]filter.Hash, max(64, int(throws)/k))
@@ -114,7 +114,9 @@ func simulate(c Config, k, passes int, n uint64, per float64, seed uint64) float
 	}
 	bits := uint64(math.Ceil(per * float64(n)))
 	g := geometry{shards: 1, bits: max(bits, uint64(c.Choices)), choices: c.Choices, k: k}
+	f := &Filter{geometry: g, words: make([]uint64, g.wordCount())}
 	var s anneal.State
 	searchShard(&s, anneal.NewPart(passes), g, 0, hs, nil)
-	return s.Rate()
+	s.Store(f.words, 0)
+	return f.Info().FPRPosterior
 }

@@ -34,6 +34,7 @@ func main() {
 	fuseAskIntegers()
 	bitsHasMany()
 	bitsAddMany()
+	windowsHasMany()
 	peelPartition()
 	peelAdd()
 	peelKeys()

@@ -29,6 +29,7 @@ const (
 	howSlots
 	howShards
 	howGo
+	howWindows
 	howFuse8 // the first one that needs no Hi
 	howFuse16
 
@@ -309,6 +310,8 @@ func probes(q query, hi, lo GPVirtual) {
 	Label("more")
 	CMPQ(how, Imm(howBits))
 	JE(LabelRef("bits"))
+	CMPQ(how, Imm(howWindows))
+	JE(LabelRef("windowsof"))
 	CMPQ(how, Imm(howFuse8))
 	JCC(LabelRef("inshard"))
 	MOVQ(hi, addr("key"))
@@ -331,6 +334,8 @@ func probes(q query, hi, lo GPVirtual) {
 	goOn("hasGo")
 	Label("bits")
 	probeBits(at, hi, lo, answer())
+	Label("windowsof")
+	probeWindows(at, hi, lo, answer())
 	Label("inshard")
 	probeFuse(how, at, lo, answer(), "inshard")
 
