@@ -62,6 +62,7 @@ var layers = [][]string{
 	{"eval/lab/figure"},
 	{"eval/lab/experiment"},
 	{"eval/lab/*"},
+	{"eval/lab/flows"},
 	{"eval/lab"},
 	{"eval/lab/cmd/bloomery-lab"},
 }
