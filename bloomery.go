@@ -167,7 +167,7 @@ func Lines(r io.Reader) iter.Seq2[[]byte, error] { return intake.Lines(r) }
 // limit, and each exception takes about 150 bytes while its shard is made.
 type Builder struct {
 	in  *intake.Intake
-	mu  sync.Mutex // of Build and Close
+	mu  sync.Mutex // lock of Build and Close
 	set maker
 }
 

@@ -59,7 +59,7 @@ func (c JobConfig) options(job string) (bulk.Options, error) {
 type Addition struct {
 	set    *Set
 	hasher filter.Hasher
-	parts  engine.Parts // of a sharded Set, else nil
+	parts  engine.Parts // parts of a sharded Set, else nil
 	spill  *bulk.Spill  // of its hashes
 	report func(filter.Progress)
 	ended  atomic.Bool // by Commit or Close
@@ -246,7 +246,7 @@ type Verifier struct{ job *bulk.Verifier }
 type Verification struct {
 	Members, FalseNegatives uint64 // keys of AskMembers, and how many of them the Set does not contain
 	WrongValues             uint64 // keys of AskValues for which the Set has another value
-	Rate                    Rate   // of the distinct keys that are not members
+	Rate                    Rate   // rate of the distinct keys that are not members
 }
 
 // Rate is an observed false-positive rate: the number of false positives among Trials absent keys.

@@ -15,7 +15,7 @@ import (
 // concurrent use.
 type KeyedSet[K filter.Key] struct {
 	set  *Set
-	kind reflect.Kind // of K
+	kind reflect.Kind // kind of K
 	size int          // bytes of an integer, or kernel.Hashed, or inHeader
 }
 

@@ -22,7 +22,7 @@ import (
 // is the filter that oneBuild makes of its keys.
 type shardBuild struct {
 	in       *intake.Intake
-	config   Config // of the set
+	config   Config // config of the set
 	each     Config // the Config of a shard, set once the number of shards is known
 	folder   *shardset.Folder
 	spill    *intake.Shards    // nil until the number of shards is known

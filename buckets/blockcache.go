@@ -17,14 +17,14 @@ type blockCache struct {
 	limit int64
 	used  int64
 	all   map[blockKey]*list.Element
-	order list.List // of *block, least recently used first
+	order list.List // order of *block, least recently used first
 }
 
 // blockKey contains the generation, so that after a Refresh no block of an older generation is found.
 type blockKey struct {
 	g      *generation
 	shard  int
-	offset int64 // in the file
+	offset int64 // offset in the file
 }
 
 type block struct {

@@ -32,14 +32,14 @@ type cache struct {
 	place   place
 	stats   *counters
 
-	base context.Context // of all fetches
+	base context.Context // context of all fetches
 	stop context.CancelCauseFunc
-	wg   sync.WaitGroup // of fetches
+	wg   sync.WaitGroup // wait group of fetches
 
 	mu      sync.Mutex
 	used    int64
 	entries map[hashSum]*entry
-	order   list.List     // of *entry, loaded or kept, least recently used first
+	order   list.List     // order of *entry, loaded or kept, least recently used first
 	waiting int           // for freed
 	freed   chan struct{} // if a goroutine waits: closed when an entry becomes idle or absent
 	closed  bool

@@ -125,7 +125,7 @@ func (c *counted) Read(p []byte) (int, error) {
 // cacheFolder keeps shards in files named by their SHA-256.
 type cacheFolder struct {
 	dir    string
-	files  Store        // of the same folder
+	files  Store        // files of the same folder
 	unlock func() error // unlocks the folder, which an open Set locks
 	stats  *counters
 }

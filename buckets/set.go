@@ -50,8 +50,8 @@ type Set struct {
 type generation struct {
 	manifest *shard.Manifest
 	hasher   filter.Hasher
-	version  string   // of the manifest
-	versions []string // of the shards
+	version  string   // version of the manifest
+	versions []string // versions of the shards
 	faults   []atomic.Pointer[fault]
 	views    []atomic.Pointer[shard.Blocks] // with Options.Blocks; nil until the first use
 	sums     []atomic.Pointer[chunks]       // with Options.Blocks; nil until Verify

@@ -123,7 +123,7 @@ type Config struct {
 // gzip, zstd or bzip2 is decompressed.
 type KeyFormat struct {
 	Name      string // "lines", "null" (each key ends in a NUL byte), "csv" or "tsv". Default: "lines".
-	Column    string // of the keys in CSV and TSV: a name in the header row, or a number from 1; default 1
+	Column    string // column of the keys in CSV and TSV: a name in the header row, or a number from 1; default 1
 	Header    bool   // the first row of CSV and TSV is a header row; implied if a column is given by name
 	Delimiter string // between the fields of CSV: one character. Default: a comma.
 	KeepEmpty bool   // empty lines and fields are keys

@@ -21,7 +21,7 @@ const (
 // Config configures a build. The zero value hashes with XXH3 and seed 0, and has no partitions and no memory limit.
 type Config struct {
 	Seed        uint64         // of the hash function; unused with a Secret
-	Secret      *filter.Secret // for a keyed hash, which the file does not contain
+	Secret      *filter.Secret // secret for a keyed hash, which the file does not contain
 	Partitioned bool           // keys have partitions
 	// Base, if not nil, is updated: Build returns Base with one more record, which makes it answer for the members and
 	// the universe that are added. The universe may differ from the universe of Base. The record takes about
@@ -37,7 +37,7 @@ type Config struct {
 	// files. A key of the universe takes 16 bytes and a member 32. The limit does not include the finished set, the
 	// names of partitions, buffers of about 20 MiB, and 16 bytes for each key that an update toggles.
 	Memory   int64
-	TempDir  string                // of the files; os.TempDir() if empty
+	TempDir  string                // folder of the files; os.TempDir() if empty
 	Workers  int                   // goroutines, GOMAXPROCS if 0; the set does not depend on it
 	Progress func(filter.Progress) // called by Build, 10 times a second, by one goroutine; may be nil
 }

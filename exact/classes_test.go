@@ -121,7 +121,7 @@ func TestChooseCancelled(t *testing.T) {
 	if err != nil || last < stageStart[stagePick] {
 		t.Errorf("up to %g: %v", last, err)
 	}
-	const blocks = 2 // of partitions
+	const blocks = 2 // blocks of partitions
 	for calls := 0; calls < 100_000; calls += 1 + calls/8 {
 		codes, _, err := choose(&ending{t.Context(), calls}, partitions, &stages{})
 		if err == nil && slices.Equal(codes, want) && calls >= 3*blocks {

@@ -6,8 +6,8 @@ import "math/bits"
 // processors.
 
 const (
-	logBits = 56 // of the fraction of log2
-	outBits = 16 // of the fraction of log2Factorial
+	logBits = 56 // bits of the fraction of log2
+	outBits = 16 // bits of the fraction of log2Factorial
 )
 
 // Constants with outBits or logBits bits of fraction.

@@ -37,7 +37,7 @@ type Info struct {
 	// arbitrary class. It is measured with 8192 random names: its standard error is at most 0.006. It is 0 without
 	// partitions.
 	UnknownRate float64
-	Classes     []ClassInfo // of the base
+	Classes     []ClassInfo // classes of the base
 
 	// Changed describes the changes that Build made to Config.Base. It is zero if there are none, if the set was built
 	// without a Base, and if it was read from a file.

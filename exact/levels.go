@@ -39,7 +39,7 @@ func (b *Builder) record(ctx context.Context, counts []tally) (*record, error) {
 type levels struct {
 	*Builder
 	record *record
-	class  []code // of each partition, by its number
+	class  []code // class of each partition, by its number
 	first  [constant]*partBuilder
 	last   *partBuilder
 	index  *partBuilder

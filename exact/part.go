@@ -153,7 +153,7 @@ type partBuilder struct {
 	keys     uint64            // the expected number of keys
 	valued   bool              // whether keys have values
 	hashes   []filter.Hash
-	values   []uint64 // of hashes, if valued
+	values   []uint64 // values of hashes, if valued
 }
 
 // newPart returns a builder of a part with form f, for about the given number of keys.

@@ -13,7 +13,7 @@ import (
 type random struct {
 	*rand.Rand
 	keys      map[[2]string]bool // partition and key: whether it is a member
-	densities []float64          // of partitions
+	densities []float64          // densities of partitions
 	c         Config
 }
 

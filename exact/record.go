@@ -14,7 +14,7 @@ const (
 	magic   = container.ExactMagic
 	crcSize = 4
 
-	version = 1 // of the format, in each record
+	version = 1 // version of the format, in each record
 
 	kindBase      = 0
 	kindUpdate    = 1
@@ -41,7 +41,7 @@ type record struct {
 	kind              uint64
 	universe, members uint64
 	partitions        uint64 // 0 if the set has none
-	entropy           uint64 // of the partitions, in bits
+	entropy           uint64 // entropy of the partitions, in bits
 	classes           []class
 
 	index *part           // the class of a partition, nil if there is one class
@@ -50,8 +50,8 @@ type record struct {
 
 	positions *positions // for kindPositions; of the fields above, only the counts are then set
 
-	crc  uint32 // of the body
-	size uint64 // in bytes
+	crc  uint32 // CRC of the body
+	size uint64 // size in bytes
 }
 
 // allParts returns the parts in the order of the file.

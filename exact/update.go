@@ -90,7 +90,7 @@ type comparison struct {
 	waiting []joined
 	answers [batchLen]bool
 
-	counts []tally // per partition: the number of keys, and of keys to toggle
+	counts []tally // counts per partition: the number of keys, and of keys to toggle
 	next   record  // with the counts of the update
 	changed
 }

@@ -14,7 +14,7 @@ var daysOnly = flag.String("days", "", "in TestUpdateDays: only the run with thi
 // daily is a universe in which a share of the keys changes each day.
 type daily struct {
 	random  *rand.Rand
-	ids     []uint32 // of the keys
+	ids     []uint32 // ids of the keys
 	member  []bool
 	members []uint32 // positions of members in ids; some are no longer members
 	next    uint32

@@ -27,7 +27,7 @@ const (
 
 // positions is the content of an update by positions: the truncated hashes of the keys whose answer it toggles.
 type positions struct {
-	bits uint     // of a position, 1 to 64; any if there are none
+	bits uint     // bits of a position, 1 to 64; any if there are none
 	seed uint64   // at most maxPlaceSeed
 	list []uint64 // ascending, without duplicates
 }
@@ -187,7 +187,7 @@ type finder struct {
 
 // try is a seed of a finder.
 type try struct {
-	places []uint64 // of the keys, ascending
+	places []uint64 // places of the keys, ascending
 	need   uint     // bits that tell them from all keys so far; above 64 if 64 bits are not enough
 	near   []uint64 // a bit for each prefix of a place: whether a key has the prefix
 	shift  uint     // shift from a place to its prefix

@@ -29,7 +29,7 @@ var rewrite = flag.Bool("update", false, "rewrite the files of testdata")
 type vectorSet struct {
 	name      string
 	n         int       // keys of the universe in addition to some of all kinds
-	densities []float64 // per partition; one for a set that is not partitioned
+	densities []float64 // densities per partition; one for a set that is not partitioned
 	secret    bool
 	updates   int // number of updates
 	changes   int // keys toggled by each update

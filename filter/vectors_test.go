@@ -18,8 +18,8 @@ var updateVectors = flag.Bool("update", false, "write testdata/hashes.json anew"
 // vectors is testdata/hashes.json: hashes that readers in other languages must compute. Byte i of the key of n bytes is
 // i·i + 7·i + n mod 251.
 type vectors struct {
-	Secret   string              `json:"secret"`    // of siphash-128, 16 bytes in hexadecimal
-	KeyCheck string              `json:"key_check"` // of that secret
+	Secret   string              `json:"secret"`    // secret of siphash-128, 16 bytes in hexadecimal
+	KeyCheck string              `json:"key_check"` // check of that secret
 	Lengths  []int               `json:"lengths"`
 	Hashes   map[string][]string `json:"hashes"` // Hi and Lo in hexadecimal, by the hash function, one for each length
 	Quarters []string            `json:"quarters"`

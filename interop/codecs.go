@@ -21,7 +21,7 @@ type codec struct {
 	head func(*reader) header
 	// marshal returns the header of a filter of the family. It does not read the words.
 	marshal func(family.Encoded) ([]byte, error)
-	width   uint64 // of the slots of family fuse, in bits; 0 for other families
+	width   uint64 // width of the slots of family fuse, in bits; 0 for other families
 	// hash is the hash of the filters that the format can hold. It determines the family, or a form of it: see
 	// families.UserOf.
 	hash filter.HashID

@@ -75,8 +75,8 @@ type Column struct {
 	Name     string // names in the schema with dots between them, from the outermost: addr.city
 	RowGroup int    // counted from 0
 	Type     string // physical type of the values: INT64, BYTE_ARRAY, ...
-	Offset   int64  // of the filter in the file, in bytes
-	Length   int64  // of the filter, header included, in bytes
+	Offset   int64  // offset of the filter in the file, in bytes
+	Length   int64  // length of the filter, header included, in bytes
 }
 
 // Columns returns the column chunks of a Parquet file of size bytes that have a Bloom filter, in the order of the file.

@@ -117,7 +117,7 @@ func contentOf(b []byte, trim bool) (*content, error) {
 
 // decoded is a filter file that was read and checked.
 type decoded struct {
-	bytes   []byte // of the file, or of its trimmed form
+	bytes   []byte // bytes of the file, or of its trimmed form
 	file    *container.File
 	info    filter.Info
 	trimmed uint64 // length of the trimmed form; 0 if there is none, or if this is it

@@ -264,9 +264,9 @@ func (p *poll) findDelta(ctx context.Context) (d *object, from uint64) {
 // held describes the content at the path of the file.
 type held struct {
 	exists, folder bool
-	sum            shard.Sum // of the file or of the manifest of a complete set, or zero
+	sum            shard.Sum // sum of the file or of the manifest of a complete set, or zero
 	file           fs.FileInfo
-	text           []byte          // of the manifest of a set, or nil if there is none
+	text           []byte          // text of the manifest of a set, or nil if there is none
 	manifest       *shard.Manifest // or nil if it cannot be read
 }
 

@@ -117,7 +117,7 @@ func filterOf(t *testing.T, n, version int) []byte {
 type server struct {
 	*httptest.Server
 	around atomic.Pointer[func(w http.ResponseWriter, r *http.Request) bool]
-	bytes  atomic.Int64 // of bodies
+	bytes  atomic.Int64 // bytes of bodies
 }
 
 func (s *site) serve() *server {

@@ -18,7 +18,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-const strangerID = 12345 // of a user
+const strangerID = 12345 // id of a user
 
 // give changes the owner of a file to another user: on disk if run as root, else only as seen by this follower.
 func give(t *testing.T, f *Follower, path string) {

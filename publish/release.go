@@ -94,7 +94,7 @@ type previous struct {
 
 // Release describes the current state of a published filter. All numbers are at most 2^53 - 1.
 type Release struct {
-	Name      string    `json:"name"`        // of the published filter; printable, 1 to 128 bytes
+	Name      string    `json:"name"`        // name of the published filter; printable, 1 to 128 bytes
 	Number    uint64    `json:"release"`     // 1 or more; each release has a higher one than the one before
 	Published time.Time `json:"published"`   // UTC, whole seconds
 	Expires   time.Time `json:"expires"`     // after Published
@@ -102,7 +102,7 @@ type Release struct {
 	SHA256    shard.Sum `json:"sha256"`      // of the file, or of the manifest of a set
 	Bytes     uint64    `json:"bytes"`       // its length
 	Total     uint64    `json:"total_bytes"` // of the file, or of the manifest and all shards
-	Spec      string    `json:"spec"`        // of the filter, or of each shard; to show, not to trust
+	Spec      string    `json:"spec"`        // spec of the filter, or of each shard; to show, not to trust
 	Keys      uint64    `json:"keys"`
 	// FPRChosen is the false-positive rate that was chosen for the build, or 0; FPRPosterior is the rate of the
 	// filter.

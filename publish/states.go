@@ -23,7 +23,7 @@ const StateSuffix = ".state"
 const (
 	keyStateFormat = "bloomery-key-state"
 	maxKeyState    = 4 << 20 // bytes
-	maxLists       = 1000    // in a state file
+	maxLists       = 1000    // largest number of lists in a state file
 	maxFolder      = 1 << 10 // bytes of a path; a longer one is not kept
 )
 
@@ -35,7 +35,7 @@ type lastSigned struct {
 	SHA256   shard.Sum `json:"sha256"`
 	Kind     string    `json:"kind,omitempty"`
 	Keys     uint64    `json:"keys"`
-	Universe uint64    `json:"universe,omitempty"` // of an exact set
+	Universe uint64    `json:"universe,omitempty"` // universe of an exact set
 	Folder   string    `json:"folder,omitempty"`   // the absolute path of the folder that published it
 }
 
@@ -121,7 +121,7 @@ func replaceEntry(lists []lastSigned, l lastSigned) []lastSigned {
 // states are the state files of the keys that sign, in the order of their paths. Each process locks them in that order.
 type states struct {
 	paths []string
-	lists [][]lastSigned // of each file, when it was last read
+	lists [][]lastSigned // lists of each file, when it was last read
 }
 
 // openStates reads state files. A missing file counts as empty. If a file is missing and cannot be created because its

@@ -190,8 +190,8 @@ type proxied struct {
 	set     bool
 	key     PrivateKey
 	shift   atomic.Int64         // shift of the clock of publisher and reader, in nanoseconds
-	numbers map[shard.Sum]uint64 // of the releases
-	content map[uint64][]byte    // of the files
+	numbers map[shard.Sum]uint64 // numbers of the releases
+	content map[uint64][]byte    // content of the files
 	expires map[uint64]time.Time
 	newest  uint64
 }
@@ -314,7 +314,7 @@ func (p *proxied) follow(polls int) {
 	web := httptest.NewServer(p)
 	defer web.Close()
 	const stall = 50 * time.Millisecond
-	const slack = 15 * time.Second // for a slow machine
+	const slack = 15 * time.Second // slack for a slow machine
 	file := filepath.Join(t.TempDir(), "f")
 	var live atomic.Pointer[bloomery.Live]
 	ended := make(chan struct{})

@@ -18,7 +18,7 @@ import (
 // Values of fields that are the same in every manifest.
 const (
 	formatName = "bloomery-shards"
-	version    = 1 // of the format that this program writes and reads
+	version    = 1 // version of the format that this program writes and reads
 	routing    = 1 // of Route; another routing function needs another number
 )
 

@@ -14,8 +14,8 @@ const (
 	maxSpec     = 512 // bytes, as in a filter file
 	maxEntry    = 512 // bytes of an entry in JSON
 	maxManifest = maxEntry*Max + 1<<16
-	maxKeys     = 1 << 56 // of one shard
-	maxBytes    = 1 << 56 // of one shard
+	maxKeys     = 1 << 56 // largest number of keys of one shard
+	maxBytes    = 1 << 56 // largest number of bytes of one shard
 )
 
 // Manifest describes a sharded set. It contains no times and does not depend on the order of the input: the same keys,
@@ -39,7 +39,7 @@ type Manifest struct {
 // Entry describes the file of one shard. Its JSON form is one line of the manifest.
 type Entry struct {
 	File   string `json:"file"`   // name in the folder of the manifest: 00000-of-00016.bloom
-	Keys   uint64 `json:"keys"`   // in the filter: Info.Keys
+	Keys   uint64 `json:"keys"`   // keys in the filter: Info.Keys
 	Bytes  uint64 `json:"bytes"`  // length of the file
 	SHA256 Sum    `json:"sha256"` // of the file
 	// FPRPrior and FPRPosterior are the rates of filter.Info, rounded to four significant digits.

@@ -33,7 +33,7 @@ func hashOf(h filter.Hasher) hashing { return hashing{h.ID(), h.Seed(), h.KeyChe
 // A saved is a copy of a filter. The next copy reuses its memory.
 type saved struct {
 	copy   *rankindexed.Copy
-	epochs []uint32 // per bucket, the epoch in which it was copied
+	epochs []uint32 // epochs per bucket, the epoch in which it was copied
 }
 
 // snapshotFile returns a copy of the filter, up to date for the latest time. When the caller no longer uses the file,

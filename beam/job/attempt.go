@@ -21,7 +21,7 @@ import (
 func newAttempt() string { return rand.Text() }
 
 const (
-	markTimeout = 10 * time.Second // for writing the mark
+	markTimeout = 10 * time.Second // timeout for writing the mark
 	restTimeout = 5 * time.Second  // until the steps of this process have ended, after a cancel
 )
 

@@ -7,7 +7,7 @@ import (
 
 // result is the outcome of a step.
 type result struct {
-	element              []byte // to emit
+	element              []byte // element to emit
 	ranges, keys, shards int64
 	void                 bool // the attempt is cancelled, so the bundle emits nothing
 }
@@ -15,7 +15,7 @@ type result struct {
 // bundle runs the elements of a Beam bundle at the same time, each in a goroutine, within the memory limit that all
 // bundles of a worker share. It emits and counts only in the goroutine of the bundle, as Beam requires.
 type bundle struct {
-	ctx     context.Context // of the steps: ends with the first error
+	ctx     context.Context // context of the steps: ends with the first error
 	cancel  context.CancelCauseFunc
 	running sync.WaitGroup
 	mu      sync.Mutex

@@ -70,7 +70,7 @@ func Runners() []string { return []string{Prism, Universal, Flink, Spark, Datafl
 type Progress struct {
 	Ranges, RangesDone int
 	Shards, ShardsDone int
-	Keys               int64 // in the ranges that are done, duplicates included
+	Keys               int64 // keys in the ranges that are done, duplicates included
 }
 
 // withDefaults returns c with defaults, or an error that tells the user what to change.

@@ -35,7 +35,7 @@ func (l *limit) acquire(ctx context.Context, need int64) (bytes int64, err error
 
 func (l *limit) release(bytes int64) { l.bytes.Release(bytes) }
 
-const stepMemory = 8 << 20 // of a step, without the memory that grows with keys and shards
+const stepMemory = 8 << 20 // memory of a step, without the memory that grows with keys and shards
 
 // rangeMemory returns the memory that the step of a range needs for its hashes, at most 64 MiB, and buffers by shard.
 func rangeMemory(shards int) int64 { return 64<<20 + 2<<10*int64(shards) + stepMemory }

@@ -107,7 +107,7 @@ func cancelled(ctx context.Context, p *steps.Plan, out steps.Source, attempt str
 // tally counts the finished steps of a plan by the names and sizes of its working files, for a progress line.
 type tally struct {
 	ranges, shards int
-	keys           uint64 // in the ranges
+	keys           uint64 // keys in the ranges
 }
 
 // newTally lists the working files and reads none: in a bucket, this takes one request per 1,000 run files, and after

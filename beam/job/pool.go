@@ -40,7 +40,7 @@ type pool struct {
 	fnpb.UnimplementedBeamFnExternalWorkerPoolServer
 	at      string // HOST:PORT
 	server  *grpc.Server
-	root    context.Context // of the workers
+	root    context.Context // context of the workers
 	cancel  context.CancelFunc
 	serve   func(context.Context, *fnpb.StartWorkerRequest) error // runs a worker; tests replace it
 	mu      sync.Mutex

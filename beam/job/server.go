@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	dialTimeout   = 5 * time.Second  // to an endpoint
-	submitTimeout = 2 * time.Minute  // of each call until the job runs
+	dialTimeout   = 5 * time.Second  // timeout to an endpoint
+	submitTimeout = 2 * time.Minute  // timeout of each call until the job runs
 	cancelTimeout = 20 * time.Second // until a cancelled job has ended
 	lingerTimeout = 10 * time.Second // until a job has ended by the mark of its attempt
 )

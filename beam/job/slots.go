@@ -20,7 +20,7 @@ import (
 const (
 	parallelismOption = "parallelism"
 	masterOption      = "beam:option:flink_master:v1"
-	slotsTimeout      = 20 * time.Second // for all questions about slots
+	slotsTimeout      = 20 * time.Second // timeout for all questions about slots
 	noParallelism     = -1               // the job server decides
 )
 

@@ -159,7 +159,7 @@ func realFaults(t *testing.T, f *reals3.Server) {
 	}
 }
 
-const realKeys = 100_000 // of realDistribute
+const realKeys = 100_000 // keys of realDistribute
 
 // realDistribute runs every step of a build twice at once, like two independent workers. A step that fails is repeated,
 // as an engine would do. The files must equal the files of Build.

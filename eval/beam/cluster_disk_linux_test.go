@@ -16,7 +16,7 @@ import (
 	"github.com/bloomery/bloomery/eval/beam/clusters"
 )
 
-const diskRounds = 3 // of TestClusterDiskFull, with and without restarts
+const diskRounds = 3 // rounds of TestClusterDiskFull, with and without restarts
 
 // TestClusterDiskFull fills the disk of the output at a random moment of a job. The job must fail with an error that
 // names the full disk and a file, or succeed after a restart if space is freed in time. Then space is freed, and the

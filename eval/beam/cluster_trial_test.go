@@ -30,7 +30,7 @@ type trial struct {
 	*site
 	t            *testing.T
 	r            *rand.Rand
-	port         int // of the pools
+	port         int // port of the pools
 	pools        []*exec.Cmd
 	paused       bool // a worker of the engine is paused
 	restarts     bool // the engine restarts failed tasks, and Spark's master remembers its jobs

@@ -29,12 +29,12 @@ type Program struct {
 	NotRun    string            `json:"not_run,omitempty"` // what the machine lacks to run the program
 	Toolchain string            `json:"toolchain,omitempty"`
 	Flags     string            `json:"flags,omitempty"`
-	Versions  map[string]string `json:"versions,omitempty"` // of the libraries
+	Versions  map[string]string `json:"versions,omitempty"` // versions of the libraries
 }
 
 // Against is one of our filters and a peer, with one kind of keys and one rate.
 type Against struct {
-	Language string            `json:"language"` // of the peer
+	Language string            `json:"language"` // language of the peer
 	Kind     string            `json:"keys"`
 	FPR      float64           `json:"fpr"` // target; 0 if both have fixed rates
 	Ours     Row               `json:"ours"`

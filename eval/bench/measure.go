@@ -14,8 +14,8 @@ import (
 // settings are the parameters of a measurement.
 type settings struct {
 	rate    float64
-	turns   int           // of queries
-	builds  int           // of each filter
+	turns   int           // turns of queries
+	builds  int           // builds of each filter
 	longest time.Duration // limit for all builds of a filter; see tooLong for one build
 	absent  int           // number of absent keys that measure the rate
 	memory  uint64        // limit for everything, in bytes; 0 if unknown

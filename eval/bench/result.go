@@ -31,10 +31,10 @@ type Run struct {
 	Machine string  `json:"machine"`
 	Cores   int     `json:"cores"`
 	Go      string  `json:"go"`
-	Commit  string  `json:"commit,omitempty"` // of this repository
+	Commit  string  `json:"commit,omitempty"` // commit of this repository
 	Keys    int     `json:"keys"`
 	Turns   int     `json:"turns"`
-	Builds  int     `json:"builds"`  // of each filter; a maximum without --peers
+	Builds  int     `json:"builds"`  // builds of each filter; a maximum without --peers
 	Asked   int     `json:"asked"`   // queries of each measurement
 	Command string  `json:"command"` // that reproduces the result
 	Seconds float64 `json:"seconds"` // duration of the run
@@ -71,10 +71,10 @@ type Row struct {
 	LeftOut string `json:"left_out,omitempty"`
 
 	BitsPerKey float64           `json:"bits_per_key"`
-	HeapBytes  uint64            `json:"heap_bytes,omitempty"`  // of the filter
+	HeapBytes  uint64            `json:"heap_bytes,omitempty"`  // bytes of the filter
 	PeakBytes  uint64            `json:"peak_bytes,omitempty"`  // peak of the heap during a build, without the keys
 	TotalBytes uint64            `json:"total_bytes,omitempty"` // allocated during a build
-	Times      map[string]spread `json:"times"`                 // by operation
+	Times      map[string]spread `json:"times"`                 // times by operation
 	FPR        float64           `json:"fpr"`                   // observed
 	FPRLow     float64           `json:"fpr_low"`               // its exact 95% interval
 	FPRHigh    float64           `json:"fpr_high"`

@@ -29,7 +29,7 @@ func Command(ctx context.Context, args ...string) *exec.Cmd {
 
 // Process is a running program that answers lines. It is not safe for concurrent use.
 type Process struct {
-	name  string // for errors, such as rust
+	name  string // name for errors, such as rust
 	ctx   context.Context
 	cmd   *exec.Cmd
 	in    io.WriteCloser

@@ -15,19 +15,19 @@ import (
 // width.
 const (
 	width       = 400.0
-	height      = 290.0 // without the legend and the second line of the title
-	labelHeight = 430.0 // with at least manyLabels labels
+	height      = 290.0 // height without the legend and the second line of the title
+	labelHeight = 430.0 // height with at least manyLabels labels
 	manyLabels  = 12
 
-	shownWidth = 560.0 // in CSS pixels, on a page that sets no width
+	shownWidth = 560.0 // width in CSS pixels, on a page that sets no width
 
 	titleSize  = 13.0
-	axisSize   = 12.0 // of the names of axes
+	axisSize   = 12.0 // size of the names of axes
 	tickSize   = 12.0
 	legendSize = 12.0
 
 	tickLength   = 4.0
-	inset        = 5.0 // from the axes to the points
+	inset        = 5.0 // inset from the axes to the points
 	lineHeight   = 1.25
 	tickGap      = 8.0 // between the labels of two ticks
 	legendRow    = 18.0
@@ -96,7 +96,7 @@ func (p Plot) layOut() (d drawing, err error) {
 type line struct {
 	Curve
 	stroke        // of width 0: no line
-	mark    shape // of radius 0: no marks
+	mark    shape // mark of radius 0: no marks
 	markers color.RGBA
 	gap     float64 // least distance between two marks
 	before  float64 // distance from the left end to the first mark
@@ -138,7 +138,7 @@ type drawing struct {
 	area   rect     // between the axes
 	title  []string // its lines
 	lines  []line
-	rows   [][]line // of the legend
+	rows   [][]line // rows of the legend
 	high   float64  // height without the legend
 	bottom float64  // height
 }
@@ -358,7 +358,7 @@ func (d *drawing) drawLegend(row []line, y float64) {
 type shape struct {
 	corners int     // 0 for a circle
 	turn    float64 // angle of the first corner, in radians from the positive x axis
-	radius  float64 // of the circle of that area; 0: nothing is drawn
+	radius  float64 // radius of the circle of that area; 0: nothing is drawn
 	hollow  bool
 }
 

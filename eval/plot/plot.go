@@ -19,7 +19,7 @@ import (
 
 // Plot is a picture: curves over common axes.
 type Plot struct {
-	Name   string  `json:"name"` // of the file, without extension
+	Name   string  `json:"name"` // name of the file, without extension
 	Title  string  `json:"title"`
 	X      string  `json:"x"`
 	Y      string  `json:"y"`

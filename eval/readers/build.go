@@ -25,9 +25,9 @@ import (
 type subject struct {
 	number int
 	plan   plan
-	spec   string // of the stored filter
-	path   string // of the file, or of the folder of a sharded set
-	secret string // in hexadecimal digits, or "-"
+	spec   string // spec of the stored filter
+	path   string // path of the file, or of the folder of a sharded set
+	secret string // secret in hexadecimal digits, or "-"
 	counts bool   // the family counts
 	values bool   // the filter has values
 	exact  bool   // an exact set

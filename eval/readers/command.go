@@ -15,7 +15,7 @@ import (
 
 // goCommand is the reader with which all others are compared: the command bloomery with check, count and get.
 type goCommand struct {
-	path       string // of the program
+	path       string // path of the program
 	secretFile string
 	keysFile   string
 }

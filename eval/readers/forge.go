@@ -8,7 +8,7 @@ import (
 // Places of the header; see docs/format.md.
 const (
 	headerBytes = 64
-	entryBytes  = 24 // of the section table
+	entryBytes  = 24 // bytes of the section table
 	alignment   = 64
 )
 

@@ -39,7 +39,7 @@ type reader interface {
 // driver is a reader that is a program. It reads lines of FILE, SECRET, KEYS and OUT, separated by tabs. It answers the
 // keys in the file KEYS, writes the records to OUT and prints a line: "ok", or "refused" and the reason.
 type driver struct {
-	ctx     context.Context // of the trial
+	ctx     context.Context // context of the trial
 	label   string
 	command []string
 	out     string         // the file of records

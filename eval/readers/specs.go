@@ -15,7 +15,7 @@ import (
 type plan struct {
 	family families.Family
 	spec   string
-	hash   filter.HashID // of another system, or 0
+	hash   filter.HashID // hash of another system, or 0
 	keys   int
 	// change is a change of the filter after its keys were added.
 	change change

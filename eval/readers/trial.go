@@ -15,11 +15,11 @@ import (
 // trial queries the Go command and other readers for the same keys.
 type trial struct {
 	options
-	dir     string // of the files in work
+	dir     string // folder of the files in work
 	command reader
 	readers []reader
 	report  report
-	log     io.Writer // of progress and differences
+	log     io.Writer // log of progress and differences
 }
 
 // report is the result of a trial, also in JSON.
@@ -31,9 +31,9 @@ type report struct {
 	Large   int            `json:"large"` // further filters, of more than 2^32 bits
 	Exact   int            `json:"exact_sets"`
 	Windows int            `json:"windows"` // filters of package window
-	Keys    int            `json:"keys"`    // for which every reader is queried
+	Keys    int            `json:"keys"`    // keys for which every reader is queried
 	Present int            `json:"present"` // keys of these that are present
-	Answers map[string]int `json:"answers"` // of each reader, compared with the answers of the Go command
+	Answers map[string]int `json:"answers"` // answers of each reader, compared with the answers of the Go command
 	// Families counts the filters of each family, Changes the filters by the way in which they were made.
 	Families map[string]int `json:"families"`
 	Changes  map[string]int `json:"changes"`

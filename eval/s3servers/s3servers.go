@@ -83,7 +83,7 @@ func Lacking(name, moto string) string {
 
 // Server is a running server.
 type Server struct {
-	URL    string // of the endpoint
+	URL    string // URL of the endpoint
 	Bucket string
 	log    string
 	cmd    *exec.Cmd

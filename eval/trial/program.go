@@ -126,7 +126,7 @@ func (w part) slice(path string) ([]byte, error) {
 
 // system is another system.
 type system struct {
-	name  string // for --system
+	name  string // name for --system
 	about string // what is installed, and what it needs
 	alone bool   // whether it needs no tool
 	// run tries the system. The error is a child.LackError if the machine lacks something.

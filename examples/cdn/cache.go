@@ -36,7 +36,7 @@ type cache struct {
 	door  *doorkeeper
 	proxy *httputil.ReverseProxy
 
-	mu   sync.Mutex // for changes of the directory
+	mu   sync.Mutex // lock for changes of the directory
 	size int64      // bytes of all files
 }
 
@@ -160,7 +160,7 @@ type teeBody struct {
 	name  string
 	size  int64
 	whole bool  // the body was read to its end
-	err   error // of the file, which is then already removed
+	err   error // error of the file, which is then already removed
 }
 
 func (b *teeBody) Read(p []byte) (int, error) {

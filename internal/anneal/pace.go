@@ -18,8 +18,8 @@ import (
 type Pace struct {
 	ctx      context.Context
 	clock    *Clock
-	passes   int       // of a search by passes, else 0
-	deadline time.Time // of a search by time
+	passes   int       // passes of a search by passes, else 0
+	deadline time.Time // deadline of a search by time
 	keep     bool      // no search: the shifts of an earlier one stay
 	workers  int
 	keys     uint64

@@ -29,7 +29,7 @@ const MaxWidth = 5
 
 // Geometry describes the sizes of a State.
 type Geometry struct {
-	Bits  uint64 // of the bitmap, below 2^31
+	Bits  uint64 // bits of the bitmap, below 2^31
 	K     int
 	Width int // bits of a shift, 0 to MaxWidth
 	// Choices is the number of shifts; 0 means 2^Width.

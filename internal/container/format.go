@@ -63,7 +63,7 @@ const (
 	// flagExceptions is the flag of a file whose last section holds exceptions.
 	flagExceptions = 1
 
-	maxWords  = 1 << 56 // of a section, so that no sum of bytes overflows
+	maxWords  = 1 << 56 // largest number of words of a section, so that no sum of bytes overflows
 	alignment = 64
 )
 

@@ -17,9 +17,9 @@ const HeadSize = headerSize
 // Image is the bytes of a filter file, for programs that copy and change them without regard to the family.
 type Image struct {
 	Bytes    []byte  // the whole file
-	Spec     string  // in canonical form
+	Spec     string  // spec in canonical form
 	Keys     uint64  // number of keys
-	Sections []Place // in order; the last one ends the file
+	Sections []Place // sections in order; the last one ends the file
 }
 
 // ParseImage verifies the header of the file in b, whose length must be the one in the header, and returns its parts,
@@ -124,7 +124,7 @@ const (
 // Numbers are little endian. An update overwrites the trailer with its record and a new trailer, so a truncated file
 // does not end with a trailer.
 type ExactTrailer struct {
-	Length  uint64 // of the file, with the trailer
+	Length  uint64 // length of the file, with the trailer
 	Updates uint32
 }
 

@@ -363,7 +363,7 @@ func begins(r io.Reader, magic string) bool {
 // FormatError is an error at a position of a file. It wraps one of the errors of files of package filter, or
 // io.ErrUnexpectedEOF.
 type FormatError struct {
-	Offset uint64 // in bytes from the start of the file
+	Offset uint64 // offset in bytes from the start of the file
 	What   string // the part of the file at Offset
 	Err    error
 }

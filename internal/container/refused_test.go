@@ -24,7 +24,7 @@ import (
 // edited is an entry of refused.json. A file is edited in the order of the fields.
 type edited struct {
 	Name   string  `json:"name"`
-	File   string  `json:"file"`             // from testdata
+	File   string  `json:"file"`             // file from testdata
 	Length *int    `json:"length,omitempty"` // first the file is cut to this length, or filled with zeros up to it
 	Edits  []patch `json:"edits"`            // then these bytes are overwritten, all below the length
 	// If Checksums is true, the CRC-32C of each section whose entry and bytes are in the file is then recomputed, and
@@ -190,7 +190,7 @@ func readings(t *testing.T, file []byte) map[string]error {
 type forger struct {
 	t      *testing.T
 	family string
-	path   string // from testdata
+	path   string // path from testdata
 	file   []byte
 	cases  *[]edited
 }

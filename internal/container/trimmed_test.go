@@ -83,7 +83,7 @@ func TestTrimmedLimit(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		parameters string
-		words      uint64 // of the trimmed form
+		words      uint64 // words of the trimmed form
 		maxBytes   uint64
 		want       error
 	}{

@@ -144,7 +144,7 @@ func (c *Counter) Write(b []byte) (int, error) {
 // writing is the options of WriteAtomic and WriteFile. Contexts carry it.
 type writing struct {
 	batch, noLinks bool
-	mode           fs.FileMode // of a new file, before the umask
+	mode           fs.FileMode // mode of a new file, before the umask
 	like           string
 	warn           func(error)
 }

@@ -13,7 +13,7 @@ import (
 // Measured is the false-positive rate of a release.
 type Measured struct {
 	Release      uint64
-	FPRPosterior float64 // in (0, 1), as in release.json
+	FPRPosterior float64 // posterior in (0, 1), as in release.json
 }
 
 // Drift compares the false-positive rate of successive releases with the rate that was chosen for them. Builds like an

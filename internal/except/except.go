@@ -48,7 +48,7 @@ import (
 const (
 	maxLevels  = 64
 	maxProbes  = 64
-	headWords  = 3  // before the lengths of the levels
+	headWords  = 3  // words before the lengths of the levels
 	probeShift = 56 // position of the number of probes in the word of a level
 	maxLength  = 1<<probeShift - 1
 

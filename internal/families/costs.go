@@ -22,7 +22,7 @@ var costsJSON []byte
 type CostTable struct {
 	Machine string `json:"machine"`
 	Go      string `json:"go"`
-	Date    string `json:"date"` // of the measurement, YYYY-MM-DD
+	Date    string `json:"date"` // date of the measurement, YYYY-MM-DD
 	// Keyed is the additional time of the keyed hash for a key of 16 bytes, in nanoseconds.
 	Keyed float64 `json:"keyed_ns"`
 	// Memory is the peak memory of a build in bytes per key, without the filter, by the spec of a kind without its

@@ -16,7 +16,7 @@ import (
 const (
 	ownedKeys = 600 // keys of a goroutine that are added and removed
 	stayKeys  = 300 // keys of a goroutine that are never removed
-	maxCopies = 3   // of a key; small enough for every family that counts
+	maxCopies = 3   // largest number of copies of a key; small enough for every family that counts
 )
 
 // owner is a goroutine with its own keys and a model of them.

@@ -63,7 +63,7 @@ type Parameter struct {
 
 // Form is a family with the parameters that decide its abilities.
 type Form struct {
-	Spec filter.Spec // without a size
+	Spec filter.Spec // spec without a size
 	// Can is the set of abilities of a filter of this form, a subset of Traits.Can.
 	Can Ability
 	// LineFrom is the lowest false-positive rate at which at least 95% of the queries read one cache line. It is 0 if

@@ -201,7 +201,7 @@ type BuildOptions struct {
 	// Memory is the maximum size in bytes of the keys in memory before Build; further keys go to a file in Dir.
 	// Default: no limit.
 	Memory int64
-	Dir    string // of the file; default: os.TempDir()
+	Dir    string // folder of the file; default: os.TempDir()
 	// Workers is the number of goroutines of Build. Default, also below 0: GOMAXPROCS. The filter does not depend on
 	// it, except after a search by time.
 	Workers int
@@ -298,7 +298,7 @@ type Cells struct {
 
 // CellPair describes pairs of cells.
 type CellPair struct {
-	Share float64 // of all ordered pairs, in [0, 1]
+	Share float64 // share of all ordered pairs, in [0, 1]
 	// Both is the logarithm of P(a key leaves both free) / P(it leaves the first free)·P(it leaves the second free): 0
 	// if they are independent.
 	Both float64
@@ -329,7 +329,7 @@ func Mismatch(s filter.Spec, other Filter) error {
 
 // ValueError means that a ValueBuilder got a key with two values. It wraps filter.ErrValues.
 type ValueError struct {
-	Hash   filter.Hash // of the key; the low 32 bits of Lo are 0
+	Hash   filter.Hash // hash of the key; the low 32 bits of Lo are 0
 	Values [2]uint64   // two of its values, in order
 	Key    string      // empty if it is not known
 }

@@ -13,8 +13,8 @@ import (
 // field. If no field is set, the family uses its default.
 type Sizing struct {
 	BitsPerKey float64 // in (0, 4096]
-	FPR        float64 // in (0, 1)
-	Bytes      uint64  // of the whole filter, file headers not included; below 2^59
+	FPR        float64 // rate in (0, 1)
+	Bytes      uint64  // bytes of the whole filter, file headers not included; below 2^59
 }
 
 // maxBitsPerKey catches typing errors. It is far above any useful value: the rate at 4096 bits per key is below 1e-800.

@@ -14,7 +14,7 @@ import (
 type ByShard struct {
 	grouper
 	temp
-	segments [][]Segment  // by shard, of the file
+	segments [][]Segment  // segments by shard, of the file
 	reads    atomic.Int64 // calls of Each that have not ended
 }
 

@@ -14,7 +14,7 @@ import (
 const GroupKeys = 1 << 22
 
 const (
-	version     = 1 // without values
+	version     = 1 // version without values
 	withValues  = 2
 	headerSize  = 64
 	entrySize   = 8
@@ -31,7 +31,7 @@ type Header struct {
 	Plan     [16]byte
 	Range    uint32
 	Shards   uint32
-	KeyCheck uint64 // of the hasher, 0 without a secret
+	KeyCheck uint64 // check of the hasher, 0 without a secret
 	Values   bool   // the hashes have values; see WithValue
 }
 
@@ -60,7 +60,7 @@ type Index struct {
 
 // Segment is a part of a run file: hashes of one shard.
 type Segment struct {
-	Offset int64 // in the file, in bytes
+	Offset int64 // offset in the file, in bytes
 	Count
 }
 

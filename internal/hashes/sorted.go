@@ -30,7 +30,7 @@ type Config struct {
 	// Sorting takes a sixteenth more, 1 MiB, and 1 MiB for each worker; buffers take up to 3 MiB, and the f of Each may
 	// keep hashes.
 	Memory int64
-	Dir    string // of the file; os.TempDir() if empty
+	Dir    string // folder of the file; os.TempDir() if empty
 	// Expect is the expected number of keys, 0 if unknown. At most 1 MiB is reserved for them; the rest is allocated by
 	// the MiB when it is needed and is never moved.
 	Expect  uint64

@@ -14,7 +14,7 @@ type Chains struct {
 	// The assembly depends on the order of these fields.
 	words   []uint64
 	buckets uint64
-	chains  uint64 // per bucket
+	chains  uint64 // chains per bucket
 	stride  uint64 // bytes per bucket
 	fromHi  uint64 // 63 minus the bits of the remainder that come from Hi
 	low     uint64 // bits of the remainder that come from Lo

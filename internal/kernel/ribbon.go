@@ -13,17 +13,17 @@ import (
 // specification. All positions that follow from the fields must be within Words and Classes; they are not checked.
 type Ribbon struct {
 	// The assembly depends on the order of these fields.
-	Words   []uint64  // of the layer, from the first column that the kernel reads of the first block on
+	Words   []uint64  // words of the layer, from the first column that the kernel reads of the first block on
 	Classes []uint64  // two bits per bucket
 	Bucket  uint64    // the first one of the layer in Classes
 	Low     uint64    // the bits of Lo that belong to a key
 	Turn    uint64    // bits by which coefficients are rotated, below 64
-	Factor  uint64    // of Hi
+	Factor  uint64    // factor of Hi
 	Starts  uint64    // start positions
 	Shift   uint64    // log2 of the starts of a bucket
 	Within  uint64    // 1<<Shift - 1
 	Limits  [4]uint64 // by class: starts of a bucket below the limit are bumped
-	Columns uint64    // of a block that is not wide
+	Columns uint64    // columns of a block that is not wide
 	Wide    uint64    // blocks that have one column more, the first ones
 	Prints  uint64    // columns that the kernel reads in a block that is not wide; for Has: of the fingerprint
 	C, D, F uint64    // factors of the coefficients and of the fingerprint

@@ -194,7 +194,7 @@ func TestHexErrors(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		text string
-		line int64 // of the long key; 0: none is too long
+		line int64 // line of the long key; 0: none is too long
 	}{
 		{"0a0a\n616263\n", 0},
 		{"0a0a\r\n616263\r\n", 0},

@@ -116,7 +116,7 @@ func (e *KeyTooLongError) Error() string {
 type settings struct {
 	Options
 	columns columns // -1 for a name
-	end     byte    // of a line
+	end     byte    // end of a line
 }
 
 // columns are the columns that are read, counted from 0.

@@ -278,7 +278,7 @@ func (s *uses) settle() {
 // the options of users. Package publish also sets Described and Update, so the type cannot be private to exact. The
 // zero value has the defaults.
 type ExactOptions struct {
-	Secret   *filter.Secret // of a set with a keyed hash
+	Secret   *filter.Secret // secret of a set with a keyed hash
 	MaxBytes uint64         // limit of the file; 0: the limit of the function
 	Interval time.Duration  // between two checks of the file; 0: exact.DefaultInterval
 

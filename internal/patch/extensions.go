@@ -9,7 +9,7 @@ import (
 
 const (
 	movedRice = 1 // parameter of the number of extensions that have another number than before
-	riceBits  = 3 // of the parameter of ranks among free numbers
+	riceBits  = 3 // bits of the parameter of ranks among free numbers
 )
 
 // putExtensions appends the numbers of the extensions of a level.

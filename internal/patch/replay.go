@@ -50,7 +50,7 @@ type added struct{ key, tail uint64 }
 type table struct {
 	family.ChainTable
 	trimmed  bool
-	sections int // of the family
+	sections int // sections of the family
 }
 
 // errTable means that a file cannot be the base of a replay.

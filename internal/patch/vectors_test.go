@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write testdata")
 
 // vector is an entry of testdata/vectors.json, for readers in other languages.
 type vector struct {
-	Name   string `json:"name"` // of the files NAME.base, NAME.delta and NAME.target
+	Name   string `json:"name"` // name of the files NAME.base, NAME.delta and NAME.target
 	Method string `json:"method"`
 	What   string `json:"what"`
 	SHA256 string `json:"sha256"` // of the target

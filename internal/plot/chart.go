@@ -28,8 +28,8 @@ type Chart struct {
 
 // Curve is one line of a chart, with at least one point. Coordinates are positive and finite.
 type Curve struct {
-	Name   string // for the text alternative
-	Label  string // at the end of the curve
+	Name   string // name for the text alternative
+	Label  string // label at the end of the curve
 	Style  int    // from 0 to Styles-1: the color and the mark of the curve; of a bound, from 0 to 1: its dashes
 	Points [][2]float64
 	Bound  bool // drawn as a dashed line without marks, such as a lower bound
@@ -46,10 +46,10 @@ const (
 	left, right  = 46.0, 122.0 // from the border of the picture to the axes: numbers, and names of curves
 	top, bottom  = 66.0, 40.0
 	border       = 8.0  // free space around texts
-	labelGap     = 12.5 // from one name of a curve to the next
+	labelGap     = 12.5 // gap from one name of a curve to the next
 	tickLength   = 4.0
 	pickRadius   = 6.0
-	leaderLength = 14.0 // from the end of a curve at the edge of the plot to its name
+	leaderLength = 14.0 // length from the end of a curve at the edge of the plot to its name
 )
 
 // emWidth is the width of a letter in parts of its size, a little above the mean of the usual sans-serif fonts.

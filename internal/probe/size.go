@@ -93,7 +93,7 @@ func fewKeys(n uint64, p float64, k int) (places float64, best int) {
 // Config describes a filter of m places of Width bits in which each key probes k places. Fields may be left open.
 type Config struct {
 	Keys  uint64        // number of distinct keys to be added
-	Size  family.Sizing // in bits, Width per place; default: FPR = DefaultFPR
+	Size  family.Sizing // size in bits, Width per place; default: FPR = DefaultFPR
 	M     uint64        // number of places, instead of Size
 	K     int           // probes per key, at most MaxK; default: optimal for Keys and M
 	MaxK  int           // default: the constant MaxK

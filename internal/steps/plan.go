@@ -56,15 +56,15 @@ type Config struct {
 // Plan describes the set and its input. It has no secret. The same Config and input give the same Plan.
 type Plan struct {
 	Version   int           `json:"version"`
-	Spec      filter.Spec   `json:"spec"` // of each shard
+	Spec      filter.Spec   `json:"spec"` // spec of each shard
 	Shards    int           `json:"shards"`
 	Hash      filter.HashID `json:"hash"`
 	Seed      uint64        `json:"seed,string"`
-	KeyCheck  uint64        `json:"key_check,string"` // of a keyed hash, else 0
+	KeyCheck  uint64        `json:"key_check,string"` // check of a keyed hash, else 0
 	FPRChosen float64       `json:"fpr_chosen,omitempty"`
-	MaxFPR    float64       `json:"max_fpr,omitempty"`    // of the set
-	MaxBytes  uint64        `json:"max_bytes,omitempty"`  // of all shards together
-	Capacity  uint64        `json:"capacity,omitempty"`   // of the set: see bloomery.Config.Capacity
+	MaxFPR    float64       `json:"max_fpr,omitempty"`    // largest rate of the set
+	MaxBytes  uint64        `json:"max_bytes,omitempty"`  // largest number of bytes of all shards together
+	Capacity  uint64        `json:"capacity,omitempty"`   // capacity of the set: see bloomery.Config.Capacity
 	ExactKeys uint64        `json:"exact_keys,omitempty"` // number of keys in the input; 0: any
 	Keys      KeyFormat     `json:"keys"`
 	Objects   []Object      `json:"objects"`

@@ -98,7 +98,7 @@ type Certificate struct {
 // SCT is the fields of a signed certificate timestamp that determine coverage.
 type SCT struct {
 	Log       [HashSize]byte // id of the log: SHA-256 of its public key
-	Timestamp uint64         // in milliseconds since 1970
+	Timestamp uint64         // timestamp in milliseconds since 1970
 }
 
 // Coverage is the range of timestamps of a log that a Clubcard covers: from First to Last, both included, in
@@ -113,7 +113,7 @@ type Filter struct {
 	size    int        // length of the file in bytes
 	logs    []Coverage // sorted by log
 	blocks  []block    // sorted by issuer
-	columns []column   // of the approximate matrix
+	columns []column   // columns of the approximate matrix
 	exact   column     // of the exact matrix
 }
 
@@ -235,7 +235,7 @@ type Info struct {
 	Issuers    int       `json:"issuers"`         // issuers of which it knows certificates
 	Inverted   int       `json:"inverted_issuers"`
 	Exceptions int       `json:"exceptions"`       // serial numbers that are listed
-	Columns    int       `json:"columns"`          // of the approximate matrix
+	Columns    int       `json:"columns"`          // columns of the approximate matrix
 	Approx     uint64    `json:"approximate_bits"` // of all its columns
 	Exact      uint64    `json:"exact_bits"`
 }

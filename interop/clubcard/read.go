@@ -14,7 +14,7 @@ import (
 // Lengths in the file, in bytes.
 const (
 	coverageSize  = HashSize + 8 + 8
-	blockSize     = HashSize + 4 + 1 + 4 + 4 + 4 + 1 + 2 // with no exception
+	blockSize     = HashSize + 4 + 1 + 4 + 4 + 4 + 1 + 2 // size with no exception
 	columnMinSize = 4
 )
 

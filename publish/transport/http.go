@@ -51,7 +51,7 @@ const (
 )
 
 type web struct {
-	base   *url.URL // without user and password
+	base   *url.URL // base without user and password
 	user   *url.Userinfo
 	client *http.Client
 	config Config
@@ -133,7 +133,7 @@ func (w *web) String() string { return withoutSecrets(w.base) }
 
 // StatusError is the error for an answer of a web server with another status than success.
 type StatusError struct {
-	URL        string        // without credentials
+	URL        string        // URL without credentials
 	Status     int           // such as 503
 	RetryAfter time.Duration // from the header of that name, or 0
 }

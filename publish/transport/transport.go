@@ -50,10 +50,10 @@ type Validators struct {
 // Object is an opened object. The caller closes its Body.
 type Object struct {
 	NotModified bool          // the object still has the version Request.Have; Body is then empty
-	Body        io.ReadCloser // from Offset on
-	Offset      int64         // of the first byte of Body: Request.Offset or 0
-	Size        int64         // of the whole object in bytes, or -1 if it is not known in advance
-	Validators  Validators    // of this version
+	Body        io.ReadCloser // body from Offset on
+	Offset      int64         // offset of the first byte of Body: Request.Offset or 0
+	Size        int64         // size of the whole object in bytes, or -1 if it is not known in advance
+	Validators  Validators    // validators of this version
 }
 
 var (

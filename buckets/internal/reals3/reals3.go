@@ -44,7 +44,7 @@ const install = "NOT RUN against a real server of S3. In the folder eval: " +
 type Server struct {
 	Name   string // -s3-name
 	Bucket string
-	Client *api.Client // of the server, without the proxy
+	Client *api.Client // client of the server, without the proxy
 	proxy  *httptest.Server
 	at     string // URL of the endpoint
 	region string

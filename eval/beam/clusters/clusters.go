@@ -58,7 +58,7 @@ type Cluster struct {
 	JobServer string    `json:"job_server"` // HOST:PORT of Beam's job server
 	Web       string    `json:"web"`        // URL of the engine's pages and REST API
 	Workers   int       `json:"workers"`
-	Slots     int       `json:"slots"` // of each worker
+	Slots     int       `json:"slots"` // slots of each worker
 	Dir       string    `json:"dir"`
 	Daemons   []*Daemon `json:"daemons"`
 
@@ -92,7 +92,7 @@ func Lacking() string {
 }
 
 const (
-	startTimeout = 90 * time.Second // of all daemons
+	startTimeout = 90 * time.Second // timeout of all daemons
 	stopTimeout  = 10 * time.Second
 )
 

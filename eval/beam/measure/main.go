@@ -32,7 +32,7 @@ import (
 type bench struct {
 	ctx    context.Context
 	self   string // path of this program
-	dir    string // of programs, keys and sets
+	dir    string // folder of programs, keys and sets
 	rounds int
 	sizes  []int
 

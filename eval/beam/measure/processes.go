@@ -98,10 +98,10 @@ func descends(pid int, parents map[int]int) bool {
 
 // watched holds the results of a watch.
 type watched struct {
-	processes map[int]process // by id; cpu since the start of the watch
+	processes map[int]process // processes by id; cpu since the start of the watch
 	samples   []sample
-	files     int   // at the peak
-	bytes     int64 // at the peak
+	files     int   // files at the peak
+	bytes     int64 // bytes at the peak
 }
 
 // sample is the processor time since the start of the watch, in seconds, by the name of the process.

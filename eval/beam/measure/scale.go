@@ -37,7 +37,7 @@ const (
 type outcome struct {
 	name     string
 	wall     float64   // seconds, of the whole command
-	begin    time.Time // of the first range
+	begin    time.Time // begin of the first range
 	hashed   time.Time // end of the last range
 	built    time.Time // end of the last shard
 	shuffled int64     // bytes, or -1

@@ -18,7 +18,7 @@ import (
 // library is a column of the table.
 type library struct {
 	name  string   // the heading of the column
-	path  string   // of the package
+	path  string   // path of the package
 	types []string // the exported types that are the filter or make one
 	proof map[string]func(t *testing.T) verdict
 	make  func() subject

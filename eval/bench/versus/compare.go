@@ -19,7 +19,7 @@ const (
 
 // Config configures a comparison.
 type Config struct {
-	Keys     int // of each filter
+	Keys     int // keys of each filter
 	Rates    []float64
 	Builds   int // timed builds of each filter
 	Warm     int // keys of the warm-up builds, of which there is at least one
@@ -32,7 +32,7 @@ type Config struct {
 	// Key returns the key of an index. It is a bijection. Absent keys have indices from FirstAbsent.
 	Key         func(i uint64) uint64
 	FirstAbsent uint64
-	TempDir     string // for the file of keys; default: os.TempDir()
+	TempDir     string // folder for the file of keys; default: os.TempDir()
 	// Progress, if not nil, is called before each step with the number of finished steps and the number of all steps.
 	Progress func(what string, done, all int)
 }
@@ -40,7 +40,7 @@ type Config struct {
 // Side is one filter of a comparison.
 type Side struct {
 	Told    string               // its parameters
-	Bits    uint64               // of its arrays
+	Bits    uint64               // bits of its arrays
 	Refused int                  // keys that the filter refused
 	Lost    int                  // keys of the filter that it does not find
 	Hits    uint64               // absent keys that it finds

@@ -22,8 +22,8 @@ type Program struct {
 	Command   Command
 	Without   []Kind            // kinds of keys that the language does not have
 	Toolchain string            // its compiler or runtime, with the version
-	Flags     string            // of its build or start, in addition to the flags in its project file
-	Versions  map[string]string // of the libraries
+	Flags     string            // flags of its build or start, in addition to the flags in its project file
+	Versions  map[string]string // versions of the libraries
 }
 
 // Languages are the languages of the peers, in the order of Pairs.

@@ -10,8 +10,8 @@ import (
 // Pair is one of our filters and the peer to compare it with.
 type Pair struct {
 	Ours     string        // spec without the target rate
-	Hash     filter.HashID // of our filter; 0 is its own
-	Language string        // of the peer: rust or java
+	Hash     filter.HashID // hash of our filter; 0 is its own
+	Language string        // language of the peer: rust or java
 	Peer     string        // FILTER of the command build
 	Library  string        // a key of Program.Versions
 	Told     string        // the peer's filter in terms of its library, with %g for the target rate

@@ -8,7 +8,7 @@ type asker struct {
 	process interface {
 		numbers(command string, names ...string) ([]uint64, error)
 	}
-	name    string // for errors
+	name    string // name for errors
 	filter  string // FILTER of the command build
 	options string // NAME=VALUE of the command build
 	batch   bool   // it has batch queries

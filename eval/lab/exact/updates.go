@@ -13,7 +13,7 @@ import (
 
 const (
 	days          = 5
-	changedShare  = 0.001 // of the members, per day: half of these are removed, the same number is added
+	changedShare  = 0.001 // share of the members, per day: half of these are removed, the same number is added
 	updateMembers = 0.01  // share of the universe
 )
 

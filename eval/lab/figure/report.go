@@ -9,12 +9,12 @@ import (
 // Report is a run of several experiments, finished or not, that is shown as an overview and a page per document.
 type Report struct {
 	Started   time.Time
-	Version   string // of this program
+	Version   string // version of this program
 	Machine   string // processor, cores, system and version of Go
 	Quick     bool   // whether the experiments run in their quick form
-	Trials    int    // of each experiment; 0 for its own default
+	Trials    int    // trials of each experiment; 0 for its own default
 	Seed      uint64
-	Documents []Document // in the order in which they are shown
+	Documents []Document // documents in the order in which they are shown
 }
 
 // Document is the source of the claims that experiments test: a paper, or several documents of one kind. A report has a
@@ -24,12 +24,12 @@ type Document struct {
 	Title   string
 	About   string   // authors, and where it was published
 	Cited   string   // how sources begin that name a place in it, before ", "; pages leave it out. May be empty
-	Entries []*Entry // in the order in which they are shown
+	Entries []*Entry // entries in the order in which they are shown
 }
 
 // Entry is one experiment of a report.
 type Entry struct {
-	Name   string // of the experiment
+	Name   string // name of the experiment
 	Source string
 	Varies string
 	Result *Result // nil until the experiment is done
@@ -86,8 +86,8 @@ func (d Document) Count() (all Count) {
 // Difference is a row that disagrees with its published value.
 type Difference struct {
 	Row
-	Page string // of the document
-	Name string // of the experiment
+	Page string // page of the document
+	Name string // name of the experiment
 }
 
 // Misprints returns the rows that disagree because the published value is a misprint.

@@ -52,7 +52,7 @@ func (e event) next(state uint64) uint64 {
 // stream is a sequence of packets.
 type stream struct {
 	keys    [][]byte // the key of each flow
-	packets []packet // in the order of their times
+	packets []packet // packets in the order of their times
 }
 
 // packet is a packet of flow number flow.

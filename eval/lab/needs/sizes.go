@@ -22,7 +22,7 @@ const sizeKeys = 1_000_000
 // curves are the kinds of filters in the order of the legend, largest first.
 var curves = []struct {
 	name string
-	bits func(rate float64) float64 // per key; NaN if the filter does not exist
+	bits func(rate float64) float64 // bits per key; NaN if the filter does not exist
 }{
 	{"standard (Bloom filter)", forecast("standard")},
 	// Fan, Andersen, Kaminsky and Mitzenmacher, CoNEXT 2014: buckets of 4 entries, 95.5% full.

@@ -11,7 +11,7 @@ import (
 // generation.
 type ager struct {
 	door    *doorkeeper
-	number  int       // of the current generation, from 1
+	number  int       // number of the current generation, from 1
 	last    []int     // the last generation in which each object came, 0 for none
 	current uint64    // objects that came in the current generation
 	least   uint64    // lower limit of the objects of a generation

@@ -28,7 +28,7 @@ var secondRequest = experiment.Experiment{
 
 // setting is a cache with its filter.
 type setting struct {
-	size   float64 // of the cache, as a share of all requested objects
+	size   float64 // size of the cache, as a share of all requested objects
 	memory int     // objects in a generation of the filter, as a multiple of the objects in the cache
 }
 

@@ -37,7 +37,7 @@ func GreedyBits(m uint64, g, k, h int) uint64 {
 
 // GreedyChoice is the result of a search.
 type GreedyChoice struct {
-	Functions [][]int   // of each group
+	Functions [][]int   // functions of each group
 	Fills     []float64 // after the first choice and after each pass
 	Set       []bool    // the bits
 }

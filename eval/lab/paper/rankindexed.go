@@ -58,7 +58,7 @@ type RankIndexed struct {
 	FPR       float64 // rate at the capacity; 0: rankindexed.DefaultFPR
 	Overflow  float64 // P_o, 1e-11 to 0.1; 0: rankindexed.DefaultOverflow
 	Counting  bool    // cells have counters
-	ValueBits int     // of each cell, 0 to rankindexed.MaxValueBits; not with Counting
+	ValueBits int     // bits of each cell, 0 to rankindexed.MaxValueBits; not with Counting
 }
 
 // Plan returns the geometry with the fewest RankIndexedBits that has at most RankIndexedChains chains a bucket and
@@ -129,7 +129,7 @@ func (c RankIndexed) check() error {
 type rankIndexedSearch struct {
 	fpr, overflow float64
 	best          rankindexed.Geometry
-	bits          float64 // of the best
+	bits          float64 // bits of the best
 }
 
 // buckets tries the smallest number of buckets that keeps the rate.

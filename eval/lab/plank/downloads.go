@@ -28,7 +28,7 @@ type workload struct {
 	once     int    // objects that are downloaded once
 	repeated int    // objects that are downloaded more than once
 	more     int    // downloads of these after the first
-	bits     uint64 // of the filter
+	bits     uint64 // bits of the filter
 }
 
 const downloadsK = 7 // probes
@@ -103,7 +103,7 @@ type serving struct {
 	filling  []experiment.Tally // new objects that were found, in equal parts of the objects
 	full     experiment.Tally   // further new objects in the full filter
 	keptOnce float64            // objects downloaded once that were found
-	bytes    uint64             // of the filter
+	bytes    uint64             // bytes of the filter
 	elapsed  time.Duration      // CPU time of the downloads
 }
 

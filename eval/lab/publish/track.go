@@ -30,7 +30,7 @@ type track struct {
 // maker makes the versions of a set, one after the other.
 type maker struct {
 	kind
-	dir   string // of sharded sets
+	dir   string // folder of sharded sets
 	set   *bloomery.Set
 	turns int
 }

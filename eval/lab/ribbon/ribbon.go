@@ -71,7 +71,7 @@ func runSizes(ctx context.Context, c experiment.Config) (figure.Result, error) {
 
 // part is one part of the experiment.
 type part struct {
-	work float64 // in keys that are hashed, built or queried
+	work float64 // work in keys that are hashed, built or queried
 	run  func(context.Context, *experiment.Work, *figure.Result) error
 }
 

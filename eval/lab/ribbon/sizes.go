@@ -16,7 +16,7 @@ import (
 // shape is a column of the table of sizes.
 type shape struct {
 	r, w   int
-	limits map[int]float64 // of size.bits, by number of keys
+	limits map[int]float64 // limits of size.bits, by number of keys
 	only   int             // the number of keys for which it is built; 0 for all
 }
 

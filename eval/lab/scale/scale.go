@@ -23,14 +23,14 @@ var scaleBuild = experiment.Experiment{
 
 // Costs that were measured or that follow from the formats. See docs/measured/scale.md.
 const (
-	hashBytes  = 16      // of a key in a run file
+	hashBytes  = 16      // bytes of a key in a run file
 	groupKeys  = 1 << 22 // keys of a group of a run file: internal/hashes.GroupKeys
-	doneBytes  = 8       // of a group and shard in a run file, and in a Done
-	indexBytes = 20      // of a group and shard in the shard index
-	entryBytes = 192     // of a shard in the manifest
-	planBytes  = 50      // of a range in the plan
-	rangeReads = 6       // of a range: internal/steps.TestRequests
-	shardReads = 13      // of a shard, without segments: internal/steps.TestRequests
+	doneBytes  = 8       // bytes of a group and shard in a run file, and in a Done
+	indexBytes = 20      // bytes of a group and shard in the shard index
+	entryBytes = 192     // bytes of a shard in the manifest
+	planBytes  = 50      // bytes of a range in the plan
+	rangeReads = 6       // reads of a range: internal/steps.TestRequests
+	shardReads = 13      // reads of a shard, without segments: internal/steps.TestRequests
 	rangeCPU   = 60e-9   // seconds per key: read, hash, write
 	shardOpen  = 31e-6   // seconds to open a shard of a set, its file in the page cache
 )
@@ -48,14 +48,14 @@ var builds = []struct {
 
 // Assumed properties of the machines and the store, and prices in US dollars; docs/measured/scale.md has the sources.
 const (
-	lineBytes   = 20 // of a key in the input
+	lineBytes   = 20 // bytes of a key in the input
 	workers     = 100
-	cores       = 2       // of a worker
+	cores       = 2       // cores of a worker
 	bandwidth   = 100e6   // bytes per second of a worker, in both directions together
 	latency     = 0.03    // seconds until the first byte of a read
 	prefixReads = 5500    // a second, of one prefix
 	parallel    = 16      // reads at the same time of a worker
-	partBytes   = 8 << 20 // of a multipart upload
+	partBytes   = 8 << 20 // bytes of a multipart upload
 	workerHour  = 0.0816
 	putPrice    = 0.005 / 1000
 	getPrice    = 0.0004 / 1000

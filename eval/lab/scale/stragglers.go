@@ -64,7 +64,7 @@ type simulation struct {
 	running queue
 	waiting []int        // tasks
 	idle    []int        // workers
-	factor  []float64    // of a worker's times
+	factor  []float64    // factor of a worker's times
 	tries   [][]*attempt // running ones of a task
 	left    int
 	work    float64

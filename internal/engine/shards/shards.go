@@ -46,7 +46,7 @@ type Set struct {
 	trimmed   bool // all files have the trimmed form
 	crowd     crowd
 	locked    bool             // in a Locked: memory is limited
-	folder    *shardset.Folder // of a Locked until it is closed, else nil
+	folder    *shardset.Folder // folder of a Locked until it is closed, else nil
 	memory    atomic.Int64     // bytes of shards in memory
 	// derive, if not nil, returns shard i of a Set that has no files; origin are the Sets that it reads.
 	derive func(i int) (*one.Set, error)

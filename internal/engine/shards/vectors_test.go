@@ -28,7 +28,7 @@ type vectorSet struct {
 	name   string
 	config bloomery.Config
 	keys   int
-	suffix string // of the name of shard 1, as if the shard had been replaced
+	suffix string // suffix of the name of shard 1, as if the shard had been replaced
 }
 
 var vectorSecret = filter.Secret{1, 2, 3}

@@ -46,7 +46,7 @@ func (f *Filter) hasEach(dst []bool, hs []filter.Hash) {
 // spread implements family.Spread for filters of the same layout and k. Its memory is 16 bytes per filter: the
 // locations of 1,000 filters fit in the first-level cache, which the filters themselves do not.
 type spread struct {
-	query  kernel.Blocks // without words
+	query  kernel.Blocks // query without words
 	k      int
 	split  bool
 	shift  uint8 // a block has 1<<shift bytes

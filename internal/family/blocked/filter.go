@@ -60,7 +60,7 @@ type Filter struct {
 	keys   uint64
 	k      int
 	split  bool
-	query  kernel.Blocks // of the same words
+	query  kernel.Blocks // query of the same words
 }
 
 // setWords sets the words of the filter.
@@ -208,7 +208,7 @@ func builtGeometry(s filter.Spec) (f Filter, err error) {
 // View answers queries of a stored filter from the bytes of its section, little endian as in files, at any address,
 // without a copy or an allocation. A View is safe for concurrent use. The zero View is not usable.
 type View struct {
-	query  *kernel.Blocks // without words
+	query  *kernel.Blocks // query without words
 	blocks uint64
 	shift  uint8 // a block has 1<<shift bytes
 }

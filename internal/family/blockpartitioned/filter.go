@@ -42,9 +42,9 @@ type Filter struct {
 	late     uint64 // how many of the keys were added after the search
 	searched uint64 // bits that were set at the end of the search
 
-	bits  uint64        // of a block's payload
+	bits  uint64        // bits of a block's payload
 	first uint64        // where it begins in the block
-	query *kernel.Slots // of the same words
+	query *kernel.Slots // query of the same words
 }
 
 func newFilter(g geometry, words []uint64, keys uint64) *Filter {
@@ -194,7 +194,7 @@ type View struct {
 // layout is the part of the geometry of a block that queries need.
 type layout struct {
 	blockGeometry
-	query *kernel.Slots // without words
+	query *kernel.Slots // query without words
 }
 
 // ViewOf returns the View of a filter with the Spec of a built filter. It returns the errors of SectionWords.

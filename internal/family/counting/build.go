@@ -11,7 +11,7 @@ import (
 // Config describes a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys     uint64        // number of distinct keys in the filter at once; needed unless Counters or Size.Bytes is set
-	Size     family.Sizing // in bits, 4 per counter; default: FPR = 0.01
+	Size     family.Sizing // size in bits, 4 per counter; default: FPR = 0.01
 	Counters uint64        // m, instead of Size
 	K        int           // probes per key, 1 to MaxK; default: the best for Keys and m
 }

@@ -171,8 +171,8 @@ func (g geometry) String() string {
 // geometry describes the sizes of a filter.
 type geometry struct {
 	shards uint64
-	groups uint64 // per shard
-	bits   uint64 // of a shard's bitmap
+	groups uint64 // groups per shard
+	bits   uint64 // bits of a shard's bitmap
 	k      int
 	width  int // bits of a shift, 0 to 5
 }

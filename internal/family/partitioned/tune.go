@@ -147,8 +147,8 @@ func (c Config) tunePasses() int {
 
 const (
 	maxPasses    = 2500 // of the forecasts; the rate of a longer search is lower by a few percent at most
-	targetPasses = 600  // for which a division is chosen if the search has a target
-	budgetPasses = 150  // for which a division is chosen if the search has a time
+	targetPasses = 600  // passes for which a division is chosen if the search has a target
+	budgetPasses = 150  // passes for which a division is chosen if the search has a time
 )
 
 // Forecast returns the size in bits of the filter for n distinct keys, and its predicted rate after the search and

@@ -15,8 +15,8 @@ import (
 // The methods need a View for which Valid is true; others may panic. A View is safe for concurrent use.
 type View struct {
 	Shards uint64
-	Groups uint64 // per shard
-	Bits   uint64 // of a shard's bitmap
+	Groups uint64 // groups per shard
+	Bits   uint64 // bits of a shard's bitmap
 	K      int    // slots per key
 	Width  int    // bits of a shift, 0 to 5
 }

@@ -12,8 +12,8 @@ import (
 
 // Sizes in bytes of the two parts of the header that BF.SCANDUMP returns first.
 const (
-	ChainHeader = 20 // of the chain, once
-	LinkHeader  = 53 // of each link
+	ChainHeader = 20 // header of the chain, once
+	LinkHeader  = 53 // header of each link
 )
 
 // MaxLinks is the largest number of links in a chain. Their headers take 53 MiB.

@@ -43,7 +43,7 @@ type Link struct {
 
 // Filter is a chain. Any number of goroutines may query it at once. Add needs exclusive use.
 type Filter struct {
-	words  []uint64 // of all links, one after the other; bit i of a link is bit i%64 of its word i/64
+	words  []uint64 // words of all links, one after the other; bit i of a link is bit i%64 of its word i/64
 	links  []Link
 	growth uint32
 	scales bool

@@ -13,12 +13,12 @@ import (
 
 // Limits of the Spec of a built filter.
 const (
-	MaxBits   = 32  // of a fingerprint, and of a value
-	maxLayers = 16  // of a filter
+	MaxBits   = 32  // largest number of bits of a fingerprint, and of a value
+	maxLayers = 16  // largest number of layers of a filter
 	maxTail   = 256 // slots of the tail
 	wideUnit  = 1024
 	maxSeed   = 1<<16 - 1
-	maxStarts = 1 << 48 // of a layer, so that no product overflows
+	maxStarts = 1 << 48 // largest number of starts of a layer, so that no product overflows
 )
 
 // geometry describes a built filter: the values in its Spec and the sizes that follow from them.
@@ -28,7 +28,7 @@ type geometry struct {
 	w         uint   // width of the coefficients in large layers
 	wide      uint64 // of wideUnit: share of the blocks with r+1 bits
 	seed      uint64 // variant of the layers
-	slots     uint64 // of the tail
+	slots     uint64 // slots of the tail
 	tailSeed  uint64
 	layers    []layer
 }

@@ -38,7 +38,7 @@ type Filter struct {
 	classes []uint64 // section 1: two bits per bucket
 	tail    []uint64 // section 2: columns of geometry.slots bits
 	keys    uint64
-	kernels []kernel.Ribbon // of the layers, for the fingerprints
+	kernels []kernel.Ribbon // kernels of the layers, for the fingerprints
 	whole   []kernel.Ribbon // of the layers, for values and fingerprints
 }
 

@@ -30,7 +30,7 @@ const (
 type profile struct {
 	width  uint64    // w': slots that a key may use, 64 or 128
 	shift  uint      // log2 of the starts of a bucket
-	limits [4]uint64 // by class: keys with offsets in the bucket below the limit are bumped
+	limits [4]uint64 // limits by class: keys with offsets in the bucket below the limit are bumped
 	empty  uint64    // about one of this number of slots stays empty
 }
 
@@ -60,9 +60,9 @@ type layer struct {
 	starts  uint64 // T
 	factor  uint64 // M(j)
 	turn    int    // bits by which coefficients are rotated
-	blocks  uint64 // of 64 slots
+	blocks  uint64 // blocks of 64 slots
 	wide    uint64 // the first blocks, which have one column more
-	columns uint64 // of the other blocks
+	columns uint64 // columns of the other blocks
 	word    uint64 // the first one in section 0
 	bucket  uint64 // the first one in section 1
 }

@@ -14,9 +14,9 @@ import (
 
 // solver solves the segments of layers one after the other and reuses its memory.
 type solver struct {
-	rows      rows          // of the segment
-	keys      []filter.Hash // of a bucket, with Hi times the factor of the layer, in order
-	equations []equation    // of keys
+	rows      rows          // rows of the segment
+	keys      []filter.Hash // keys of a bucket, with Hi times the factor of the layer, in order
+	equations []equation    // equations of keys
 	pivots    []uint32      // rows of the group that is inserted
 	bumped    []filter.Hash
 }
@@ -38,7 +38,7 @@ type job struct {
 	valueBits uint
 	back      uint64 // the inverse of the factor
 	classes   []uint8
-	words     []uint64 // of all layers
+	words     []uint64 // words of all layers
 }
 
 // emptied returns n empty rows, in the memory of rows if they fit.

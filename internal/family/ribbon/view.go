@@ -22,7 +22,7 @@ type View struct {
 	Seed, TailSeed uint64
 	Tail           uint64 // slots of the tail
 	Layers         int
-	Starts         [MaxLayers]uint64 // of each layer
+	Starts         [MaxLayers]uint64 // starts of each layer
 }
 
 // ViewOf returns the View of a built filter with this Spec, which must have keys. The error wraps filter.ErrConfig for

@@ -39,7 +39,7 @@ const (
 // ribbonForm is a value of Ribbon.how other than byGo.
 type ribbonForm struct {
 	how    int
-	suffix string // of labels
+	suffix string // suffix of labels
 	few    bool   // at most eight columns, no block with one more
 	words  int    // blocks that a key reads: 2 or 3
 	sums   ribbonSums

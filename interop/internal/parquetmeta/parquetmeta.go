@@ -33,8 +33,8 @@ type Chunk struct {
 	Path     []string // names in the schema, from the outermost
 	RowGroup int      // counted from 0
 	Type     string   // physical type of the values: INT64, BYTE_ARRAY, ...
-	Offset   int64    // of the filter in the file, in bytes
-	Length   int64    // of the filter in bytes; 0 if the footer does not contain it
+	Offset   int64    // offset of the filter in the file, in bytes
+	Length   int64    // length of the filter in bytes; 0 if the footer does not contain it
 }
 
 // Errors about a file that has the format.

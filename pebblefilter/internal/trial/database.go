@@ -19,7 +19,7 @@ import (
 type DatabaseResult struct {
 	Contender  string
 	Keys       int
-	Tables     []int   // of each level in state levels
+	Tables     []int   // tables of each level in state levels
 	Bits       float64 // bytes of all filter blocks, in bits per key, after the last compaction
 	Load       Ratio   // CPU time of writing all keys, with flushes
 	Compaction Ratio   // CPU time of both compactions

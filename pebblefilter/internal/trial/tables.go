@@ -11,7 +11,7 @@ type TableResult struct {
 	Contender string
 	Keys      int
 	Bits      float64 // a key
-	Rate      Share   // of absent keys for which the filter answers yes
+	Rate      Share   // rate of absent keys for which the filter answers yes
 	Build     Ratio   // CPU time of the filter alone
 	Flush     Ratio   // CPU time of writing the table with a flush
 	Present   Ratio   // time of a query

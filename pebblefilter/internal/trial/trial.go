@@ -59,10 +59,10 @@ type Counts struct {
 
 // Config configures a measurement.
 type Config struct {
-	Keys    int   // of the database; 0 for none
+	Keys    int   // keys of the database; 0 for none
 	Tables  []int // numbers of keys of single tables
 	Turns   int
-	Queries int // of a kind for each contender and turn
+	Queries int // queries of a kind for each contender and turn
 	Only    string
 	Dir     string
 	JSON    bool

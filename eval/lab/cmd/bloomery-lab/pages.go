@@ -18,7 +18,7 @@ import (
 // pages are the pages of a report in a folder.
 type pages struct {
 	report  figure.Report
-	entries map[string]*figure.Entry // by the name of the experiment
+	entries map[string]*figure.Entry // entries by the name of the experiment
 	out     string
 }
 
