@@ -26,8 +26,8 @@ type oneBuild struct {
 
 	chosen float64      // the rate to store, for an Optimizer or with Config.Like.Set
 	trim   bool         // the Set is in the trimmed form, like Config.Like.Set
-	losses *bulk.Losses // with Config.Like.Set and of an Optimizer, else nil
-	part   bool         // it builds a shard: losses belong to the whole set
+	losses *bulk.Losses // lost keys with Config.Like.Set and in an Optimizer, else nil
+	part   bool         // whether this builds a shard: losses belong to the whole set
 	most   float64      // the highest rate of the filter; see Config.mostFPR
 }
 

@@ -28,9 +28,9 @@ type JobConfig struct {
 	// exceptions of Like.Set if they need about as much, so that two versions differ in few bits. Like.Shrink limits,
 	// for an Optimizer, the keys that the Set may lose.
 	Like   Like
-	Limits Limits        // for an Optimizer, what the new filter must not exceed
+	Limits Limits        // limits of the new filter, for an Optimizer
 	Absent uint64        // for a Verifier, the expected number of keys of AddAbsent, or 0 if it is unknown; not a limit
-	Effort filter.Effort // for an Optimizer, the effort of the search; the zero value is the default effort
+	Effort filter.Effort // effort of the search, for an Optimizer; the zero value is the default effort
 }
 
 // options returns the options of a job, such as "an Allower", or an error if a field is out of range or the job does

@@ -27,8 +27,8 @@ type shardBuild struct {
 	folder   *shardset.Folder
 	spill    *intake.Shards    // nil until the number of shards is known
 	allowed  *intake.List      // the keys of Config.Allow, set by Build, else nil
-	losses   *bulk.Losses      // with Config.Like.Set, else nil
-	distinct []engine.Estimate // of the keys of each shard, with Config.Capacity
+	losses   *bulk.Losses      // lost keys with Config.Like.Set, else nil
+	distinct []engine.Estimate // estimated number of distinct keys of each shard, with Config.Capacity
 }
 
 // shardMemory is the default limit for hashes in memory.

@@ -59,7 +59,7 @@ type entry struct {
 	key     hashSum
 	bytes   int64
 	users   int           // queries that read it or wait for it
-	at      *list.Element // in order, or nil
+	at      *list.Element // element of order, or nil
 	loading chan struct{} // closed when the load ends; nil in other states
 	cancel  context.CancelFunc
 	held    bool // room is reserved

@@ -53,13 +53,13 @@ type generation struct {
 	version  string   // version of the manifest
 	versions []string // versions of the shards
 	faults   []atomic.Pointer[fault]
-	views    []atomic.Pointer[shard.Blocks] // with Options.Blocks; nil until the first use
-	sums     []atomic.Pointer[chunks]       // with Options.Blocks; nil until Verify
+	views    []atomic.Pointer[shard.Blocks] // views of the shards with Options.Blocks; nil until the first use
+	sums     []atomic.Pointer[chunks]       // checksums of the shards with Options.Blocks; nil until Verify
 }
 
 // fault is the reason why the bytes of a shard could not be used.
 type fault struct {
-	wrong *mismatch // of the fetch, or nil
+	wrong *mismatch // mismatch of the fetch, or nil
 	err   error
 	final bool // another fetch in this generation would return the same bytes
 }

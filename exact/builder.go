@@ -20,7 +20,7 @@ const (
 
 // Config configures a build. The zero value hashes with XXH3 and seed 0, and has no partitions and no memory limit.
 type Config struct {
-	Seed        uint64         // of the hash function; unused with a Secret
+	Seed        uint64         // seed of the hash function; unused with a Secret
 	Secret      *filter.Secret // secret for a keyed hash, which the file does not contain
 	Partitioned bool           // keys have partitions
 	// Base, if not nil, is updated: Build returns Base with one more record, which makes it answer for the members and

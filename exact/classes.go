@@ -44,8 +44,8 @@ func (t tally) listed(c code) uint64 {
 const (
 	costBit    = 1 << 16
 	costLevel2 = 65836 // a key of level 2: 1.0046 bits
-	costSlack  = 300   // per key of level 1, in addition to r bits
-	costRate   = 26    // per key of level 1 and per bit of r
+	costSlack  = 300   // cost per key of level 1, in addition to r bits
+	costRate   = 26    // cost per key of level 1 and per bit of r
 	costPart   = 300 * costBit
 	costClass  = 56 * costBit
 	costName   = 68800 // a bit of the class function for each partition: 1.05 bits

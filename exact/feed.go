@@ -134,7 +134,7 @@ func feedKeys(ctx context.Context, keys source, partitioned bool, f func(partiti
 		return f(partitions, batch)
 	}
 
-	var failed error // of flush
+	var failed error // error of flush
 	err := keys(func(partition, key []byte) bool {
 		text = append(text, partition...)
 		ends = append(ends, len(text))

@@ -33,7 +33,7 @@ type stages struct {
 	at     stage
 	all    uint64    // steps of the stage, 0 if they are not counted
 	steps  uint64    // finished steps of the stage
-	last   time.Time // of the last report
+	last   time.Time // time of the last report
 }
 
 // beginStage begins a stage with the given number of steps.

@@ -33,7 +33,7 @@ const (
 // class is an entry of the class table of a record.
 type class struct {
 	code
-	tally // of its partitions; members are the keys that the record contains
+	tally // totals of its partitions; members are the keys that the record contains
 }
 
 // record is a record of a file. See docs/format/exact.md.
@@ -79,7 +79,7 @@ func (r *record) sizeInBits() (n uint64) {
 // place holds what the bytes of a record depend on besides the record.
 type place struct {
 	hasher   filter.Hasher
-	at       uint64 // where the record begins
+	at       uint64 // offset of the record
 	previous uint32 // CRC at the end of the previous record
 }
 

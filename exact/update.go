@@ -91,7 +91,7 @@ type comparison struct {
 	answers [batchLen]bool
 
 	counts []tally // counts per partition: the number of keys, and of keys to toggle
-	next   record  // with the counts of the update
+	next   record  // record with the counts of the update
 	changed
 }
 

@@ -28,7 +28,7 @@ const (
 // positions is the content of an update by positions: the truncated hashes of the keys whose answer it toggles.
 type positions struct {
 	bits uint     // bits of a position, 1 to 64; any if there are none
-	seed uint64   // at most maxPlaceSeed
+	seed uint64   // seed, at most maxPlaceSeed
 	list []uint64 // ascending, without duplicates
 }
 

@@ -22,7 +22,7 @@ import (
 
 // content is new content: a filter file, an exact set, or the manifest of a sharded set whose shards are objects.
 type content struct {
-	record         // without name, number and times
+	record         // The record has no name, number and times.
 	file    []byte // the file or the manifest
 	trimmed uint64 // total bytes of the trimmed form; 0 if there is none, or if this is it
 	due     string // why an exact set should be built anew, or empty

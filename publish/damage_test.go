@@ -47,7 +47,7 @@ func TestDamagedFiles(t *testing.T) {
 	for _, c := range []struct {
 		what, file string
 		read       func() (meaning string, err error)
-		want       error // of every refusal
+		want       error // error of every refusal
 	}{
 		{"private key", "key", func() (string, error) {
 			k, err := ReadPrivateKey(t.Context(), at("key"))

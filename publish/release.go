@@ -97,11 +97,11 @@ type Release struct {
 	Name      string    `json:"name"`        // name of the published filter; printable, 1 to 128 bytes
 	Number    uint64    `json:"release"`     // 1 or more; each release has a higher one than the one before
 	Published time.Time `json:"published"`   // UTC, whole seconds
-	Expires   time.Time `json:"expires"`     // after Published
+	Expires   time.Time `json:"expires"`     // time of expiry, after Published
 	Kind      string    `json:"kind"`        // File, Set or Exact
-	SHA256    shard.Sum `json:"sha256"`      // of the file, or of the manifest of a set
+	SHA256    shard.Sum `json:"sha256"`      // SHA-256 of the file, or of the manifest of a set
 	Bytes     uint64    `json:"bytes"`       // its length
-	Total     uint64    `json:"total_bytes"` // of the file, or of the manifest and all shards
+	Total     uint64    `json:"total_bytes"` // bytes of the file, or of the manifest and all shards
 	Spec      string    `json:"spec"`        // spec of the filter, or of each shard; to show, not to trust
 	Keys      uint64    `json:"keys"`
 	// FPRChosen is the false-positive rate that was chosen for the build, or 0; FPRPosterior is the rate of the

@@ -41,7 +41,7 @@ type Entry struct {
 	File   string `json:"file"`   // name in the folder of the manifest: 00000-of-00016.bloom
 	Keys   uint64 `json:"keys"`   // keys in the filter: Info.Keys
 	Bytes  uint64 `json:"bytes"`  // length of the file
-	SHA256 Sum    `json:"sha256"` // of the file
+	SHA256 Sum    `json:"sha256"` // SHA-256 of the file
 	// FPRPrior and FPRPosterior are the rates of filter.Info, rounded to four significant digits.
 	FPRPrior     float64 `json:"fpr_prior"`
 	FPRPosterior float64 `json:"fpr_posterior"`

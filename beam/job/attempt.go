@@ -22,7 +22,7 @@ func newAttempt() string { return rand.Text() }
 
 const (
 	markTimeout = 10 * time.Second // timeout for writing the mark
-	restTimeout = 5 * time.Second  // until the steps of this process have ended, after a cancel
+	restTimeout = 5 * time.Second  // longest wait for the end of the steps of this process, after a cancel
 )
 
 // markWhenDone writes the mark of an attempt as soon as ctx ends. written waits until the mark is written. If ctx has

@@ -21,8 +21,8 @@ import (
 const (
 	dialTimeout   = 5 * time.Second  // timeout to an endpoint
 	submitTimeout = 2 * time.Minute  // timeout of each call until the job runs
-	cancelTimeout = 20 * time.Second // until a cancelled job has ended
-	lingerTimeout = 10 * time.Second // until a job has ended by the mark of its attempt
+	cancelTimeout = 20 * time.Second // longest wait for the end of a cancelled job
+	lingerTimeout = 10 * time.Second // longest wait for the end of a job by the mark of its attempt
 )
 
 // server is a Beam job server.

@@ -16,7 +16,7 @@ import (
 // at that time, and after Cancel it reports the job as cancelled even while the job runs.
 type flinkServer struct {
 	jobpb.JobServiceClient
-	fails     time.Duration // after which the job fails
+	fails     time.Duration // time after which the job fails
 	state     jobpb.JobState_Enum
 	cancelled bool
 }
@@ -67,12 +67,12 @@ func (s *flinkServer) GetState(
 // once for a server that does not linger.
 func TestWaitLingers(t *testing.T) {
 	cause := errors.New("enough")
-	const delay = time.Second // until the cancel
+	const delay = time.Second // time before the cancel
 	for _, tt := range []struct {
 		lingers   bool
 		fails     time.Duration
 		cancelled bool
-		waits     time.Duration // from the cancel on
+		waits     time.Duration // time after the cancel
 	}{
 		{true, delay + 3*time.Second, false, 3 * time.Second},
 		{true, time.Hour, true, lingerTimeout},

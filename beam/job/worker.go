@@ -24,7 +24,7 @@ import (
 
 // Task is the description of a job in the graph: names and numbers. It contains no secret.
 type Task struct {
-	Input, Output  string // of openSource and openStore
+	Input, Output  string // arguments of openSource and openStore
 	Plan           string // id
 	Ranges, Shards int
 	Memory         int64  // bytes per worker

@@ -83,7 +83,7 @@ type keys struct {
 	steps.Reading
 	keyio.Batch
 	kind     parquet.Kind
-	unsigned bool // of the values
+	unsigned bool // whether the values are unsigned
 	longest  int
 	value    int64 // number of values before this batch
 	data     []byte

@@ -18,11 +18,11 @@ import (
 
 // Time limits of trials on clusters. They are generous, because the machine may be busy with other work.
 const (
-	patience  = 4 * time.Minute  // until a command ends by itself
-	farewell  = 90 * time.Second // until an interrupted command ends
-	awakening = 2 * time.Second  // until a supervisor restarts a killed process
+	patience  = 4 * time.Minute  // longest wait for the end of a command
+	farewell  = 90 * time.Second // longest wait for the end of an interrupted command
+	awakening = 2 * time.Second  // longest wait for the restart of a killed process
 	retrying  = 5 * time.Second  // between two tries of a command
-	tries     = 20               // of a command, while a job of a killed submitter may still run
+	tries     = 20               // number of tries of a command, while a job of a killed submitter may still run
 )
 
 // trial is a cluster on which processes are killed, with a worker pool for each worker of the engine.

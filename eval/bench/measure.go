@@ -19,7 +19,7 @@ type settings struct {
 	longest time.Duration // limit for all builds of a filter; see tooLong for one build
 	absent  int           // number of absent keys that measure the rate
 	memory  uint64        // limit for everything, in bytes; 0 if unknown
-	seed    uint64        // of the random order of filters in each turn
+	seed    uint64        // seed of the random order of filters in each turn
 }
 
 // asked is the number of keys of one measurement of queries.

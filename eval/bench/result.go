@@ -36,7 +36,7 @@ type Run struct {
 	Turns   int     `json:"turns"`
 	Builds  int     `json:"builds"`  // builds of each filter; a maximum without --peers
 	Asked   int     `json:"asked"`   // queries of each measurement
-	Command string  `json:"command"` // that reproduces the result
+	Command string  `json:"command"` // command that reproduces the result
 	Seconds float64 `json:"seconds"` // duration of the run
 }
 
@@ -67,7 +67,7 @@ type Row struct {
 	Ours    bool   `json:"ours"`
 	Told    string `json:"told"`
 	Note    string `json:"note,omitempty"`
-	Fixed   bool   `json:"fixed"` // it has a fixed rate and ignores the target
+	Fixed   bool   `json:"fixed"` // whether the filter has a fixed rate and ignores the target
 	LeftOut string `json:"left_out,omitempty"`
 
 	BitsPerKey float64           `json:"bits_per_key"`

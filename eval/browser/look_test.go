@@ -24,7 +24,7 @@ var survey string
 type surveyed struct {
 	Wrong    []string `json:"wrong"` // problems
 	IDs      []string `json:"ids"`
-	Links    []string `json:"links"` // as written in the page
+	Links    []string `json:"links"` // links as written in the page
 	Sections []string `json:"sections"`
 	Plots    int      `json:"plots"`
 }

@@ -20,7 +20,7 @@ import (
 // screen describes how pages are shown.
 type screen struct {
 	name          string
-	width, height int64 // of the window, in CSS pixels
+	width, height int64 // size of the window, in CSS pixels
 	media, scheme string
 	options       []chromedp.EmulateViewportOption
 }

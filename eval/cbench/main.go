@@ -41,8 +41,8 @@ var specs = []string{
 // Times are medians in nanoseconds of processor time for a query, hash of the key included. Ratio is the median of the
 // ratios of second to first in each turn.
 type Times struct {
-	First  float64 `json:"first"`  // in Go, or single queries in C
-	Second float64 `json:"second"` // in C, or batches in C
+	First  float64 `json:"first"`  // time in Go, or of single queries in C
+	Second float64 `json:"second"` // time in C, or of batches in C
 	Ratio  float64 `json:"ratio"`
 }
 
@@ -53,7 +53,7 @@ type Row struct {
 	Kind    string  `json:"kind,omitempty"`
 	Present Times   `json:"present"`
 	Absent  Times   `json:"absent"`
-	Mixed   *Times  `json:"mixed,omitempty"` // of batches
+	Mixed   *Times  `json:"mixed,omitempty"` // times of batches
 	Open    float64 `json:"open"`            // milliseconds per MiB in C, checksums included
 }
 

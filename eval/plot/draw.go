@@ -95,7 +95,7 @@ func (p Plot) layOut() (d drawing, err error) {
 // line is a curve with its style.
 type line struct {
 	Curve
-	stroke        // of width 0: no line
+	stroke        // width 0: no line
 	mark    shape // mark of radius 0: no marks
 	markers color.RGBA
 	gap     float64 // least distance between two marks

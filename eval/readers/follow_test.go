@@ -109,7 +109,7 @@ type followers struct {
 	command, url, dir, file string
 	key                     publish.PrivateKey
 	inGo                    *publish.Follower
-	in                      io.Writer // of the JavaScript follower
+	in                      io.Writer // input of the JavaScript follower
 	out                     *bufio.Reader
 }
 

@@ -14,7 +14,7 @@ const (
 	kindBytes = iota
 	kindText
 	kindInteger
-	kindPair // of an exact set with partitions: the length of the partition's name (1 byte), the name, the key
+	kindPair // key of an exact set with partitions: the length of the partition's name (1 byte), the name, the key
 )
 
 // key is a key of the trial.

@@ -64,7 +64,7 @@ type options struct {
 	json      bool
 	quiet     bool
 	start     time.Time
-	shown     time.Time // when the last line of progress was
+	shown     time.Time // time of the last line of progress
 }
 
 func main() {

@@ -28,13 +28,13 @@ type plan struct {
 type change string
 
 const (
-	built       change = "built"       // by a Builder
+	built       change = "built"       // filter of a Builder
 	added       change = "added"       // key by key, to an empty filter
 	addedLater  change = "added later" // built, then more keys were added
 	addedAgain  change = "added again" // keys were added several times
 	removed     change = "removed"     // half of the keys were removed
-	merged      change = "merged"      // of two filters
-	intersected change = "intersected" // of two filters
+	merged      change = "merged"      // union of two filters
+	intersected change = "intersected" // intersection of two filters
 	trimmed     change = "trimmed"
 )
 

@@ -26,7 +26,7 @@ type trial struct {
 type report struct {
 	Seed    uint64         `json:"seed"`
 	Readers []string       `json:"readers"`
-	Filters int            `json:"filters"` // that were built
+	Filters int            `json:"filters"` // number of filters that were built
 	Sharded int            `json:"sharded_sets"`
 	Large   int            `json:"large"` // further filters, of more than 2^32 bits
 	Exact   int            `json:"exact_sets"`
@@ -38,8 +38,8 @@ type report struct {
 	Families map[string]int `json:"families"`
 	Changes  map[string]int `json:"changes"`
 	Damaged  int            `json:"damaged"`  // files that were changed
-	Refused  int            `json:"refused"`  // of these, by all
-	Accepted int            `json:"accepted"` // of these, by all, with the same answers
+	Refused  int            `json:"refused"`  // number of these that all readers refused
+	Accepted int            `json:"accepted"` // number of these that all readers accepted, with the same answers
 	Faults   []fault        `json:"faults"`
 	// ByDamage maps each kind of damage to the numbers of files that were refused and accepted.
 	ByDamage map[string][2]int `json:"by_damage"`

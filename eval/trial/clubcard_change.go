@@ -15,7 +15,7 @@ const (
 	logSize   = 48 // id and two times
 	hashSize  = 32
 	inverted  = hashSize + 17 // the field inverted
-	fieldsEnd = hashSize + 20 // where the exceptions begin
+	fieldsEnd = hashSize + 20 // offset of the exceptions
 )
 
 // numbers lists the offsets of the fields of 4 bytes in an issuer: approx_m, approx_offset, exact_m and exact_offset.

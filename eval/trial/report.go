@@ -19,7 +19,7 @@ const (
 type result struct {
 	System  string    `json:"system"`
 	Status  string    `json:"status"`
-	Why     string    `json:"why,omitempty"` // of not run and failed
+	Why     string    `json:"why,omitempty"` // reason if it was not run or failed
 	Version string    `json:"version,omitempty"`
 	Cases   int       `json:"cases"`
 	Theirs  direction `json:"theirs"` // filters that the system made

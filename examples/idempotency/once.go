@@ -41,7 +41,7 @@ type once struct {
 	patience time.Duration
 
 	mu      sync.Mutex
-	running map[string]chan struct{} // by key; closed when the request has been handled
+	running map[string]chan struct{} // channel of each key; closed when the request has been handled
 
 	replayed, refused, unremembered atomic.Uint64
 }

@@ -20,7 +20,7 @@ type Pace struct {
 	clock    *Clock
 	passes   int       // passes of a search by passes, else 0
 	deadline time.Time // deadline of a search by time
-	keep     bool      // no search: the shifts of an earlier one stay
+	keep     bool      // whether the shifts of an earlier search stay, without a new search
 	workers  int
 	keys     uint64
 	begun    atomic.Uint64 // keys of the parts that were taken

@@ -15,7 +15,7 @@ type Part struct {
 	pace  *Pace
 	keys  uint64
 	start time.Time
-	time  time.Duration // that the part may take, in a search by time
+	time  time.Duration // time that the part may take, in a search by time
 	done  float64
 	spent float64 // keys times passes of RunSmall
 }

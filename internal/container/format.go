@@ -70,10 +70,10 @@ const (
 // File is the content of a filter file.
 type File struct {
 	family.Encoded
-	Window   bool          // it is a file of package window, which has its own magic number
-	Family   uint16        // its number in families; 0 with Window
+	Window   bool          // whether this is a file of package window, which has its own magic number
+	Family   uint16        // number of the family in families; 0 with Window
 	Hash     filter.HashID // the hash function of its keys
-	Seed     uint64        // of XXH3, else 0
+	Seed     uint64        // seed of XXH3, else 0
 	KeyCheck uint64        // filter.Hasher.KeyCheck of SipHash, else 0
 	// FPRChosen is the false-positive rate that was chosen for the filter, above 0 and below 1, or 0 if none was.
 	FPRChosen float64

@@ -39,8 +39,8 @@ type Builder struct {
 	sizes   []Size                 // the sizes of the levels
 	words   [][]uint64             // the bits of the levels
 	first   *level                 // level 1, or nil without exceptions
-	started bool                   // no key of the list may follow
-	built   bool                   // no member may follow
+	started bool                   // set when no key of the list may follow
+	built   bool                   // set when no member may follow
 	caught  []filter.Hash          // members that are in level 1
 	both    map[filter.Hash]string // members that are also in the list, with their text
 	seen    uint64                 // number of members

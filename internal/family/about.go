@@ -57,7 +57,7 @@ type Also struct {
 // Parameter is one parameter of a family's specs.
 type Parameter struct {
 	Name  string // such as "capacity"
-	Value string // its possible values, such as "KEYS" or "1..32"
+	Value string // possible values, such as "KEYS" or "1..32"
 	Help  string // one line
 }
 
@@ -98,11 +98,11 @@ const (
 	CanLater                           // the spec may contain later=
 	CanGrow                            // the spec may contain growth=
 	CanSearch                          // Reoptimizer: a search fits the filter to its keys
-	CanSpill                           // its builder is a Gatherer
+	CanSpill                           // The builder is a Gatherer.
 	CanTrim                            // Trimmer
 	CanRawKeys                         // RawKeyFilter: needs keys, not hashes
 	CanEstimate                        // CellFilter: estimates how many keys two filters share
-	CanCountItself                     // its builder counts the distinct keys itself: NewBuilder needs no number
+	CanCountItself                     // The builder counts the distinct keys itself: NewBuilder needs no number.
 	CanBuildValues                     // Getter whose values may come with the keys: its builder is a ValueBuilder
 )
 

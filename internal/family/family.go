@@ -291,7 +291,7 @@ type CellFilter interface {
 
 // Cells describes how the keys of a filter use its cells. Logarithms are natural.
 type Cells struct {
-	Number uint64     // of the cells
+	Number uint64     // number of the cells
 	Free   float64    // logarithm of the probability that one key leaves a given cell free: below 0
 	Pairs  []CellPair // all Number² ordered pairs of cells, including each cell with itself; the shares add up to 1
 }
@@ -403,7 +403,7 @@ func (s ChainShape) Levels(cells uint64) (n int) {
 
 // ChainBucket is the content of a bucket.
 type ChainBucket struct {
-	Lengths []uint16 // by chain: its number of cells
+	Lengths []uint16 // number of cells of each chain
 	Cells   []uint64 // chain by chain, each in order
-	Numbers []uint16 // by cell: its number in the bucket as it is stored
+	Numbers []uint16 // number of each cell in the bucket as it is stored
 }

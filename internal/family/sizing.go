@@ -12,7 +12,7 @@ import (
 // Sizing is the size of a filter: in bits per key, as the false-positive rate to keep, or in total. Set at most one
 // field. If no field is set, the family uses its default.
 type Sizing struct {
-	BitsPerKey float64 // in (0, 4096]
+	BitsPerKey float64 // bits per key, in (0, 4096]
 	FPR        float64 // rate in (0, 1)
 	Bytes      uint64  // bytes of the whole filter, file headers not included; below 2^59
 }

@@ -296,7 +296,7 @@ type Peel struct {
 	Seed    uint64
 	Count   uint64 // first positions
 	Segment uint64 // slots per segment
-	Top     uint64 // of the stack Single
+	Top     uint64 // top of the stack Single
 	Peeled  uint64 // keys that are left out
 	after   [8]uint8
 }

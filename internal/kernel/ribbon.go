@@ -22,7 +22,7 @@ type Ribbon struct {
 	Starts  uint64    // start positions
 	Shift   uint64    // log2 of the starts of a bucket
 	Within  uint64    // 1<<Shift - 1
-	Limits  [4]uint64 // by class: starts of a bucket below the limit are bumped
+	Limits  [4]uint64 // limit of each class: starts of a bucket below it are bumped
 	Columns uint64    // columns of a block that is not wide
 	Wide    uint64    // blocks that have one column more, the first ones
 	Prints  uint64    // columns that the kernel reads in a block that is not wide; for Has: of the fingerprint

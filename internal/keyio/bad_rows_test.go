@@ -22,7 +22,7 @@ func TestBadRows(t *testing.T) {
 		name string
 		o    Options
 		text string
-		keys string // with Skip, each with the number of its line
+		keys string // keys with Skip, each with the number of its line
 		bad  string // numbers of the lines of bad rows
 	}{
 		{"lines", Options{}, "a\n\x00\nb\nc\x00c\n\n" + x + "\nd\n" + x + x + x + "\r\ne\n\x00", "a1 b3 d7 e9",

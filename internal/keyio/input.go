@@ -92,7 +92,7 @@ func (in *Input) Bad() (rows int64, first error) { return in.bad.rows, in.bad.fi
 // badRows counts bad rows; see Options.BadRows.
 type badRows struct {
 	rows  int64
-	first error // of the first row
+	first error // error of the first row
 }
 
 func (b *badRows) countRows(rows int64, first error) {

@@ -122,7 +122,7 @@ type settings struct {
 // columns are the columns that are read, counted from 0.
 type columns struct {
 	key    int
-	second int // not used unless Options.Second is set
+	second int // unused unless Options.Second is set
 }
 
 func (o Options) check() (settings, error) {

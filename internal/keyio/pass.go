@@ -184,7 +184,7 @@ type reader struct {
 	order chan<- *block
 	raw   int64  // bytes consumed, before decompression
 	carry []byte // the incomplete last line, with which the next block starts; empty between inputs
-	head  header // of the first input, with Options.Rows
+	head  header // header of the first input, with Options.Rows
 }
 
 func (r *reader) readAll() error {

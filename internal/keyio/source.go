@@ -184,7 +184,7 @@ func (st *stream) decoder() (io.Reader, error) {
 // gzipMembers reads the members of a gzip file. Like gunzip, it ignores zeros after the last one, such as on tapes and
 // in disk images.
 type gzipMembers struct {
-	z  *gzip.Reader // of one member
+	z  *gzip.Reader // reader of one member
 	br *bufio.Reader
 }
 

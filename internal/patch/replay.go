@@ -142,7 +142,7 @@ func (c *change) replayed(ctx context.Context, limit int) ([]byte, error) {
 type edit struct {
 	keys
 	removed []uint64  // ranks among the cells of the base, ascending
-	added   []added   // in the order of their buckets
+	added   []added   // added cells in the order of their buckets
 	used    [2]uint64 // the numbers of cells of the base and of the new file
 }
 

@@ -14,7 +14,7 @@ import (
 
 // The modes of a section.
 const (
-	same   = iota // as in the base
+	same   = iota // the section is as in the base
 	raw           // the bytes
 	gaps          // list of the bits that differ
 	blocks        // list of the blocks that differ, with the bits of each

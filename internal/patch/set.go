@@ -44,10 +44,10 @@ func BaseOf(b []byte) uint32 {
 
 // The name of a shard's file in a delta of a set, 2 bits.
 const (
-	nameKept   = iota // as in the base
-	namePlain         // without a suffix
-	nameHashed        // with the suffix of shardset.NewName
-	nameText          // with another suffix: its length as a number, and its bytes
+	nameKept   = iota // the name is as in the base
+	namePlain         // the name has no suffix
+	nameHashed        // the name has the suffix of shardset.NewName
+	nameText          // the name has another suffix: its length as a number, and its bytes
 )
 
 // diffSet is Diff for sharded sets. It makes one delta for all shards and the manifest.

@@ -29,7 +29,7 @@ type vector struct {
 	Name   string `json:"name"` // name of the files NAME.base, NAME.delta and NAME.target
 	Method string `json:"method"`
 	What   string `json:"what"`
-	SHA256 string `json:"sha256"` // of the target
+	SHA256 string `json:"sha256"` // SHA-256 of the target
 }
 
 // vectorPair is a base and a target.

@@ -30,7 +30,7 @@ type Chart struct {
 type Curve struct {
 	Name   string // name for the text alternative
 	Label  string // label at the end of the curve
-	Style  int    // from 0 to Styles-1: the color and the mark of the curve; of a bound, from 0 to 1: its dashes
+	Style  int    // color and mark of the curve, from 0 to Styles-1; dashes of a bound, 0 or 1
 	Points [][2]float64
 	Bound  bool // drawn as a dashed line without marks, such as a lower bound
 }
@@ -43,7 +43,7 @@ const (
 	titleSize = 13.0
 	textSize  = 11.0
 
-	left, right  = 46.0, 122.0 // from the border of the picture to the axes: numbers, and names of curves
+	left, right  = 46.0, 122.0 // distance from the border of the picture to the axes, for numbers and names of curves
 	top, bottom  = 66.0, 40.0
 	border       = 8.0  // free space around texts
 	labelGap     = 12.5 // gap from one name of a curve to the next

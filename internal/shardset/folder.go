@@ -41,8 +41,8 @@ type Folder struct {
 	dir     string
 	change  bool
 	lock    *os.File
-	created bool            // by LockFolder
-	old     *shard.Manifest // in the folder, or nil
+	created bool            // whether LockFolder created the folder
+	old     *shard.Manifest // manifest in the folder, or nil
 	foreign string          // another program's file in a folder without a manifest, or empty
 
 	mu      sync.Mutex
@@ -57,7 +57,7 @@ type Locking struct {
 	Change  bool
 	Wait    time.Duration // the longest time to wait for another process; 0: until ctx ends
 	Waiting func()        // if not nil, called before LockFolder waits
-	Perm    fs.FileMode   // of a folder that is created; 0: 0o777
+	Perm    fs.FileMode   // permissions of a folder that is created; 0: 0o777
 }
 
 // Values of Locking.Wait: for a lock that others hold for a whole build, and for a lock that they hold for a moment.

@@ -28,7 +28,7 @@ type result struct {
 	Shard int `json:"shard"`
 	shard.Entry
 	FPRChosen float64   `json:"fpr_chosen"`
-	Distinct  *estimate `json:"distinct,omitempty"` // of the keys, with Plan.Capacity
+	Distinct  *estimate `json:"distinct,omitempty"` // estimated number of distinct keys, with Plan.Capacity
 	Version   string    `json:"version,omitempty"`  // Object.Version of the file
 }
 

@@ -70,10 +70,10 @@ type Plan struct {
 	Objects   []Object      `json:"objects"`
 	Ranges    []Range       `json:"ranges"`
 
-	formats Formats // that keyio does not have
+	formats Formats // formats that keyio does not have
 	id      string
 	once    sync.Once     // sets id
-	earlier manifestCache // of the set that Build replaces
+	earlier manifestCache // manifest of the set that Build replaces
 }
 
 // Range is a part of the input: a span of one object, or several whole objects.

@@ -48,7 +48,7 @@ func hashObject(ctx context.Context, s Source, name string) (sum shard.Sum, err 
 type replaced struct {
 	version string // empty if there is none
 	sum     string // as in replacesName, or empty if Save has recorded nothing
-	changed bool   // it differs from the one that Save has recorded
+	changed bool   // whether it differs from the one that Save has recorded
 	record  string // name of the record
 }
 

@@ -128,7 +128,7 @@ func (l *lineReader) openSpan() error {
 			return io.ErrUnexpectedEOF
 		}
 	}
-	l.done = true // no line begins in the span
+	l.done = true // since no line begins in the span
 	return nil
 }
 

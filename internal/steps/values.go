@@ -110,7 +110,7 @@ func (p *Plan) hashAdder(b *bloomery.Builder) func([]filter.Hash) error {
 
 // ConflictError is the error of Build if a key has two values. It wraps filter.ErrValues.
 type ConflictError struct {
-	Ranges []int    // that have the key: the first one with each of the two values
+	Ranges []int    // the first range with each of the two values of the key
 	Inputs []string // names of their objects, in order
 
 	both *family.ValueError

@@ -385,7 +385,7 @@ type field struct {
 	quoted   bool // string: the number is a JSON string
 }
 
-var fieldsByType sync.Map // of reflect.Type to []field
+var fieldsByType sync.Map // maps reflect.Type to []field
 
 // fieldsOf returns the fields of a struct.
 func fieldsOf(t reflect.Type) []field {

@@ -92,7 +92,7 @@ func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 type Certificate struct {
 	Issuer [HashSize]byte // SHA-256 of the DER encoding of the issuer's SubjectPublicKeyInfo
 	Serial []byte         // value bytes of the DER encoding of the serial number; keep a leading 0 byte
-	SCTs   []SCT          // its signed certificate timestamps; one covered timestamp is enough
+	SCTs   []SCT          // signed certificate timestamps; one covered timestamp is enough
 }
 
 // SCT is the fields of a signed certificate timestamp that determine coverage.
@@ -114,7 +114,7 @@ type Filter struct {
 	logs    []Coverage // sorted by log
 	blocks  []block    // sorted by issuer
 	columns []column   // columns of the approximate matrix
-	exact   column     // of the exact matrix
+	exact   column     // column of the exact matrix
 }
 
 // block is the set of an issuer.
@@ -236,7 +236,7 @@ type Info struct {
 	Inverted   int       `json:"inverted_issuers"`
 	Exceptions int       `json:"exceptions"`       // serial numbers that are listed
 	Columns    int       `json:"columns"`          // columns of the approximate matrix
-	Approx     uint64    `json:"approximate_bits"` // of all its columns
+	Approx     uint64    `json:"approximate_bits"` // bits of all columns of the approximate matrix
 	Exact      uint64    `json:"exact_bits"`
 }
 

@@ -29,7 +29,7 @@ const (
 // index maps timestamps to the files of a folder that cover them.
 type index struct {
 	names []string
-	logs  []indexLog // by log
+	logs  []indexLog // entries of each log
 }
 
 // indexLog is the entries of a log.

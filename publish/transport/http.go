@@ -135,7 +135,7 @@ func (w *web) String() string { return withoutSecrets(w.base) }
 type StatusError struct {
 	URL        string        // URL without credentials
 	Status     int           // such as 503
-	RetryAfter time.Duration // from the header of that name, or 0
+	RetryAfter time.Duration // value of the header of this name, or 0
 }
 
 func (e *StatusError) Error() string {

@@ -22,7 +22,7 @@ type Faulty struct {
 	Refuse, Cut, Flip, Slow float64
 	Off                     atomic.Bool
 	flips                   atomic.Uint64
-	Opens                   atomic.Int64  // of objects
+	Opens                   atomic.Int64  // number of opened objects
 	Block                   chan struct{} // shards are opened when it is closed
 }
 

@@ -21,9 +21,9 @@ import (
 
 // Lacks lists what a service does not support although its Store requests it.
 type Lacks struct {
-	IfMatchOfParts    bool // it ignores If-Match in the completion of an upload in parts
+	IfMatchOfParts    bool // the service ignores If-Match in the completion of an upload in parts
 	ConditionsOfParts bool // an upload in parts that is refused damages the object
-	OneCreates        bool // of several writers that create an object at the same time, more than one may win
+	OneCreates        bool // more than one of several writers that create an object at the same time may win
 }
 
 // Run tests an empty Store.

@@ -28,7 +28,7 @@ type Config struct {
 	Absent   int // absent keys that measure the rate, at least Asked
 	Pairs    []Pair
 	Ours     Command   // starts a process that calls Serve
-	Programs []Program // of the peers; pairs in other languages are left out
+	Programs []Program // programs of the peers; pairs in other languages are left out
 	// Key returns the key of an index. It is a bijection. Absent keys have indices from FirstAbsent.
 	Key         func(i uint64) uint64
 	FirstAbsent uint64
@@ -39,7 +39,7 @@ type Config struct {
 
 // Side is one filter of a comparison.
 type Side struct {
-	Told    string               // its parameters
+	Told    string               // parameters of the filter
 	Bits    uint64               // bits of its arrays
 	Refused int                  // keys that the filter refused
 	Lost    int                  // keys of the filter that it does not find

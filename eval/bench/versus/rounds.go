@@ -11,7 +11,7 @@ type asker struct {
 	name    string // name for errors
 	filter  string // FILTER of the command build
 	options string // NAME=VALUE of the command build
-	batch   bool   // it has batch queries
+	batch   bool   // whether the filter has batch queries
 	// positives holds the number of positives for each range of keys.
 	positives map[[2]int]uint64
 }

@@ -31,7 +31,7 @@ var rates = []float64{0.03, 0.01, 0.003, 0.001, 0.0001}
 type counts struct {
 	packets, unknown uint64 // all, and the packets of flows that the exact map does not contain
 	wrong            uint64 // another state than the map, which has one
-	lost             uint64 // no state, where the map has one
+	lost             uint64 // packets without a state where the map has one
 	invented         uint64 // a state, where the map has none
 	flows, bits      uint64 // the largest number of flows in the map, and the bits of both generations
 }

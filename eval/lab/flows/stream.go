@@ -17,7 +17,7 @@ import (
 
 // States of a flow.
 const (
-	unknown uint64 = iota // not in the table
+	unknown uint64 = iota // the flow is not in the table
 	opening               // a SYN was seen
 	open
 	closing // one side has sent a FIN
@@ -145,7 +145,7 @@ func synthetic(r *rand.Rand, n, periods int) (s stream) {
 
 // truth is what an exact map with the timeouts of the table holds.
 type truth struct {
-	states      []uint64 // of the flow of each packet, before the packet
+	states      []uint64 // state of the flow of each packet, before the packet
 	young, held uint64   // the largest numbers of flows: in the young generation, and in both at the end of a period
 }
 

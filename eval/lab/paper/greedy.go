@@ -38,7 +38,7 @@ func GreedyBits(m uint64, g, k, h int) uint64 {
 // GreedyChoice is the result of a search.
 type GreedyChoice struct {
 	Functions [][]int   // functions of each group
-	Fills     []float64 // after the first choice and after each pass
+	Fills     []float64 // fill after the first choice and after each pass
 	Set       []bool    // the bits
 }
 
@@ -127,7 +127,7 @@ type scores struct {
 	counts     []int
 	free       []uint8 // 1 where counts has 0
 	head, next []uint32
-	fresh      []int32 // of each function: the number of new bits that it would set
+	fresh      []int32 // number of new bits that each function would set
 	taken      []bool
 }
 

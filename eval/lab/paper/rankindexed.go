@@ -217,7 +217,7 @@ func (s *rankIndexedSearch) take(g rankindexed.Geometry) {
 type tails struct {
 	n, buckets uint64
 	overflow   float64
-	more       []float64      // by cells
+	more       []float64      // probability of more cells, by cells
 	quantiles  map[int]uint64 // results of minPool
 }
 

@@ -39,7 +39,7 @@ type kind struct {
 	shards  int     // 0: a file
 	trimmed bool    // the form for transfer
 	inPlace bool    // keys are removed and added, instead of a new build like the version of the day before
-	curve   bool    // in the plots
+	curve   bool    // whether the plots show it
 }
 
 // targets are limits of the bytes per day, by family.

@@ -32,14 +32,14 @@ type stage struct {
 // outcome is the time and work of a stage.
 type outcome struct {
 	time float64 // over the time without spread, slow or lost workers
-	work float64 // of all workers, over the work of all tasks
+	work float64 // work of all workers, divided by the work of all tasks
 }
 
 // attempt is a task on a worker, or a worker that is being replaced.
 type attempt struct {
 	worker, task int // task < 0: replaced
 	start, end   float64
-	done         bool // it ends with the task, and not with the loss of the worker
+	done         bool // whether it ends with the task, not with the loss of the worker
 	void         bool // another attempt has finished the task
 }
 

@@ -45,7 +45,7 @@ type Set struct {
 	spreading spreading
 	trimmed   bool // all files have the trimmed form
 	crowd     crowd
-	locked    bool             // in a Locked: memory is limited
+	locked    bool             // whether the Set belongs to a Locked: memory is then limited
 	folder    *shardset.Folder // folder of a Locked until it is closed, else nil
 	memory    atomic.Int64     // bytes of shards in memory
 	// derive, if not nil, returns shard i of a Set that has no files; origin are the Sets that it reads.
@@ -78,8 +78,8 @@ func (t *Set) Probe() kernel.Probe {
 type part struct {
 	mu       sync.Mutex                   // held while the shard is loaded
 	failed   atomic.Pointer[live.Failure] // the failure of the last load, or nil
-	changed  atomic.Bool                  // its Set may differ from its file
-	resident atomic.Bool                  // its Set is in memory, not mapped
+	changed  atomic.Bool                  // whether its Set may differ from its file
+	resident atomic.Bool                  // whether its Set is in memory, not mapped
 	file     *os.File                     // held open since Open, for a shard that is replaced; nil once mapped
 	sizes
 }

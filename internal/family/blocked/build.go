@@ -218,7 +218,7 @@ type regions struct {
 	f     *Filter
 	shift int // a block is in region block >> shift
 	locks [regionCount]region
-	sorts sync.Pool // of *sorted
+	sorts sync.Pool // pool of *sorted
 }
 
 const regionCount = 64

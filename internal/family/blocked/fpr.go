@@ -34,7 +34,7 @@ type formula struct {
 	powers  [2*MaxK + 1][]float64 // stat.Powers, made on first use
 	counted [MaxK + 1]uint64      // for each k: predictFPR has used the rates of blocks with fewer keys
 
-	n, blocks uint64 // of means
+	n, blocks uint64 // number of keys and blocks of means
 	means     [MaxK + 1]struct {
 		fpr  float64
 		done bool
@@ -185,7 +185,7 @@ func (f *Filter) Free(other family.Filter) (uint64, error) {
 // values stores functions of the number of keys in a block, as lists of their values for 0, 1, ... keys.
 type values struct {
 	rates   [MaxK + 1][]float64 // of a line block, for each k
-	squares [MaxK + 1][]float64 // of their squares; see scatter
+	squares [MaxK + 1][]float64 // means of their squares; see scatter
 
 	splitRates, splitSquares []float64 // the same for a split block
 }

@@ -43,7 +43,7 @@ type Filter struct {
 	searched uint64 // bits that were set at the end of the search
 
 	bits  uint64        // bits of a block's payload
-	first uint64        // where it begins in the block
+	first uint64        // offset in the block
 	query *kernel.Slots // query of the same words
 }
 

@@ -18,7 +18,7 @@ type problem struct {
 	load   float64 // keys per block, on average
 	later  float64 // keys per block that are added after the search, on average
 	passes int
-	search *anneal.Forecast // of a search of these passes
+	search *anneal.Forecast // forecast of a search of these passes
 }
 
 func (c Config) problem(n uint64, blocks float64) problem {

@@ -131,8 +131,8 @@ func segmentOf(n uint64) uint64 {
 type Builder struct {
 	c     Config
 	mu    sync.Mutex
-	keys  list           // without a limit: Lo of all keys, in any order
-	spill *hashes.Sorted // with a limit: Lo of all keys, also as Hi, by which Sorted sorts; else nil
+	keys  list           // Lo of all keys in any order, without a limit
+	spill *hashes.Sorted // Lo of all keys, also as Hi, by which Sorted sorts; nil without a limit
 	built bool           // Build or Close was called
 }
 

@@ -146,7 +146,7 @@ func (c Config) tunePasses() int {
 }
 
 const (
-	maxPasses    = 2500 // of the forecasts; the rate of a longer search is lower by a few percent at most
+	maxPasses    = 2500 // most passes of the forecasts; a longer search lowers the rate by a few percent at most
 	targetPasses = 600  // passes for which a division is chosen if the search has a target
 	budgetPasses = 150  // passes for which a division is chosen if the search has a time
 )
@@ -172,7 +172,7 @@ type problem struct {
 	k          int     // 0 for any
 	later      float64 // keys added after the search per key of the search
 	passes     int
-	search     *anneal.Forecast // of a search of these passes
+	search     *anneal.Forecast // forecast of a search of these passes
 }
 
 // problem returns the problem of a filter of n keys with total bits.

@@ -26,7 +26,7 @@ type geometry struct {
 	r         uint // bits of a fingerprint
 	valueBits uint
 	w         uint   // width of the coefficients in large layers
-	wide      uint64 // of wideUnit: share of the blocks with r+1 bits
+	wide      uint64 // share of the blocks with r+1 bits, in units of 1/wideUnit
 	seed      uint64 // variant of the layers
 	slots     uint64 // slots of the tail
 	tailSeed  uint64

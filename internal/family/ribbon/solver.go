@@ -23,7 +23,7 @@ type solver struct {
 
 // equation is the equation of a key.
 type equation struct {
-	start        uint64 // from the first start of the segment on
+	start        uint64 // start, counted from the first start of the segment
 	c, d, result uint64 // the XOR of the slots of c and d is result
 }
 

@@ -18,7 +18,7 @@ const MaxLayers = maxLayers
 // The methods need a View for which Valid is true; others may panic. A View is safe for concurrent use.
 type View struct {
 	R, W           uint   // bits of a fingerprint, width of the coefficients
-	Wide           uint64 // of 1024: share of the blocks with one bit more
+	Wide           uint64 // share of the blocks with one bit more, in units of 1/1024
 	Seed, TailSeed uint64
 	Tail           uint64 // slots of the tail
 	Layers         int

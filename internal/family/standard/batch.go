@@ -130,7 +130,7 @@ type spread struct {
 
 // place is the location of the bits of a filter.
 type place struct {
-	first unsafe.Pointer // to the words
+	first unsafe.Pointer // address of the words
 	m     uint64
 }
 

@@ -40,7 +40,7 @@ const (
 type ribbonForm struct {
 	how    int
 	suffix string // suffix of labels
-	few    bool   // at most eight columns, no block with one more
+	few    bool   // whether blocks have at most eight columns, and none has one more
 	words  int    // blocks that a key reads: 2 or 3
 	sums   ribbonSums
 }
