@@ -277,8 +277,9 @@ type Windows struct {
 	Starts uint64   // positions of a shard at which a window starts
 	K      uint64   // windows per key, at least 1
 	Shards uint64
-	Bits   uint64 // of a shard
+	Bytes  uint64 // of a shard; not used for a single shard
 	All    uint64 // a bit per group, at most 25
+	More   uint64 // windows that HasMany reads together after the first ones, at least 1
 }
 
 // Probe returns the Probe of w.

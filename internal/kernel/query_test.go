@@ -225,11 +225,11 @@ func TestWindows(t *testing.T) {
 	for k := uint64(1); k <= 64; k++ {
 		for _, n := range []int{0, 1, 2, 63, 64, 65, 200} {
 			c := 2 + r.Uint64N(24)
-			w := &Windows{K: k, Shards: 1 + r.Uint64N(9), Bits: c + r.Uint64N(500), All: 1<<c - 1}
-			w.Starts = w.Bits - c + 1
-			w.Words = make([]uint64, (w.Shards*w.Bits+63)/64+1)
+			w := &Windows{K: k, Shards: 1 + r.Uint64N(9), Bytes: 4 + r.Uint64N(60), All: 1<<c - 1, More: 1 + r.Uint64N(9)}
+			w.Starts = 8*w.Bytes - c + 1
+			w.Words = make([]uint64, w.Shards*w.Bytes/8+2)
 			zeros := math.Pow(r.Float64(), 5)
-			for i := range w.Shards * w.Bits {
+			for i := range w.Shards * w.Bytes * 8 {
 				if r.Float64() > zeros {
 					w.Words[i/64] |= 1 << (i % 64)
 				}
@@ -249,7 +249,7 @@ func TestWindows(t *testing.T) {
 				for range k {
 					at, _ := bits.Mul64(x, w.Starts)
 					for j := range c {
-						if bit := shard*w.Bits + at + j; w.Words[bit/64]>>(bit%64)&1 == 0 {
+						if bit := shard*w.Bytes*8 + at + j; w.Words[bit/64]>>(bit%64)&1 == 0 {
 							all &^= 1 << j
 						}
 					}

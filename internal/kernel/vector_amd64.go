@@ -219,11 +219,11 @@ func (w *Windows) HasMany(dst []bool, hs []filter.Hash) bool {
 	}
 
 	const group = 64
-	var room [4 * group]uint64
+	var room [2 * group]uint64
 	dst = dst[:len(hs)]
 	for len(hs) > 0 {
 		n := min(len(hs), group)
-		windowsHasMany((*[8]uint64)(unsafe.Pointer(w)), unsafe.SliceData(dst), firstWord(hs), uint64(n), &room[0])
+		windowsHasMany((*[9]uint64)(unsafe.Pointer(w)), unsafe.SliceData(dst), firstWord(hs), uint64(n), &room[0])
 		dst, hs = dst[n:], hs[n:]
 	}
 	return true

@@ -4235,79 +4235,70 @@ no:
 	RET
 
 windowsof:
-	MOVQ  (CX), AX
-	MOVQ  32(CX), SI
-	MOVQ  56(CX), R8
+	MOVQ  32(CX), AX
+	MOVQ  56(CX), SI
+	MOVQ  $0x00000003, R8
 	MOVQ  40(CX), DX
 	MULXQ BX, R9, BX
 	IMULQ 48(CX), BX
+	ADDQ  (CX), BX
 	MOVQ  DI, DX
 
 windows:
-	CMPQ  SI, $0x04
+	CMPQ  AX, $0x04
 	JLT   lastwindows
 	MULXQ 24(CX), R10, DI
-	ADDQ  BX, DI
-	MOVQ  DI, R10
-	SHRQ  $0x03, R10
+	SHRXQ R8, DI, R10
 	ANDL  $0x07, DI
-	SHRXL DI, (AX)(R10*1), R10
-	ANDL  R10, R8
+	SHRXL DI, (BX)(R10*1), R10
+	ANDL  R10, SI
 	LEAQ  (DX)(DX*8), DX
 	ROLQ  $0x19, DX
 	ADDQ  R9, DX
 	MULXQ 24(CX), R10, DI
-	ADDQ  BX, DI
-	MOVQ  DI, R10
-	SHRQ  $0x03, R10
+	SHRXQ R8, DI, R10
 	ANDL  $0x07, DI
-	SHRXL DI, (AX)(R10*1), R10
-	ANDL  R10, R8
+	SHRXL DI, (BX)(R10*1), R10
+	ANDL  R10, SI
 	LEAQ  (DX)(DX*8), DX
 	ROLQ  $0x19, DX
 	ADDQ  R9, DX
 	MULXQ 24(CX), R10, DI
-	ADDQ  BX, DI
-	MOVQ  DI, R10
-	SHRQ  $0x03, R10
+	SHRXQ R8, DI, R10
 	ANDL  $0x07, DI
-	SHRXL DI, (AX)(R10*1), R10
-	ANDL  R10, R8
+	SHRXL DI, (BX)(R10*1), R10
+	ANDL  R10, SI
 	LEAQ  (DX)(DX*8), DX
 	ROLQ  $0x19, DX
 	ADDQ  R9, DX
 	MULXQ 24(CX), R10, DI
-	ADDQ  BX, DI
-	MOVQ  DI, R10
-	SHRQ  $0x03, R10
+	SHRXQ R8, DI, R10
 	ANDL  $0x07, DI
-	SHRXL DI, (AX)(R10*1), R10
-	ANDL  R10, R8
+	SHRXL DI, (BX)(R10*1), R10
+	ANDL  R10, SI
 	LEAQ  (DX)(DX*8), DX
 	ROLQ  $0x19, DX
 	ADDQ  R9, DX
-	TESTL R8, R8
+	TESTL SI, SI
 	JE    windowed
-	SUBQ  $0x04, SI
+	SUBQ  $0x04, AX
 	JNE   windows
 	JMP   windowed
 
 lastwindows:
 	MULXQ 24(CX), R10, DI
-	ADDQ  BX, DI
-	MOVQ  DI, R10
-	SHRQ  $0x03, R10
+	SHRXQ R8, DI, R10
 	ANDL  $0x07, DI
-	SHRXL DI, (AX)(R10*1), R10
-	ANDL  R10, R8
+	SHRXL DI, (BX)(R10*1), R10
+	ANDL  R10, SI
 	LEAQ  (DX)(DX*8), DX
 	ROLQ  $0x19, DX
 	ADDQ  R9, DX
-	DECQ  SI
+	DECQ  AX
 	JNE   lastwindows
 
 windowed:
-	TESTL R8, R8
+	TESTL SI, SI
 	SETNE ret+24(FP)
 	RET
 
@@ -5143,84 +5134,126 @@ probeone:
 end:
 	RET
 
-// func windowsHasMany(w *[8]uint64, dst *bool, hs *uint64, n uint64, room *uint64)
+// func windowsHasMany(w *[9]uint64, dst *bool, hs *uint64, n uint64, room *uint64)
 // Requires: BMI2, CMOV
 TEXT ·windowsHasMany(SB), NOSPLIT, $8-40
 	MOVQ w+0(FP), AX
-	MOVQ hs+16(FP), CX
-	MOVQ room+32(FP), BX
-	XORL SI, SI
+	MOVQ dst+8(FP), CX
+	MOVQ hs+16(FP), BX
+	MOVQ room+32(FP), SI
+	MOVQ 32(AX), DI
+	MOVQ $0x00000003, R8
+	SUBQ $0x04, DI
+	XORL R9, R9
 
 key:
-	MOVQ  (CX), DI
 	MOVQ  40(AX), DX
-	MULXQ DI, R8, DI
-	IMULQ 48(AX), DI
-	MOVQ  8(CX), DX
-	MOVQ  SI, R9
-	SHLQ  $0x20, R9
-	ORQ   56(AX), R9
-	MOVQ  DX, (BX)
-	MOVQ  R8, 8(BX)
-	MOVQ  DI, 16(BX)
-	MOVQ  R9, 24(BX)
-	ADDQ  $0x10, CX
-	ADDQ  $0x20, BX
-	INCQ  SI
-	CMPQ  SI, n+24(FP)
-	JNE   key
-	MOVQ  (AX), CX
-	MOVQ  dst+8(FP), SI
-	MOVQ  32(AX), R10
-	MOVQ  $0x00000004, R11
-
-pass:
-	CMPQ    R11, R10
-	CMOVQHI R10, R11
-	MOVQ    BX, n+24(FP)
-	MOVQ    room+32(FP), BX
-	MOVQ    BX, R12
-
-read:
-	MOVQ R11, R14
-	MOVQ (R12), DX
-	MOVQ 8(R12), R8
-	MOVQ 16(R12), DI
-	MOVQ 24(R12), R9
-	MOVQ R9, R13
-
-window:
-	MULXQ 24(AX), BP, R15
-	ADDQ  DI, R15
-	MOVQ  R15, BP
-	SHRQ  $0x03, BP
-	ANDL  $0x07, R15
-	SHRXL R15, (CX)(BP*1), BP
-	ANDL  BP, R9
+	MULXQ (BX), R11, R10
+	IMULQ 48(AX), R10
+	ADDQ  (AX), R10
+	MOVQ  56(AX), R12
+	MOVQ  8(BX), DX
+	MULXQ 24(AX), R14, R13
+	SHRXQ R8, R13, R14
+	ANDL  $0x07, R13
+	SHRXL R13, (R10)(R14*1), R14
+	ANDL  R14, R12
+	CMPQ  DI, $-3
+	JE    keep
 	LEAQ  (DX)(DX*8), DX
 	ROLQ  $0x19, DX
-	ADDQ  R8, DX
-	DECQ  R14
+	ADDQ  R11, DX
+	MULXQ 24(AX), R14, R13
+	SHRXQ R8, R13, R14
+	ANDL  $0x07, R13
+	SHRXL R13, (R10)(R14*1), R14
+	ANDL  R14, R12
+	CMPQ  DI, $-2
+	JE    keep
+	LEAQ  (DX)(DX*8), DX
+	ROLQ  $0x19, DX
+	ADDQ  R11, DX
+	MULXQ 24(AX), R14, R13
+	SHRXQ R8, R13, R14
+	ANDL  $0x07, R13
+	SHRXL R13, (R10)(R14*1), R14
+	ANDL  R14, R12
+	CMPQ  DI, $-1
+	JE    keep
+	LEAQ  (DX)(DX*8), DX
+	ROLQ  $0x19, DX
+	ADDQ  R11, DX
+	MULXQ 24(AX), R13, R11
+	SHRXQ R8, R11, R13
+	ANDL  $0x07, R11
+	SHRXL R11, (R10)(R13*1), R13
+	ANDL  R13, R12
+
+keep:
+	MOVQ  DX, (SI)
+	MOVL  R12, 8(SI)
+	MOVL  R9, 12(SI)
+	XORL  DX, DX
+	TESTL R12, R12
+	SETNE DL
+	MOVB  DL, (CX)(R9*1)
+	SHLQ  $0x04, DX
+	ADDQ  DX, SI
+	ADDQ  $0x10, BX
+	INCQ  R9
+	CMPQ  R9, n+24(FP)
+	JNE   key
+	MOVQ  64(AX), R9
+
+pass:
+	CMPQ    DI, $0x00
+	JLE     end
+	CMPQ    SI, room+32(FP)
+	JE      end
+	CMPQ    R9, DI
+	CMOVQHI DI, R9
+	SUBQ    R9, DI
+	MOVQ    SI, n+24(FP)
+	MOVQ    room+32(FP), SI
+	MOVQ    SI, R10
+
+read:
+	MOVQ  R9, R13
+	MOVL  12(R10), R11
+	MOVQ  R11, BX
+	SHLQ  $0x04, BX
+	ADDQ  hs+16(FP), BX
+	MOVQ  40(AX), DX
+	MULXQ (BX), R14, BX
+	IMULQ 48(AX), BX
+	ADDQ  (AX), BX
+	MOVQ  (R10), DX
+	MOVL  8(R10), R12
+
+window:
+	LEAQ  (DX)(DX*8), DX
+	ROLQ  $0x19, DX
+	ADDQ  R14, DX
+	MULXQ 24(AX), BP, R15
+	SHRXQ R8, R15, BP
+	ANDL  $0x07, R15
+	SHRXL R15, (BX)(BP*1), BP
+	ANDL  BP, R12
+	DECQ  R13
 	JNE   window
-	MOVQ  DX, (BX)
-	MOVQ  R8, 8(BX)
-	MOVQ  DI, 16(BX)
-	MOVL  R9, 24(BX)
-	SHRQ  $0x20, R13
-	MOVL  R13, 28(BX)
-	TESTL R9, R9
-	SETNE R14
-	MOVB  R14, (SI)(R13*1)
-	SHLQ  $0x05, R14
-	ADDQ  R14, BX
-	ADDQ  $0x20, R12
-	CMPQ  R12, n+24(FP)
+	MOVQ  DX, (SI)
+	MOVL  R12, 8(SI)
+	MOVL  R11, 12(SI)
+	XORL  DX, DX
+	TESTL R12, R12
+	SETNE DL
+	MOVB  DL, (CX)(R11*1)
+	SHLQ  $0x04, DX
+	ADDQ  DX, SI
+	ADDQ  $0x10, R10
+	CMPQ  R10, n+24(FP)
 	JNE   read
-	CMPQ  BX, room+32(FP)
-	JE    end
-	SUBQ  R11, R10
-	MOVQ  $0x00000006, R11
-	JNE   pass
+	JMP   pass
 
 end:
 	RET

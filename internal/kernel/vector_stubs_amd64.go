@@ -77,7 +77,7 @@ func bitsHasMany(b *[5]uint64, dst *bool, hs *uint64, n uint64, room *uint64)
 func bitsAddMany(b *[5]uint64, hs *uint64, n uint64)
 
 //go:noescape
-func windowsHasMany(w *[8]uint64, dst *bool, hs *uint64, n uint64, room *uint64)
+func windowsHasMany(w *[9]uint64, dst *bool, hs *uint64, n uint64, room *uint64)
 
 //go:noescape
 func peelPartition(p *[21]uint64, starts *uint64, keys *uint64, n uint64, shift uint64, to *uint64)

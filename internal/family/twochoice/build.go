@@ -174,7 +174,11 @@ func (j *job) Longer(_ geometry, was filter.Effort, n uint64) (filter.Effort, bo
 
 // Larger adds bits to all shards.
 func (j *job) Larger(g geometry, n uint64, rate, bits float64) (geometry, error) {
-	if g.bits += 1 + uint64(bits)/g.shards; float64(g.bits)*float64(g.shards) > (maxBitsPerKey+1)*float64(n)+1024 || !g.isValid() {
+	more := 1 + uint64(bits)/g.shards
+	if g.shards > 1 {
+		more = (more + 63) / 64 * 64 // whole words, as in Config.geometry
+	}
+	if g.bits += more; float64(g.bits)*float64(g.shards) > (maxBitsPerKey+1)*float64(n)+1024 || !g.isValid() {
 		return geometry{}, family.Invalid("fpr", j.Size.FPR,
 			"the lowest rate for these keys is %.2g; take family standard", rate)
 	}

@@ -194,20 +194,31 @@ func (f *Filter) builtSpec() filter.Spec {
 
 // Probe is kernel.Prober.
 func (f *Filter) Probe() kernel.Probe {
+	if !f.wholeBytes() {
+		return kernel.Probe{}
+	}
 	k := f.kernel()
 	return k.Probe()
 }
 
+// wholeBytes reports whether all shards begin at a byte, as the kernel needs.
+func (g geometry) wholeBytes() bool { return g.shards == 1 || g.bits%8 == 0 }
+
 func (f *Filter) kernel() kernel.Windows {
-	return kernel.Windows{
-		Words: f.words, Starts: f.starts(), K: uint64(f.k), Shards: f.shards, Bits: f.bits, All: 1<<f.choices - 1,
+	k := kernel.Windows{
+		Words: f.words, Starts: f.starts(), K: uint64(f.k), Shards: f.shards, Bytes: f.bits / 8, All: 1<<f.choices - 1,
+		More: MaxK,
 	}
+	if f.choices > 4 { // many absent keys are left after the first windows
+		k.More = 6
+	}
+	return k
 }
 
 // HasMany sets dst[i] to Has(hs[i]); see probe.HasMany.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	family.CheckBatch(dst, hs)
-	if k := f.kernel(); k.HasMany(dst, hs) {
+	if k := f.kernel(); f.wholeBytes() && k.HasMany(dst, hs) {
 		return
 	}
 	probe.HasMany(len(f.words), dst, hs, f.prefetch, probe.HasEach(f))

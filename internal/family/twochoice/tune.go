@@ -86,6 +86,12 @@ func (c Config) geometry(n uint64) (geometry, error) {
 	if c.Size.BitsPerKey != 0 { // a size in bytes is a limit; a size in bits per key is exact, but holds a window
 		g.bits = max((total+shards-1)/shards, uint64(c.Choices))
 	}
+	if shards > 1 { // whole words, which the kernel needs; more of them unless the size is a limit
+		if c.Size.BitsPerKey != 0 {
+			g.bits += 63
+		}
+		g.bits = g.bits / 64 * 64
+	}
 
 	if !g.isValid() {
 		return geometry{}, fmt.Errorf("%v: %w", g, filter.ErrTooLarge)

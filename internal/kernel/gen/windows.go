@@ -14,49 +14,48 @@ func (w windows) words() Mem      { return w.field(0) }
 func (w windows) starts() Mem     { return w.field(3) }
 func (w windows) k() Mem          { return w.field(4) }
 func (w windows) shards() Mem     { return w.field(5) }
-func (w windows) bits() Mem       { return w.field(6) }
+func (w windows) bytes() Mem      { return w.field(6) }
 func (w windows) all() Mem        { return w.field(7) }
+func (w windows) more() Mem       { return w.field(8) }
 
 const (
-	windowsType = "w *[8]uint64" // see unsafe.Sizeof
+	windowsType = "w *[9]uint64" // see unsafe.Sizeof
 
-	// someWindows is the number of windows that are read before a branch; moreWindows, of the keys that are left.
+	// someWindows is the number of windows that are read before a branch.
 	someWindows = 4
-	moreWindows = 6
 )
 
-// shard computes the first bit of the shard of a key and the step of its walk.
-func (w windows) shard(hi GPVirtual) (start, by GPVirtual) {
-	start, by = GP64(), GP64()
+// shard computes the address of the shard of a key and the step of its walk.
+func (w windows) shard(hi Op) (base, by GPVirtual) {
+	base, by = GP64(), GP64()
 	MOVQ(w.shards(), RDX)
-	MULXQ(hi, by, start)
-	IMULQ(w.bits(), start)
-	return start, by
+	MULXQ(hi, by, base)
+	IMULQ(w.bytes(), base)
+	ADDQ(w.words(), base)
+	return base, by
 }
 
-// window removes the groups from all that the window of state RDX excludes.
-func (w windows) window(words, start, all GPVirtual) {
+// window removes the groups from all that the window of state RDX excludes. three is 3.
+func (w windows) window(base, all, three GPVirtual) {
 	place, at := GP64(), GP64()
 	MULXQ(w.starts(), at, place)
-	ADDQ(start, place)
-	MOVQ(place, at)
-	SHRQ(Imm(3), at)
+	SHRXQ(three, place, at)
 	ANDL(Imm(7), place.As32())
-	SHRXL(place.As32(), Mem{Base: words, Index: at, Scale: 1}, at.As32())
+	SHRXL(place.As32(), Mem{Base: base, Index: at, Scale: 1}, at.As32())
 	ANDL(at.As32(), all.As32())
 }
 
 // probeWindows answers for a *kernel.Windows.
 func probeWindows(at, hi, lo GPVirtual, found Mem) {
 	w := windows{at}
-	words, k, all := copied(w.words()), copied(w.k()), copied(w.all())
-	start, by := w.shard(hi)
+	k, all, three := copied(w.k()), copied(w.all()), copied(U32(3))
+	base, by := w.shard(hi)
 	MOVQ(lo, RDX)
 	Label("windows")
 	CMPQ(k, Imm(someWindows))
 	JLT(LabelRef("lastwindows"))
 	for range someWindows {
-		w.window(words, start, all)
+		w.window(base, all, three)
 		next(by, RDX)
 	}
 
@@ -66,7 +65,7 @@ func probeWindows(at, hi, lo GPVirtual, found Mem) {
 	JNE(LabelRef("windows"))
 	JMP(LabelRef("windowed"))
 	Label("lastwindows")
-	w.window(words, start, all)
+	w.window(base, all, three)
 	next(by, RDX)
 	DECQ(k)
 	JNE(LabelRef("lastwindows"))
@@ -76,68 +75,79 @@ func probeWindows(at, hi, lo GPVirtual, found Mem) {
 	RET()
 }
 
-// windowsHasMany is a Has of n keys, at least one. It goes over the keys several times. Each time it reads a few windows
-// of the keys that may still be present: someWindows at first, later moreWindows. room has 4·n words: the state of the
-// walk, its step, the first bit of the shard, and the groups that are left with the number of the key in the upper half.
+// windowsHasMany is a Has of n keys, at least one. It reads someWindows windows of all keys, then goes over the keys
+// that may still be present and reads as many as more says, until none are left. room has 2·n words: the state of the
+// walk, and the groups that are left with the number of the key in the upper half.
 func windowsHasMany() {
 	function("windowsHasMany", "func("+windowsType+", dst *bool, hs *uint64, n uint64, room *uint64)")
-	w, h, to, i := windows{param("w")}, param("hs"), param("room"), GP64()
+	w, dst, h, to := windows{param("w")}, param("dst"), param("hs"), param("room")
+	left, three, i := copied(w.k()), copied(U32(3)), GP64()
+	SUBQ(Imm(someWindows), left)
 	XORL(i.As32(), i.As32())
-	Label("key")
-	start, by := w.shard(copied(Mem{Base: h}))
-	lo := copied(Mem{Base: h, Disp: 8})
-	all := copied(i)
-	SHLQ(Imm(32), all)
-	ORQ(w.all(), all)
-	for j, word := range []GPVirtual{lo, by, start, all} {
-		MOVQ(word, Mem{Base: to, Disp: 8 * j})
+
+	keep := func(all, number GPVirtual) { // without a branch, which would be mispredicted
+		some := GP64()
+		MOVQ(RDX, Mem{Base: to})
+		MOVL(all.As32(), Mem{Base: to, Disp: 8})
+		MOVL(number.As32(), Mem{Base: to, Disp: 12})
+		XORL(some.As32(), some.As32())
+		TESTL(all.As32(), all.As32())
+		SETNE(some.As8())
+		MOVB(some.As8(), Mem{Base: dst, Index: number, Scale: 1})
+		SHLQ(Imm(4), some) // 0 or 16
+		ADDQ(some, to)
 	}
+
+	Label("key")
+	base, by := w.shard(Mem{Base: h})
+	all := copied(w.all())
+	MOVQ(Mem{Base: h, Disp: 8}, RDX)
+	for window := range someWindows {
+		if window > 0 {
+			CMPQ(left, I32(int32(window-someWindows)))
+			JE(LabelRef("keep"))
+			next(by, RDX)
+		}
+		w.window(base, all, three)
+	}
+	Label("keep")
+	keep(all, i)
 	ADDQ(Imm(16), h)
-	ADDQ(Imm(32), to)
 	INCQ(i)
 	CMPQ(i, addr("n"))
 	JNE(LabelRef("key"))
 
-	words, dst, left, step := copied(w.words()), param("dst"), copied(w.k()), GP64()
-	MOVQ(U32(someWindows), step)
+	step := copied(w.more())
 	Label("pass")
+	CMPQ(left, Imm(0))
+	JLE(LabelRef("end"))
+	CMPQ(to, addr("room"))
+	JE(LabelRef("end"))
 	CMPQ(step, left)
 	CMOVQHI(left, step)
+	SUBQ(step, left)
 	MOVQ(to, addr("n")) // the end of the keys
 	MOVQ(addr("room"), to)
 	from := copied(to)
 	Label("read")
 	number, steps := GP64(), copied(step)
+	MOVL(Mem{Base: from, Disp: 12}, number.As32())
+	MOVQ(number, h)
+	SHLQ(Imm(4), h)
+	ADDQ(addr("hs"), h)
+	base, by = w.shard(Mem{Base: h})
 	MOVQ(Mem{Base: from}, RDX)
-	MOVQ(Mem{Base: from, Disp: 8}, by)
-	MOVQ(Mem{Base: from, Disp: 16}, start)
-	MOVQ(Mem{Base: from, Disp: 24}, all)
-	MOVQ(all, number)
+	MOVL(Mem{Base: from, Disp: 8}, all.As32())
 	Label("window")
-	w.window(words, start, all)
 	next(by, RDX)
+	w.window(base, all, three)
 	DECQ(steps)
 	JNE(LabelRef("window"))
-
-	MOVQ(RDX, Mem{Base: to})
-	MOVQ(by, Mem{Base: to, Disp: 8})
-	MOVQ(start, Mem{Base: to, Disp: 16})
-	MOVL(all.As32(), Mem{Base: to, Disp: 24})
-	SHRQ(Imm(32), number)
-	MOVL(number.As32(), Mem{Base: to, Disp: 28})
-	TESTL(all.As32(), all.As32())
-	SETNE(steps.As8())
-	MOVB(steps.As8(), Mem{Base: dst, Index: number, Scale: 1})
-	SHLQ(Imm(5), steps) // 0 or 32: without a branch, which would be mispredicted
-	ADDQ(steps, to)
-	ADDQ(Imm(32), from)
+	keep(all, number)
+	ADDQ(Imm(16), from)
 	CMPQ(from, addr("n"))
 	JNE(LabelRef("read"))
-	CMPQ(to, addr("room"))
-	JE(LabelRef("end"))
-	SUBQ(step, left)
-	MOVQ(U32(moreWindows), step)
-	JNE(LabelRef("pass")) // a MOVQ keeps the flags
+	JMP(LabelRef("pass"))
 	Label("end")
 	RET()
 }
