@@ -239,7 +239,7 @@ func TestTies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var taken [defaultChoices]float64
+	var taken [addedChoices]float64
 	for _, h := range filtertest.Hashes(n, 1) {
 		_ = f.Add(h)
 		for j := range taken {
@@ -249,7 +249,7 @@ func TestTies(t *testing.T) {
 		}
 	}
 	for j, got := range taken {
-		if want := float64(n) / defaultChoices; math.Abs(got-want) > 4.5*math.Sqrt(want) {
+		if want := float64(n) / addedChoices; math.Abs(got-want) > 4.5*math.Sqrt(want) {
 			t.Errorf("group %d is taken %g times, want %g", j, got, want)
 		}
 	}

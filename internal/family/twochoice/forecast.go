@@ -63,7 +63,7 @@ type problem struct {
 // problem returns the problem of a filter of n keys.
 func (c Config) problem(n uint64) problem {
 	keys := float64(max(n, 1))
-	p := problem{keys: keys, inShard: keys / float64(c.shards(n)), choices: c.Choices, k: c.K}
+	p := problem{keys: keys, inShard: keys / float64(c.shards(n)), choices: c.choices(), k: c.K}
 	passes := maxPasses
 	if x := anneal.Passes(c.Effort); x != 0 {
 		passes = min(x, maxPasses)
@@ -73,7 +73,7 @@ func (c Config) problem(n uint64) problem {
 		return p
 	}
 
-	p.yields = yieldTable().First(math.Log(float64(passes))).First(math.Log(float64(c.Choices)))
+	p.yields = yieldTable().First(math.Log(float64(passes))).First(math.Log(float64(p.choices)))
 	return p
 }
 

@@ -86,7 +86,7 @@ func TestForecast(t *testing.T) {
 				}
 				p := c.problem(n)
 				f := p.bestForecast(per)
-				if throws := float64(n) * float64(f.k*c.Choices); throws > 1e6 {
+				if throws := float64(n) * float64(f.k*c.choices()); throws > 1e6 {
 					continue
 				}
 				passes := min(anneal.Passes(c.Effort), maxPasses)
@@ -113,7 +113,7 @@ func simulate(c Config, k, passes int, n uint64, per float64, seed uint64) float
 		hs[i] = filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}
 	}
 	bits := uint64(math.Ceil(per * float64(n)))
-	g := geometry{shards: 1, bits: max(bits, uint64(c.Choices)), choices: c.Choices, k: k}
+	g := geometry{shards: 1, bits: max(bits, uint64(c.choices())), choices: c.choices(), k: k}
 	f := &Filter{geometry: g, words: make([]uint64, g.wordCount())}
 	var s anneal.State
 	searchShard(&s, anneal.NewPart(passes), g, 0, hs, nil)

@@ -82,9 +82,9 @@ func (c Config) geometry(n uint64) (geometry, error) {
 	}
 
 	k := c.problem(n).bestForecast(float64(total) / float64(n)).k
-	g := geometry{shards: shards, bits: total / shards, choices: c.Choices, k: k}
+	g := geometry{shards: shards, bits: total / shards, choices: c.choices(), k: k}
 	if c.Size.BitsPerKey != 0 { // a size in bytes is a limit; a size in bits per key is exact, but holds a window
-		g.bits = max((total+shards-1)/shards, uint64(c.Choices))
+		g.bits = max((total+shards-1)/shards, uint64(g.choices))
 	}
 	if shards > 1 { // whole words, which the kernel needs; more of them unless the size is a limit
 		if c.Size.BitsPerKey != 0 {
