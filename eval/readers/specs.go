@@ -198,9 +198,6 @@ var specs = map[string]func(p *plan, r *rand.Rand, params map[string]string){
 	"twochoice": func(p *plan, r *rand.Rand, params map[string]string) {
 		size(r, params, 3, 30)
 		params["passes"] = "1"
-		if r.IntN(2) == 0 {
-			params["hashing"] = "double"
-		}
 		maybe(r, params, "choices", 2, 5, 16)
 	},
 	"rankindexed": func(p *plan, r *rand.Rand, params map[string]string) {
