@@ -60,7 +60,7 @@ func (a *app) infoTable(paths []string) error {
 		a.warnRate(path, r.Info)
 		all = append(all, append(file, r.json()...))
 		perKey, load := "-", "-"
-		if r.Keys > 0 {
+		if !nearlyEmpty(r.Bits, r.Keys) {
 			perKey = fmt.Sprintf("%.5g", r.BitsPerKey())
 		}
 		if r.Capacity > 0 {
@@ -86,9 +86,12 @@ func (r report) write(w io.Writer) {
 		fmt.Fprintf(w, "keys\t%d\n", r.Keys)
 	}
 
-	if r.Keys > 0 {
+	switch {
+	case !nearlyEmpty(r.Bits, r.Keys):
 		fmt.Fprintf(w, "bits\t%d (%.4g per key)\n", r.Bits, r.BitsPerKey())
-	} else {
+	case r.Capacity > 0:
+		fmt.Fprintf(w, "bits\t%d (%.4g per key when full)\n", r.Bits, float64(r.Bits)/float64(r.Capacity))
+	default:
 		fmt.Fprintf(w, "bits\t%d\n", r.Bits)
 	}
 	if r.Capacity > 0 {

@@ -115,10 +115,16 @@ func bytesText(n uint64) string {
 // then say little about the file.
 func mostlyHeader(fileBytes, bits uint64) bool { return fileBytes > 2*((bits+7)/8) }
 
+// nearlyEmpty reports whether a filter has so few keys for its room that bits per key say nothing.
+func nearlyEmpty(bits, keys uint64) bool { return float64(bits) >= 1000*float64(keys) }
+
 // sizeText describes the size of a filter and of its file.
 func sizeText(fileBytes, bits, keys uint64) string {
 	if keys == 0 || mostlyHeader(fileBytes, bits) {
 		return fmt.Sprintf("%s, %s of them header", bytesText(fileBytes), bytesText(fileBytes-min(fileBytes, (bits+7)/8)))
+	}
+	if nearlyEmpty(bits, keys) {
+		return bytesText(fileBytes)
 	}
 	return fmt.Sprintf("%s, %.4g bits per key", bytesText(fileBytes), float64(bits)/float64(keys))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bulk"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
@@ -66,8 +67,11 @@ positives less than once in 10,000.`,
 			}
 			a.warnRate(args[0], v.info)
 			if 2*v.FalseNegatives > v.Members {
-				a.warn("%d of %d members are missing\n  Is this the list of the filter? See --input-format and --column.",
-					v.FalseNegatives, v.Members)
+				question := "Is this the list of the filter? See --input-format and --column."
+				if family.Given(v.info.Spec, "ttl") {
+					question = "Were these keys added within the time to live before the time that bloomery info prints?"
+				}
+				a.warn("%d of %d members are missing\n  %s", v.FalseNegatives, v.Members, question)
 			}
 			return exitIf(!v.holds || !v.chose, a.table(v, v.write))
 		},

@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/bloomery/bloomery/eval/lab/exact"
 	"github.com/bloomery/bloomery/eval/lab/experiment"
@@ -39,6 +38,8 @@ import (
 	"github.com/bloomery/bloomery/eval/lab/rih"
 	"github.com/bloomery/bloomery/eval/lab/saha"
 	"github.com/bloomery/bloomery/eval/lab/scale"
+	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/internal/families"
 )
 
 // Experiment is one table or figure. Config holds the parameters of a run.
@@ -55,7 +56,7 @@ func Experiments() (all []Experiment) {
 	return all
 }
 
-// ByName returns an experiment. If there is none of that name, the error has the three nearest names.
+// ByName returns an experiment. The error names a similar experiments, if there are any.
 func ByName(name string) (Experiment, error) {
 	var names []string
 	for _, e := range Experiments() {
@@ -65,30 +66,11 @@ func ByName(name string) (Experiment, error) {
 		names = append(names, e.Name)
 	}
 
-	slices.SortStableFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
-	return Experiment{}, fmt.Errorf("there is no experiment %q; the nearest names are %s; bloomery-lab list shows all",
-		name, strings.Join(names[:3], ", "))
-}
-
-// distance returns the number of bytes to insert, remove or replace to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1) // the distances of a prefix of a to all prefixes of b
-	for j := range row {
-		row[j] = j
+	meant := ""
+	if near := families.Nearest(name, names); len(near) > 0 {
+		meant = fmt.Sprintf("did you mean %s? ", cli.Either(near[:min(3, len(near))]))
 	}
-	for i := range len(a) {
-		before := row[0] // the distance of the shorter prefixes of both
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := before
-			if a[i] != b[j] {
-				replaced++
-			}
-			before = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, before+1)
-		}
-	}
-	return row[len(b)]
+	return Experiment{}, fmt.Errorf("there is no experiment %q; %sbloomery-lab list shows all", name, meant)
 }
 
 // Match returns the experiments whose names match patterns such as ph-* (path.Match), each once: in the order of the

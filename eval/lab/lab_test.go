@@ -54,7 +54,12 @@ func TestQuick(t *testing.T) {
 			}
 		})
 	}
-	if _, err := ByName("nothing"); err == nil {
-		t.Error("an experiment that is not there")
+	for name, want := range map[string]string{
+		"nosuch": `there is no experiment "nosuch"; bloomery-lab list shows all`,
+		"phfig1": `there is no experiment "phfig1"; did you mean ph-fig1? bloomery-lab list shows all`,
+	} {
+		if _, err := ByName(name); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -67,7 +68,7 @@ func Page(c *cobra.Command, topics []Topic) string {
 
 	text := c.Short + ".\n\n" + c.Long
 	if !c.HasParent() {
-		text = c.Long
+		text = cmp.Or(c.Long, c.Short+".")
 	}
 	add("", Wrap(strings.TrimRight(text, "\n")))
 	add("Usage:\n", "  "+strings.Join(wrapped(Usage(c), Columns-4), "\n    "))

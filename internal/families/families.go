@@ -154,22 +154,21 @@ func meant(text string) string {
 			return fmt.Sprintf("; the family for that is %s", o[1])
 		}
 	}
-	if near := nearest(name, Names()); near != "" && near != strings.Trim(text, " ") {
-		return fmt.Sprintf("; did you mean %s?", near)
+	if near := Nearest(name, Names()); len(near) > 0 && near[0] != strings.Trim(text, " ") {
+		return fmt.Sprintf("; did you mean %s?", near[0])
 	}
 	return ""
 }
 
-// nearest returns the first of the names that differs from a name by at most two changed, missing or added letters,
-// or "".
-func nearest(name string, names []string) string {
+// Nearest returns the names that differ from a name by at most two changed, missing or added letters.
+func Nearest(name string, names []string) (near []string) {
 	const most = 2
 	for _, n := range names {
 		if len(name) <= len(n)+most && changes(name, n) <= most {
-			return n
+			near = append(near, n)
 		}
 	}
-	return ""
+	return near
 }
 
 // changes returns the Levenshtein distance of a and b.

@@ -341,12 +341,14 @@ def test_runs_the_command(command: str, tmp_path: Path) -> None:
 
 
 def test_main_without_the_command() -> None:
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(named: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         argv = [sys.executable, "-m", "bloomery_filters", *arguments]
-        variables = {**os.environ, "BLOOMERY_COMMAND": "/missing"}
+        variables = {**os.environ, "BLOOMERY_COMMAND": named, "PATH": "/missing"}
         return subprocess.run(argv, capture_output=True, text=True, env=variables)
 
-    assert run("version").stdout == f"bloomery-filters {bl.__version__}, without the command\n"
-    ran = run("info", "f.bloom")
-    assert ran.returncode == 2
-    assert ran.stderr.startswith("python -m bloomery_filters: BLOOMERY_COMMAND is '/missing'")
+    assert run("", "version").stdout == f"bloomery-filters {bl.__version__}, without the command\n"
+    assert run("", "info", "f.bloom").returncode == 2
+    for command in "version", "info":
+        ran = run("/missing", command)
+        assert (ran.returncode, ran.stdout) == (2, "")
+        assert ran.stderr.startswith("python -m bloomery_filters: BLOOMERY_COMMAND is '/missing'")

@@ -19,7 +19,8 @@ def main() -> int:
     try:
         program = find()
     except CommandNotFoundError as e:
-        if sys.argv[1:] == ["version"]:  # the first question of every report of a fault
+        named = os.environ.get("BLOOMERY_COMMAND")
+        if sys.argv[1:] == ["version"] and not named:  # the first question of every report of a fault
             print(f"bloomery-filters {__version__}, without the command")
             return 0
         print(f"python -m bloomery_filters: {e}", file=sys.stderr)

@@ -93,9 +93,6 @@ func (f *runFlags) read(c *cobra.Command) (lab.Config, error) {
 		if !c.Flags().Changed(input.flag) {
 			continue
 		}
-		if input.path == "" {
-			return f.config, fmt.Errorf("--%s: name a file", input.flag)
-		}
 		if err := readable(input.path); err != nil {
 			return f.config, fmt.Errorf("--%s: %w", input.flag, err)
 		}
