@@ -54,7 +54,7 @@ func TestFewestOnes(t *testing.T) {
 			}
 		}
 		even := float64(bits.OnesCount64(touched)) * k / pool // X = k/H everywhere
-		if low < k || low > math.Min(float64(want), even)+1e-6 {
+		if low < k || low > math.Min(float64(want), even)+1e-4 {
 			t.Errorf("trial %d: relaxation %g, optimum %d, even choice %g", trial, low, want, even)
 		}
 	}
@@ -73,7 +73,7 @@ func TestRelaxation(t *testing.T) {
 		{options{{1, 2, 4}, {1, 2, 4}}, 1, 1},     // the same for both groups
 		{options{{1, 2}, {2, 4}, {4, 1}}, 1, 1.5}, // half of each; two bits are the integer optimum
 	} {
-		if got, err := relaxation(c.functions, c.k); err != nil || math.Abs(got-c.want) > 1e-9 {
+		if got, err := relaxation(c.functions, c.k); err != nil || math.Abs(got-c.want) > 1e-5 {
 			t.Errorf("%b: %g, want %g (%v)", c.functions, got, c.want, err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestSolveTiny(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.relaxed > got.best+1e-6 || got.best > got.greedy || got.bestShifts > min(got.plain, got.search) {
+		if got.relaxed > got.best+1e-4 || got.best > got.greedy || got.bestShifts > min(got.plain, got.search) {
 			t.Errorf("trial %d: %+v", trial, got)
 		}
 	}
