@@ -20,7 +20,7 @@ import (
 func Experiments() []experiment.Experiment { return []experiment.Experiment{states} }
 
 var states = experiment.Experiment{
-	Name: "flows", Source: rih.Paper + ", section I: the approximate concurrent state machine",
+	Name: "flows", Source: rih.Paper + ", section I, ACSM",
 	Varies: "rate of the filter; captured and synthetic packets", Run: run, Seconds: 25,
 }
 

@@ -70,7 +70,7 @@ func runOverTime(ctx context.Context, c experiment.Config) (figure.Result, error
 			figure.Exact(source.name+", last quarter: disk writes per request, all stored", last[0]),
 			figure.Exact(source.name+", last quarter: disk writes per request, filter", last[1]),
 			figure.Exact(source.name+", last quarter: disk writes, filter / all stored", last[1]/last[0]).
-				Noted("the slides: \"decreased the rate of disk writes by nearly one half\""),
+				Noted("the slides: \"by nearly one half\""),
 		)
 		plot.Curves = append(plot.Curves, curves[:]...)
 	}

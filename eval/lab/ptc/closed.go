@@ -131,7 +131,7 @@ func bestOnline(bits float64, c int) (best choice) {
 
 // closed compares closed forms with equation 3.2, with the tables and with simulations.
 var closed = experiment.Experiment{
-	Name: "ptc-closed", Source: Paper + ", equation 3.2 and the open questions of section 4",
+	Name: "ptc-closed", Source: Paper + ", equation 3.2, section 4",
 	Varies: "bits per key, choices, k; online and offline", Run: runClosed, Seconds: 15,
 }
 
