@@ -163,7 +163,7 @@ func (v vectorSet) json(s *Set, all []member) []byte {
 	return []byte(b.String())
 }
 
-// some returns keys from both ends of a universe, where all kinds of keys occur: at most 25 members and 25 other keys.
+// some returns at most 25 members and 25 other keys from both ends of a universe, where all kinds of keys occur.
 func some(all []member) (list []member) {
 	var left = map[bool]int{true: 25, false: 25}
 	for i := range all {

@@ -36,7 +36,7 @@ type guard struct {
 type owner struct{ uid, gid, links int }
 
 // folder returns an error wrapping ErrForeign if other users may replace the files of a folder. With strict, the folder
-// must belong to root if this user is root: in a sticky folder, anybody can create a folder.
+// must belong to root if this user is root, because anybody can create a folder in a sticky folder.
 func (g guard) folder(dir string, strict bool) error {
 	st, err := os.Stat(dir)
 	if err != nil {

@@ -86,8 +86,8 @@ func names(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// TestPublish checks a folder over several releases: with new, the same and old content, with another name, and
-// renewed.
+// TestPublish checks a folder over several releases with new, unchanged and old content, with another name, and after a
+// renewal.
 func TestPublish(t *testing.T) {
 	for what, shards := range map[string]int{File: 0, Set: 3} {
 		t.Run(what, func(t *testing.T) {

@@ -240,7 +240,7 @@ func isKeyText(b []byte) bool {
 }
 
 // ReadPrivateKey reads a private key from a file. If the file with its public key exists at path.pub, the two must
-// match: a key has no checksum. The error wraps ErrKey, or is an error of the file system.
+// match, because a key has no checksum. The error wraps ErrKey, or is an error of the file system.
 func ReadPrivateKey(ctx context.Context, path string) (PrivateKey, error) {
 	k, err := readKey(ctx, path, ParsePrivateKey)
 	if err != nil {

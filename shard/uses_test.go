@@ -20,7 +20,7 @@ var uses = []struct {
 	// partitioned: groups and inner shards; twochoice: inner shards; rankindexed: buckets; blocked, blockpartitioned:
 	// blocks
 	{"top bits of Hi", func(h filter.Hash, parts int) int { return scaled(h.Hi, parts) }},
-	// standard, counting, partitioned, twochoice: first position; rankindexed: chains
+	// for standard, counting, partitioned and twochoice the first position, for rankindexed the chains
 	{"top bits of Lo", func(h filter.Hash, parts int) int { return scaled(h.Lo, parts) }},
 	// standard, counting, partitioned, twochoice: second position
 	{"Lo times Hi, folded", func(h filter.Hash, parts int) int {

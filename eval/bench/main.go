@@ -231,7 +231,7 @@ func parse(args []string, wErr io.Writer) (o options, err error) {
 	return o, cmp.Or(err, o.parsePeers(*peers))
 }
 
-// parseRates parses --fpr: one rate, or several with --peers.
+// parseRates parses --fpr, which is one rate, or with --peers several.
 func (o *options) parseRates(text string, several bool) error {
 	switch {
 	case text == "" && several:

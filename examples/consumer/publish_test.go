@@ -110,7 +110,7 @@ func TestDeltas(t *testing.T) {
 	}
 }
 
-// TestFollow publishes two releases and follows them: by a Live, by polls, and from its own source.
+// TestFollow publishes two releases and follows them by a Live, by polls, and from its own source.
 func TestFollow(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

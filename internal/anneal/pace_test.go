@@ -13,7 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/hashes"
 )
 
-// TestLoop checks the position of each pass in its schedule: by number, by time, after a stop, and after ErrEnough.
+// TestLoop checks the position of each pass in its schedule by number, by time, after a stop, and after ErrEnough.
 func TestLoop(t *testing.T) {
 	none := func() float64 { return 0 }
 	for passes, want := range map[int][]float64{1: {1}, 2: {0, 1}, 5: {0, 0.25, 0.5, 0.75, 1}} {

@@ -133,7 +133,7 @@ func (l *Look) Refusal() error {
 	return nil
 }
 
-// formatEstimate formats an estimate: with two decimals below 10, rounded to three digits from 1000 on.
+// formatEstimate formats an estimate with two decimals below 10, and rounded to three digits if it is at least 1000.
 func formatEstimate(v float64) string {
 	if v < 10 {
 		return strconv.FormatFloat(v, 'f', 2, 64)

@@ -164,8 +164,8 @@ func used(p *plain, section int) (bits uint64, ok bool) {
 	return 0, false
 }
 
-// TestSpareBits sets each of the bits after the last used one of a section, with a correct checksum. Every reader must
-// refuse the file, because no query would detect the change.
+// TestSpareBits sets each bit after the last used bit of a section, with a correct checksum. Every reader must refuse
+// the file, because no query would detect the change.
 func TestSpareBits(t *testing.T) {
 	le, o := binary.LittleEndian, reading{Secret: &secret}
 	tried := map[string]int{}

@@ -263,7 +263,7 @@ func (l *recordReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// takeRow returns the bytes from the end of the last row up to offset end as one row: without leading blank lines, and
+// takeRow returns the bytes from the end of the last row up to offset end as one row, without leading blank lines, and
 // with a line end. It returns nil unless keep is set. The row is valid until the next Read.
 func (l *recordReader) takeRow(end int64) []byte {
 	if !l.keep {

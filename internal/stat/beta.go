@@ -55,8 +55,8 @@ func lnBetaDensity(a, b, p, q float64) float64 {
 }
 
 // betaFraction returns I_p(a, b)·B(a, b)/(p^a·q^b) for p <= (a+1)/(a+b+2) and q = 1-p, by the continued fraction of
-// Didonato and Morris ("Algorithm 708", ACM TOMS 18, 1992, equation 9), the even part of that in the Digital Library of
-// Mathematical Functions, 8.17.22. It is evaluated forwards, as by Lentz (Applied Optics 15, 1976).
+// Didonato and Morris ("Algorithm 708", ACM TOMS 18, 1992, equation 9), which is the even part of the fraction in the
+// Digital Library of Mathematical Functions, 8.17.22. It is evaluated forwards, as by Lentz (Applied Optics 15, 1976).
 //
 // Close to the mean it takes about √min(a, b) terms. Two standard deviations below, where intervals end, it takes at
 // most a few hundred for any a and b.

@@ -105,7 +105,8 @@ func check(t testing.TB, db *pebble.DB) (no, yes int64) {
 	return after.Hits - before.Hits, after.Misses - before.Misses
 }
 
-// TestDatabase writes, compacts and reopens a database with each family: with another policy, and without the decoder.
+// TestDatabase writes and compacts a database with each family, and reopens it with another policy and without the
+// decoder.
 func TestDatabase(t *testing.T) {
 	for _, spec := range specs {
 		fs := vfs.NewMem()

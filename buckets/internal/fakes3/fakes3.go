@@ -85,8 +85,8 @@ func (s *Server) Fault(fault func(w http.ResponseWriter, r *http.Request) bool, 
 	s.fault, s.cut = fault, cut
 }
 
-// Lose sets a function that sees every request after it took effect, and returns true if the answer is lost: the
-// connection breaks. It may be nil.
+// Lose sets a function that sees every request after it took effect, and returns true if the answer is to be lost
+// because the connection breaks. It may be nil.
 func (s *Server) Lose(lose func(r *http.Request) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -151,8 +151,8 @@ func Start(ctx context.Context, o Config) (c *Cluster, err error) {
 	return c, nil
 }
 
-// ports chooses the ports that must be known before the daemons start: of the job server (0: a free port), of the web
-// page, and of the manager.
+// ports chooses the ports that must be known before the daemons start. These are the ports of the job server (0: a free
+// port), of the web page, and of the manager.
 func (c *Cluster) ports(jobServer int) error {
 	listeners := make([]int, 0, 3)
 	for _, port := range []int{jobServer, 0, 0} {

@@ -120,7 +120,7 @@ func (s *Set) otherOne(e engine.Engine) (*Set, error) {
 	return o, nil
 }
 
-// inForm returns a filter in the form of s: for many writers or for one.
+// inForm returns a filter in the form of s, for many writers or for one.
 func (s *Set) inForm(f family.Filter) family.Filter {
 	if s.shared == nil {
 		return f
