@@ -25,8 +25,8 @@ const buildAlone = 13_500;
 
 /** Goals that are missed, with the size that must not be exceeded instead. Lower it with the size. */
 const missed = {
-  'open of bloomery': 22_786,
-  'open of bloomery/plain': 16_457,
+  'open of bloomery': 22_609,
+  'open of bloomery/plain': 16_365,
   'open of bloomery/core, bitsandblooms': 8235,
   'open of bloomery/core, blocked': 7601,
   'open of bloomery/core, blockpartitioned': 7837,
@@ -39,19 +39,19 @@ const missed = {
   'open of bloomery/core, ribbon': 8871,
   'open of bloomery/core, spark': 7569,
   'open of bloomery/core, standard': 7454,
-  'open of bloomery/core, twochoice': 7759,
+  'open of bloomery/core, twochoice': 7643,
   'openExact of bloomery/exact': 8187,
   'bloomery/store/indexeddb': 833, // 0.1 kB of each are the limits of time
   'bloomery/store/cache': 887,
   'openExact and followExact': 14_668,
-  'all of bloomery': 27_607,
-  'all of bloomery/plain': 21_453,
+  'all of bloomery': 27_427,
+  'all of bloomery/plain': 21_341,
   'all of bloomery/core, fuse': 12_612,
   'build of bloomery/build': 20_852, // 4.4 kB of it are the module of WebAssembly
 };
 
 /** What WebAssembly of queries must not exceed instead of its goal. */
-const missedWebAssembly = 6329;
+const missedWebAssembly = 6244;
 
 /** Returns the minified bytes of a program. */
 async function bundled(program) {
@@ -118,8 +118,8 @@ budget('openExact and followExact', exactSets + followSets, oneFamily + added.fo
  * window of gzip: it saves less there.
  */
 const missedMore = {
-  'patch of bloomery': 2880, 'patch of bloomery/plain': 2587, 'follow of bloomery': 9169,
-  'follow of bloomery/plain': 8727, 'build of bloomery': 15_706, 'build of bloomery/plain': 15_918,
+  'patch of bloomery': 2855, 'patch of bloomery/plain': 2585, 'follow of bloomery': 9152,
+  'follow of bloomery/plain': 8727, 'build of bloomery': 15_699, 'build of bloomery/plain': 15_901,
 };
 
 for (const entry of ['bloomery', 'bloomery/plain']) {
