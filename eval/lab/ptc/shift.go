@@ -14,7 +14,7 @@ import (
 // are shifts of one another.
 var shift = experiment.Experiment{
 	Name: "ptc-shift", Source: Paper + ", section 5: dependent groups",
-	Varies: "bits per key, choices; independent or shifted groups", Run: runShift, Seconds: 4,
+	Varies: "bits per key, choices; dependent groups", Run: runShift, Seconds: 4,
 }
 
 func runShift(ctx context.Context, c experiment.Config) (figure.Result, error) {
