@@ -58,7 +58,10 @@ var layers = [][]string{
 	{"cmd/bloomery"},
 
 	// The lab, in a separate module.
-	{"eval/plot", "eval/lab/clock", "eval/lab/dleft", "eval/lab/measure", "eval/lab/paper", "eval/lab/traffic"},
+	{
+		"eval/plot", "eval/lab/capture", "eval/lab/clock", "eval/lab/dleft", "eval/lab/measure", "eval/lab/paper",
+		"eval/lab/traffic",
+	},
 	{"eval/lab/figure"},
 	{"eval/lab/experiment"},
 	{"eval/lab/*"},

@@ -17,8 +17,9 @@ import (
 
 // Documents whose experiments are in more than one room.
 const (
-	PlankNotes = "Plank's lecture notes (2016)"
-	SahaSlides = "Saha's slides"
+	RankIndexed = "rank-indexed hashing (Hua, Zhao, Lin and Xu, 2008)"
+	PlankNotes  = "Plank's lecture notes (2016)"
+	SahaSlides  = "Saha's slides"
 )
 
 // Experiment is one table or figure.

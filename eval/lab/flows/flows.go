@@ -13,14 +13,13 @@ import (
 
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
-	"github.com/bloomery/bloomery/eval/lab/rih"
 )
 
 // Experiments returns the experiments of this room.
 func Experiments() []experiment.Experiment { return []experiment.Experiment{states} }
 
 var states = experiment.Experiment{
-	Name: "flows", Source: rih.Paper + ", section I, ACSM",
+	Name: "flows", Source: experiment.RankIndexed + ", section I, ACSM",
 	Varies: "rate of the filter; captured and synthetic packets", Run: run, Seconds: 25,
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 
+	"github.com/bloomery/bloomery/eval/lab/capture"
 	"github.com/bloomery/bloomery/eval/lab/experiment"
-	"github.com/bloomery/bloomery/eval/lab/ph"
 )
 
 // States of a flow.
@@ -70,7 +70,7 @@ const period = 20 * time.Second
 func captured(c experiment.Config) (s stream, from string, err error) {
 	number := map[string]uint32{}
 	var begin time.Time
-	from, err = ph.Packets(c, func(p gopacket.Packet, at time.Time) bool {
+	from, err = capture.Packets(c.Packets, func(p gopacket.Packet, at time.Time) bool {
 		network, transport := p.NetworkLayer(), p.TransportLayer()
 		if network == nil {
 			return true

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/bloomery/bloomery/eval/lab/capture"
 	"github.com/bloomery/bloomery/eval/lab/experiment"
 	"github.com/bloomery/bloomery/eval/lab/figure"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -39,7 +40,7 @@ const (
 func runPackets(ctx context.Context, c experiment.Config, name string, size bitsAKey) (figure.Result, error) {
 	result := c.Begin(2)
 	per, k := size.per, size.k
-	all, from, err := payloads(c)
+	all, from, err := capture.Payloads(c.Packets)
 	if err != nil {
 		return result, err
 	}

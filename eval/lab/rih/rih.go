@@ -23,7 +23,7 @@ func Experiments() []experiment.Experiment {
 }
 
 // Paper names the paper: the sources of experiments begin with it.
-const Paper = "rank-indexed hashing (Hua, Zhao, Lin and Xu, 2008)"
+const Paper = experiment.RankIndexed
 
 // Parameters of all tables of the paper.
 const (

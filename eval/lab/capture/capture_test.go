@@ -1,4 +1,4 @@
-package ph
+package capture
 
 import (
 	"bytes"
@@ -16,8 +16,6 @@ import (
 	"github.com/gopacket/gopacket/pcapgo"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
-
-	"github.com/bloomery/bloomery/eval/lab/experiment"
 )
 
 // captures returns a pcap and a pcapng file with the payloads a, b, a, none and c, and a packet that is not IP.
@@ -75,18 +73,17 @@ func TestPayloads(t *testing.T) {
 			if err := os.WriteFile(path, data, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			c := experiment.Config{Packets: path}
-			got, from, err := payloads(c)
+			got, from, err := Payloads(path)
 			if err != nil || from != path || fmt.Sprintf("%s", got) != "[a b c]" {
 				t.Errorf("%s%s: %q, %v", kind, suffix, got, err)
 			}
 		}
 	}
-	got, _, err := payloads(experiment.Config{})
+	got, _, err := Payloads("")
 	if err != nil || len(got) != 11_013 {
 		t.Errorf("the default capture: %d payloads, %v", len(got), err)
 	}
-	if _, _, err := payloads(experiment.Config{Packets: filepath.Join(t.TempDir(), "none")}); !errors.Is(
+	if _, _, err := Payloads(filepath.Join(t.TempDir(), "none")); !errors.Is(
 		err,
 		os.ErrNotExist,
 	) {

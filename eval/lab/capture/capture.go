@@ -1,4 +1,6 @@
-package ph
+// Package capture reads captures of network packets for experiments whose keys are payloads or flows. A capture comes
+// with it.
+package capture
 
 import (
 	"bufio"
@@ -15,11 +17,9 @@ import (
 	"github.com/gopacket/gopacket/pcapgo"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
-
-	"github.com/bloomery/bloomery/eval/lab/experiment"
 )
 
-// defaultCapture replaces the trace of the paper: see data/NOTICE.
+// defaultCapture replaces the trace of the paper on partitioned hashing: see data/NOTICE.
 //
 //go:embed data/cip.pcap.zst
 var defaultCapture []byte
@@ -30,36 +30,36 @@ const (
 	maxPayloads = 200_000 // distinct payloads; reading stops there
 )
 
-// payloads returns the distinct payloads of Config.Packets or of the default capture, in their order, and a name for
-// their source.
-func payloads(c experiment.Config) (all [][]byte, from string, err error) {
-	from, err = openCapture(c, func(r io.Reader) error {
+// Payloads returns the distinct payloads of the file path, or of the default capture if path is empty, in their order,
+// and a name for their source.
+func Payloads(path string) (all [][]byte, from string, err error) {
+	from, err = openCapture(path, func(r io.Reader) error {
 		all, err = readPayloads(r)
 		return err
 	})
 	return all, from, err
 }
 
-// Packets calls visit with the packets of Config.Packets or of the default capture that have a transport layer, and
-// with their times, until visit returns false. It returns a name for their source. Experiments of other rooms use it.
-func Packets(c experiment.Config, visit func(packet gopacket.Packet, at time.Time) bool) (from string, err error) {
-	return openCapture(c, func(r io.Reader) error { return eachPacket(r, visit) })
+// Packets calls visit with the packets that have a transport layer, and their times, until visit returns false. It reads
+// the file path, or the default capture if path is empty, and returns a name for their source.
+func Packets(path string, visit func(packet gopacket.Packet, at time.Time) bool) (from string, err error) {
+	return openCapture(path, func(r io.Reader) error { return eachPacket(r, visit) })
 }
 
-// openCapture calls read with Config.Packets or the default capture, and returns a name for it.
-func openCapture(c experiment.Config, read func(r io.Reader) error) (from string, err error) {
-	if c.Packets == "" {
+// openCapture calls read with the file path, or with the default capture if path is empty, and returns a name for it.
+func openCapture(path string, read func(r io.Reader) error) (from string, err error) {
+	if path == "" {
 		return "the capture cip.pcap of the gopacket project", read(bytes.NewReader(defaultCapture))
 	}
-	f, err := os.Open(c.Packets)
+	f, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
 	if err := read(f); err != nil {
-		return "", fmt.Errorf("%s: %w", c.Packets, err)
+		return "", fmt.Errorf("%s: %w", path, err)
 	}
-	return c.Packets, nil
+	return path, nil
 }
 
 // decompressed returns a reader of the data in r, which may be compressed by gzip or zstd.
@@ -105,7 +105,7 @@ func eachPacket(r io.Reader, visit func(packet gopacket.Packet, at time.Time) bo
 	defer plain.Close()
 	failing := &lastError{r: plain}
 	limited := &io.LimitedReader{R: failing, N: maxCapture}
-	packets, err := capture(bufio.NewReader(limited))
+	packets, err := open(bufio.NewReader(limited))
 	if err != nil {
 		return fmt.Errorf("not a capture: %w", err)
 	}
@@ -144,8 +144,8 @@ type packetReader interface {
 	LinkType() layers.LinkType
 }
 
-// capture returns the reader for the format of the first bytes.
-func capture(r *bufio.Reader) (packetReader, error) {
+// open returns the reader for the format of the first bytes.
+func open(r *bufio.Reader) (packetReader, error) {
 	magic, err := r.Peek(4)
 	switch {
 	case err == io.EOF:
