@@ -27,7 +27,7 @@ func TestDocumented(t *testing.T) {
 			"key-3": documentedBlockpartitioned, "": documentedFirst,
 		}},
 		{"twochoice-0", 2, map[string]func(*plain, filter.Hash) []string{
-			"key-3": documentedTwochoice, "": documentedTwochoice,
+			"key-3": documentedTwochoice, "a": documentedTwochoice,
 		}},
 	} {
 		f, err := ReadFile("testdata/"+c.path+".bloom", Options{})

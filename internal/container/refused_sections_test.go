@@ -142,7 +142,7 @@ func searchedCases(f forger) {
 	g.bit("the bit between the first head and its payload", true, 0, 447)
 	g.bit("the bit between the second head and its payload", true, 0, 512+447)
 
-	g = f.with("twochoice", "twochoice-0.bloom") // bits=400, choices=3, k=10, shards=1
+	g = f.with("twochoice", "twochoice-0.bloom") // bits=400, choices=8, k=12, shards=1
 	g.bit("the last bit", false, 0, 399)
 	g.bit("the first bit behind the last", true, 0, 400)
 	g.bit("the last bit of the last word", true, 0, 511)
