@@ -49,7 +49,8 @@ func (c Config) geometry(n uint64) (geometry, error) {
 		return g, nil
 	}
 
-	if c.Size.FPR != 0 {
+	rated := c.Size.FPR != 0
+	if rated {
 		p := c.problem(n)
 		per, nearest := anneal.LeastBits(c.Size.FPR, minBitsPerKey, maxBitsPerKey, func(per float64) float64 {
 			f := p.bestForecast(per)
@@ -86,8 +87,8 @@ func (c Config) geometry(n uint64) (geometry, error) {
 	if c.Size.BitsPerKey != 0 { // a size in bytes is a limit; a size in bits per key is exact, but holds a window
 		g.bits = max((total+shards-1)/shards, uint64(g.choices))
 	}
-	if shards > 1 { // whole words, which the kernel needs; more of them unless the size is a limit
-		if c.Size.BitsPerKey != 0 {
+	if shards > 1 { // whole words, which the kernel needs; the size may be a limit, unless it follows from a rate
+		if rated {
 			g.bits += 63
 		}
 		g.bits = g.bits / 64 * 64

@@ -62,7 +62,7 @@ func TestGeometry(t *testing.T) {
 		{10, Config{Size: family.Sizing{Bytes: 1 << 27}, K: 3}, geometry{4, 1 << 28, 3, 3}},
 		{1 << 40, Config{Size: family.Sizing{BitsPerKey: 8}, K: 6}, geometry{1 << 26, 8 << 14, 3, 6}},
 		{100_000, Config{Size: family.Sizing{Bytes: 100_000}, K: 6, Shards: 1}, geometry{1, 800_000, 3, 6}},
-		{16385, Config{Size: family.Sizing{BitsPerKey: 8}, K: 6}, geometry{2, 65600, 3, 6}},
+		{16385, Config{Size: family.Sizing{BitsPerKey: 8}, K: 6}, geometry{2, 65536, 3, 6}},
 		{1000, Config{Size: family.Sizing{BitsPerKey: 8.1}, K: 6, Choices: 2}, geometry{1, 8100, 2, 6}},
 		{1, Config{Size: family.Sizing{BitsPerKey: 1}, K: 6, Choices: 16}, geometry{1, 16, 16, 6}},
 	} {
