@@ -77,10 +77,12 @@ func power(x, n int) int {
 
 func runCounting(_ context.Context, c experiment.Config) (figure.Result, error) {
 	result := c.Begin(1)
+	w := c.Work(10) // families
 	const p = 7
 	for degree := 1; degree <= 2; degree++ {
 		f := polynomials{p: p, places: p, degree: degree}
 		fewest, most, all := f.extremes()
+		w.Step(1)
 		name := fmt.Sprintf("%d-wise, p = %d", degree+1, p)
 		result.Add(
 			figure.Exact(name+", functions", float64(f.functions())).Against(float64(power(p, degree+1)), 0).
@@ -106,6 +108,7 @@ func runCounting(_ context.Context, c experiment.Config) (figure.Result, error) 
 		for _, p := range primes[:len(primes)-2*(degree-1)] { // parabolas are too many at the largest
 			f := polynomials{p: p, places: places, degree: degree, leastA: 1}
 			fewest, most, _ := f.extremes(0, 1)
+			w.Step(1)
 			ideal := float64(f.functions()) / float64(power(places, degree+1))
 			low.AddPoint(float64(p), float64(fewest)/ideal)
 			high.AddPoint(float64(p), float64(most)/ideal)
