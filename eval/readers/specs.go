@@ -198,7 +198,7 @@ var specs = map[string]func(p *plan, r *rand.Rand, params map[string]string){
 	"twochoice": func(p *plan, r *rand.Rand, params map[string]string) {
 		size(r, params, 3, 30)
 		params["passes"] = "1"
-		maybe(r, params, "choices", 2, 5, 8, 16)
+		maybe(r, params, "choices", 2, 5, 16)
 	},
 	"rankindexed": func(p *plan, r *rand.Rand, params map[string]string) {
 		params["fpr"] = rate(r, 1e-9)
