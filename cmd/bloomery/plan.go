@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -150,13 +151,10 @@ func pickOf(ctx context.Context, n plan.Needs, p plan.Plan) (*plan.Choice, error
 	return &usual.Choices[0], nil
 }
 
-// columns is the width of a screen.
-const columns = 80
-
 // printPick prints the pick, what it costs, and why it is the pick.
 func (a *app) printPick(c plan.Choice) {
 	between := " "
-	if len("pick: "+c.Spec.String()) > columns {
+	if len("pick: "+c.Spec.String()) > cli.Columns {
 		between = "\n"
 	}
 	fmt.Fprintf(a.stdout, "pick:%s%s\n", between, c.Spec)
@@ -221,8 +219,8 @@ func (a *app) printRows(choices []plan.Choice) {
 		line := fmt.Sprintf(figures, bytesText(c.FileBytes), fmt.Sprintf("%.2f", c.BitsPerKey),
 			fmt.Sprintf("%.3g", c.FPRPrior), fmt.Sprintf("%.0f ns", c.NsQuery), buildTime(c))
 		spec := "  " + c.Spec.String()
-		if len(line+spec) > columns {
-			spec = fmt.Sprintf("\n%*s", columns, c.Spec)
+		if len(line+spec) > cli.Columns {
+			spec = fmt.Sprintf("\n%*s", cli.Columns, c.Spec)
 		}
 		fmt.Fprintln(a.stdout, line+spec)
 	}
@@ -239,18 +237,7 @@ func buildTime(c plan.Choice) string {
 }
 
 // printWrapped writes text, indented, in lines of at most 80 columns.
-func printWrapped(w io.Writer, text string) {
-	const indent = "  "
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && len(indent+line)+1+len(word) > columns {
-			fmt.Fprintln(w, indent+line)
-			line = ""
-		}
-		line = strings.TrimPrefix(line+" "+word, " ")
-	}
-	fmt.Fprintln(w, indent+line)
-}
+func printWrapped(w io.Writer, text string) { fmt.Fprint(w, cli.Indented(text)) }
 
 // shortPlan is the number of filters that a plan lists without --all.
 const shortPlan = 3

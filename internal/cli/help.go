@@ -143,7 +143,7 @@ func addFlags(c *cobra.Command, add func(title, text string)) {
 			}
 		})
 		if len(names) > 0 {
-			add(title+":\n", indent(wrapped(strings.Join(names, " "), Columns-2), 2))
+			add(title+":\n", Indented(strings.Join(names, " ")))
 		}
 	}
 }
@@ -237,6 +237,9 @@ func wrapped(text string, columns int) (lines []string) {
 	}
 	return append(lines, line)
 }
+
+// Indented breaks a paragraph into lines of a screen, behind two spaces.
+func Indented(text string) string { return indent(wrapped(text, Columns-2), 2) }
 
 // indent joins lines, each behind n spaces.
 func indent(lines []string, n int) string {

@@ -170,8 +170,9 @@ func describeHelp(help *cobra.Command, topics []Topic) {
 
 	help.Use, help.Short = "help [COMMAND | TOPIC]", "Describe a command or a topic"
 	var rows [][2]string
+	var names []string
 	for _, t := range topics {
-		rows = append(rows, [2]string{t.Name, t.Short})
+		rows, names = append(rows, [2]string{t.Name, t.Short}), append(names, t.Name)
 	}
 	help.Long = "The topics are:\n\n" + Table(rows, 14)
 	help.RunE = func(help *cobra.Command, args []string) error {
@@ -179,7 +180,10 @@ func describeHelp(help *cobra.Command, topics []Topic) {
 			return nil
 		}
 		err := showHelp(help, args)
-		if near := similarTopics(topics, args); err != nil && len(near) > 0 {
+		if len(args) != 1 || err == nil {
+			return err
+		}
+		if near := similar(args[0], names...); len(near) > 0 {
 			return Advise(errors.New(err.Error()), "Did you mean "+Either(near)+"? "+help.CommandPath()+" lists the topics.")
 		}
 		return err
@@ -197,16 +201,13 @@ func describeHelp(help *cobra.Command, topics []Topic) {
 	}
 }
 
-// similarTopics returns the names of topics that resemble the only argument.
-func similarTopics(topics []Topic, args []string) (names []string) {
-	if len(args) != 1 {
-		return nil
+// similar returns the names that resemble a text, by the rules of cobra, which knows names of commands only.
+func similar(text string, names ...string) []string {
+	all := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, name := range names {
+		all.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
 	}
-	all := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra suggests only names of commands, so topics become some
-	for _, t := range topics {
-		all.AddCommand(&cobra.Command{Use: t.Name, Run: func(*cobra.Command, []string) {}})
-	}
-	return all.SuggestionsFor(args[0])
+	return all.SuggestionsFor(text)
 }
 
 func showHelp(help *cobra.Command, args []string) error {
@@ -258,11 +259,13 @@ var wanted = map[string]string{
 
 // noFlag returns the error for an unknown flag, and suggests similar flags.
 func noFlag(c *cobra.Command, name string) error {
-	flags := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra suggests only names of commands, so flags become some
+	var flags []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		flags.AddCommand(&cobra.Command{Use: "--" + f.Name, Hidden: f.Hidden, Run: func(*cobra.Command, []string) {}})
+		if !f.Hidden {
+			flags = append(flags, "--"+f.Name)
+		}
 	})
-	if near := flags.SuggestionsFor("--" + name); len(near) > 0 {
+	if near := similar("--"+name, flags...); len(near) > 0 {
 		return misused(c, "%s has no flag --%s; did you mean %s?", nameOf(c), name, Either(near))
 	}
 	return misused(c, "%s has no flag --%s", nameOf(c), name)
