@@ -12,7 +12,7 @@ import { keyCheck, sip } from './hash/sip.js';
 import { secretBytes } from './hash/siphash.js';
 import { xxh3 } from './hash/xxh3.js';
 import type { Key } from './key.js';
-import { abortSignal, callback, check, flag, type Rule, want } from './options.js';
+import { abortSignal, any, callback, check, flag, type Rule, want } from './options.js';
 import { type Start, wasmStart } from './wasm/builder.js';
 import { within } from './watch.js';
 
@@ -53,13 +53,14 @@ const makers: Record<BuildSpec, Maker> = { standard, blocked, fuse, ribbon };
 
 const isSeed = (v: any) => (typeof v === 'bigint' ? v >= 0n && !(v >> 64n) : Number.isSafeInteger(v) && v >= 0);
 const isSpec: Rule = [
-  `one of ${Object.keys(makers).join(', ')}`, (v) => typeof v === 'string' && Object.hasOwn(makers, v),
+  `one of ${Object.keys(makers)}`, (v) => Object.keys(makers).includes(v),
 ];
 const rules: Record<string, Rule> = {
   spec: isSpec,
   family: isSpec,
-  fpr: ['a rate above 0 and below 1, such as 0.01', (v) => typeof v === 'number' && v > 0 && v < 1],
-  seed: ['an integer of 0 to 2^64-1; above 2^53 a BigInt', isSeed],
+  fpr: ['a rate above 0 and below 1', (v) => typeof v === 'number' && v > 0 && v < 1],
+  secret: any,
+  seed: ['an integer below 2^64, from 2^53 a BigInt', isSeed],
   wasm: flag,
   progress: callback,
   signal: abortSignal,
@@ -124,7 +125,7 @@ async function take(
   };
   const later = typeof keys !== 'string' && (keys as AsyncIterable<Key>)?.[Symbol.asyncIterator];
   const now = typeof keys !== 'string' && (keys as Iterable<Key>)?.[Symbol.iterator];
-  want('keys', keys, later || now, 'an array or another iterable of keys');
+  want('keys', keys, later || now, 'an iterable of keys');
   if (!later) {
     for (const key of keys as Iterable<Key | number>) {
       hashes.add(key);

@@ -1,8 +1,8 @@
 // Entry bloomery/core: opens filters of the families that you import, without WebAssembly.
 
-import { fetchFile, type FetchOptions, fetchSet } from './fetch.js';
+import { fetchFile, fetching, type FetchOptions, fetchSet } from './fetch.js';
 import { checked, type FileSource, type Filter, openBytes, type OpenOptions, plainEngine } from './filter.js';
-import { check, someFamilies, someHashes, want } from './options.js';
+import { someFamilies, someHashes, want } from './options.js';
 import { type ShardedFilter, type ShardLoader, openShards } from './sharded.js';
 import type { Family, KeyHash } from './types.js';
 
@@ -23,9 +23,9 @@ export interface Families {
   hashes?: readonly KeyHash[];
 }
 
-function opener<Options extends OpenOptions & Families>(options: Options) {
-  const own = checked(check(options, { hashes: someHashes })), { families, hashes = [] } = own;
-  want('families', families, someFamilies[1](families), someFamilies[0]);
+function opener<Options extends OpenOptions & Families>(options: Options, more?: typeof fetching) {
+  const own = checked(options, { families: someFamilies, hashes: someHashes, ...more }), { families, hashes = [] } = own;
+  want('families', families, families, someFamilies[0]);
   return Object.assign(own, { hashes, engine: plainEngine });
 }
 
@@ -39,7 +39,7 @@ export async function open(file: FileSource, options: OpenOptions & Families): P
 
 /** Fetches and opens a filter file. See FetchOptions. It rejects with FormatError or FetchError. */
 export async function fetchFilter(url: string | URL, options: FetchOptions & Families): Promise<Filter> {
-  return fetchFile(url, opener(options));
+  return fetchFile(url, opener(options, fetching));
 }
 
 /**
@@ -47,7 +47,7 @@ export async function fetchFilter(url: string | URL, options: FetchOptions & Fam
  * they are first needed. It rejects with FormatError or FetchError.
  */
 export async function fetchSharded(url: string | URL, options: FetchOptions & Families): Promise<ShardedFilter> {
-  return fetchSet(url, opener(options));
+  return fetchSet(url, opener(options, fetching));
 }
 
 /**

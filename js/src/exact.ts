@@ -3,7 +3,7 @@
 import { bytesOf, checked, type FileSource, hashOf } from './filter.js';
 import { hashNames } from './header.js';
 import { type Key, OwnBuffer, putKey } from './key.js';
-import { check, someHashes } from './options.js';
+import { someHashes } from './options.js';
 import { type ExactRecord, readRecords } from './records.js';
 import { present } from './sections.js';
 import type { Family, HashFunction, Hashed, KeyHash } from './types.js';
@@ -118,7 +118,7 @@ export class ExactSet {
  * bytes: do not change them while the set is in use. It rejects with FormatError, whose subclass says why.
  */
 export async function openExact(file: FileSource, options: ExactOptions = {}): Promise<ExactSet> {
-  const { hashes = [], secret, verify = true } = checked(check(options, { hashes: someHashes }));
+  const { hashes = [], secret, verify = true } = checked(options, { hashes: someHashes });
   const bytes = await bytesOf(file);
   const { records, hash, seed, universe, members, partitions } = readRecords(bytes, verify);
   // No spec: siphash needs none.

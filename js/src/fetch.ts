@@ -4,7 +4,7 @@ import { CorruptError, FetchError, FormatError, TooLargeError, TruncatedError } 
 import { accept, type Accepted, Checker, type Filter, type OpenOptions, type Opener, openVerified } from './filter.js';
 import { headerLength, parseHeader } from './header.js';
 import { maxManifest, refuseOther } from './manifest.js';
-import { abortSignal, absolute, callback, check, count, milliseconds, positive, type Rule } from './options.js';
+import { abortSignal, absolute, callback, count, milliseconds, positive, type Rule } from './options.js';
 import { faultOf, mayRecover, retried } from './response.js';
 import { sha256 } from './sha256.js';
 import { openShards, type ShardedFilter } from './sharded.js';
@@ -32,7 +32,8 @@ const isHash: Rule = ['64 hexadecimal digits', (v) => typeof v === 'string' && /
 export const loading = {
   signal: abortSignal, fetch: callback, maxBytes: positive, retries: count, timeout: milliseconds,
 };
-const rules = { ...loading, progress: callback, sha256: isHash };
+/** The options of fetchFile and fetchSet, besides those of opening. Callers check them. */
+export const fetching = { ...loading, progress: callback, sha256: isHash };
 
 /** Is told that the first n bytes of a file are there. It returns the length of the file, or undefined if unknown. */
 type Sink = (bytes: Uint8Array, n: number) => number | undefined;
@@ -47,7 +48,6 @@ const trusted = 2 ** 26;
  * It rejects as fetchFile does.
  */
 export async function fetchSet(url: string | URL, options: FetchOptions & Opener): Promise<ShardedFilter> {
-  check(options, rules);
   const at = absolute(url), compare = comparison(options.sha256);
   const { verify = true, maxBytes: most = defaultMost } = options;
   if (at.pathname.endsWith('/')) at.pathname += 'manifest.json';
@@ -61,7 +61,7 @@ export async function fetchSet(url: string | URL, options: FetchOptions & Opener
       return download(shard, options, bytes, verify, () => () => undefined, (bytes) => bytes);
     }, options);
   }).catch((e) => {
-    if (e instanceof FetchError && e.status === 404) e.message += ': use follow for a folder of bloomery publish';
+    if (e instanceof FetchError && e.status === 404) e.message += '; if it is a folder of bloomery publish: use follow';
     throw e;
   });
 }
@@ -73,7 +73,6 @@ export async function fetchSet(url: string | URL, options: FetchOptions & Opener
  * It rejects with FormatError, FetchError, the reason of signal, or TypeError for a URL that is none or that of a set.
  */
 export async function fetchFile(url: string | URL, options: FetchOptions & Opener): Promise<Filter> {
-  check(options, rules);
   const at = absolute(url), compare = comparison(options.sha256);
   const { verify = true, maxBytes: most = defaultMost } = options;
   if (/(\/|\.json)$/.test(at.pathname)) {

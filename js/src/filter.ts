@@ -20,11 +20,11 @@ export interface OpenOptions {
 }
 
 /** siphash checks the length, if the file needs a secret: an error must not show it. */
-const isSecret: Rule = ['16 bytes, or 32 hexadecimal digits', (v) => v?.length >= 0];
+const isSecret: Rule = ['16 bytes or 32 hex digits', (v) => v?.length >= 0];
 
-/** Returns options of opening, as check does. It throws TypeError. */
-export const checked = <Options extends OpenOptions>(options: Options): Options =>
-  check(options, { verify: flag, secret: isSecret, wasm: flag });
+/** Returns options of opening, and those with more rules, as check does. It throws TypeError. */
+export const checked = <Options extends OpenOptions>(options: Options, more?: Record<string, Rule>): Options =>
+  check(options, { verify: flag, secret: isSecret, wasm: flag, ...more });
 
 /** What a filter says about itself. */
 export interface FilterInfo {
@@ -120,7 +120,7 @@ export class Filter {
 
 /** Returns a list of keys, and throws TypeError for one key. */
 export function list(keys: Iterable<Key>): Iterable<Key> {
-  want('keys', keys, typeof keys !== 'string' && keys?.[Symbol.iterator], 'an array or another iterable of keys');
+  want('keys', keys, typeof keys !== 'string' && keys?.[Symbol.iterator], 'an iterable of keys');
   return keys;
 }
 
@@ -216,7 +216,7 @@ export async function bytesOf(file: FileSource): Promise<Uint8Array> {
   const content = typeof (file as Blob)?.arrayBuffer === 'function' ? await (file as Blob).arrayBuffer() : file;
   const bytes = ArrayBuffer.isView(content) ? content : new Uint8Array(content as ArrayBuffer);
   const known = bytes.length === (content as ArrayBuffer)?.byteLength;
-  want('file', file, known, 'a Uint8Array, an ArrayBuffer, a Blob or a Response');
+  want('file', file, known, 'bytes, a Blob or a Response');
   if (status >= 0 && !bytes.length) refuse();
   return bytes;
 }

@@ -3,7 +3,7 @@
 import { append, apply } from './apply.js';
 import type { ExactSet } from './exact.js';
 import type { Filter } from './filter.js';
-import { type Followed, type Follower, type Open, type PollOptions, start } from './follower.js';
+import { type Followed, type Follower, type Open, polling, type PollOptions, start } from './follower.js';
 import type { Key } from './key.js';
 import { callback, check, want } from './options.js';
 import type { ShardedFilter, ShardLoader } from './sharded.js';
@@ -57,7 +57,7 @@ export interface ShardedFollower extends Followed<ShardedFilter> {
  * Memory: that of the filters held and loaded, and during an update 3 times the bytes that arrived.
  */
 export async function follow(url: string | URL, options: FollowOptions): Promise<Follower> {
-  const own = check(options, {}), { open } = own;
+  const own = check(options, polling), { open } = own;
   want('open', open, callback[1](open), 'open of bloomery, or a function that calls it');
   return start(url, own, { file: (file) => open(file) }, apply);
 }
@@ -67,7 +67,7 @@ export async function follow(url: string | URL, options: FollowOptions): Promise
  * has, too, are kept. It rejects with TypeError for other kinds.
  */
 export async function followSharded(url: string | URL, options: FollowShardedOptions): Promise<ShardedFollower> {
-  const own = check(options, {}), { open } = own;
+  const own = check(options, polling), { open } = own;
   want('open', open, callback[1](open), 'openSharded of bloomery, or a function that calls it');
   return start(url, own, { set: ofShards(open) });
 }
@@ -77,7 +77,7 @@ export async function followSharded(url: string | URL, options: FollowShardedOpt
  * for a filter.
  */
 export async function followExact(url: string | URL, options: FollowExactOptions): Promise<ExactFollower> {
-  const own = check(options, {}), { open } = own;
+  const own = check(options, polling), { open } = own;
   want('open', open, callback[1](open), 'openExact of bloomery/exact, or a function that calls it');
   return start(url, own, { exact: (file) => open(file) }, append);
 }

@@ -6,7 +6,7 @@ import type { ExactSet } from './exact.js';
 import { instead, loading } from './fetch.js';
 import type { Filter } from './filter.js';
 import type { Key } from './key.js';
-import { absolute, callback, check, flag, milliseconds, positive, type Rule, texts, want } from './options.js';
+import { absolute, any, callback, flag, milliseconds, positive, type Rule, texts, want } from './options.js';
 import {
   digest, keyId, maxRelease, type OlderRelease, parseHistory, parseRelease, type Release, ReleaseError,
   type ReleaseObject, type Trust, unchecked,
@@ -108,8 +108,9 @@ type Get = (object: ReleaseObject) => Promise<Uint8Array>;
 
 const isStore: Rule = ['an object with get and put', (v) =>
   typeof v?.get === 'function' && typeof v.put === 'function'];
-const rules = {
-  open: callback, keys: texts, insecure: flag, ...loading, interval: milliseconds, minRate: positive, store: isStore,
+/** The options of followers. Openers of each kind check open. */
+export const polling = {
+  open: any, keys: texts, insecure: flag, ...loading, interval: milliseconds, minRate: positive, store: isStore,
   name: ['the name of a release', (v) => v && typeof v === 'string'], onUpdate: callback, onError: callback,
 } satisfies Record<string, Rule>;
 
@@ -122,20 +123,17 @@ const wakeGap = 5000;
 /** The functions that follow the kinds of releases. */
 const followerOf = { file: 'follow', exact: 'followExact', set: 'followSharded' };
 
-/** Starts a follower of the kinds of releases that have an opener. Others are an error. It needs apply for deltas. */
+/** Starts a follower, with options that are checked, of the kinds of releases that have an opener. Others are an error. It needs apply for deltas. */
 export async function start<F extends Followed<Published>>(
   url: string | URL, options: PollOptions, openers: Partial<Record<Release['kind'], Open>>, apply?: Apply,
 ): Promise<F> {
-  for (const option in check(options, rules)) {
-    const known = Object.keys(rules);
-    if (!known.includes(option)) throw new TypeError(`${option}: no such option: want ${known.join(', ')}`);
-  }
   const {
     interval = 60_000, maxBytes = 2 ** 30, timeout = 30_000, minRate = 65_536, signal, store, keys = [],
     insecure = false, onUpdate, onError,
   } = options;
-  const wanted = 'either the public keys of the publisher, an array of strings, or insecure: true';
-  want('keys', options.keys, !keys.length === insecure, wanted);
+  const wanted = 'the public keys of the publisher or insecure: true';
+  want('keys', options.keys, keys.length || insecure, wanted);
+  want('insecure', insecure, !keys.length || !insecure, 'false beside keys');
   const folder = absolute(url), pinned = insecure ? [unchecked] : await Promise.all(keys.map(keyId));
   folder.pathname = folder.pathname.replace(/\/?(release\.json)?$/, '/');
 

@@ -1,7 +1,7 @@
 // Entry bloomery: opens filters of all families. WebAssembly answers queries where the page's policy allows it.
 
 import { families, hashes } from './families.js';
-import { fetchFile, type FetchOptions as PlainFetchOptions, fetchSet } from './fetch.js';
+import { fetchFile, fetching, type FetchOptions as PlainFetchOptions, fetchSet } from './fetch.js';
 import {
   checked, type FileSource, type Filter, openBytes, type OpenOptions as PlainOptions, plainEngine,
 } from './filter.js';
@@ -28,13 +28,13 @@ export interface OpenOptions extends PlainOptions, WasmOption {}
 /** How a file is fetched and opened. */
 export interface FetchOptions extends PlainFetchOptions, WasmOption {}
 
-const withEngine = async <Options extends OpenOptions>(options: Options) => {
-  const own = checked(options), engine = own.wasm === false ? plainEngine : await wasmEngine();
+const withEngine = async <Options extends OpenOptions>(options: Options, more?: typeof fetching) => {
+  const own = checked(options, more), engine = own.wasm === false ? plainEngine : await wasmEngine();
   return Object.assign(own, { families, hashes, engine });
 };
 
-const plainly = <Options extends PlainOptions>(options: Options) =>
-  Object.assign(checked(options), { families, hashes, engine: plainEngine });
+const plainly = <Options extends PlainOptions>(options: Options, more?: typeof fetching) =>
+  Object.assign(checked(options, more), { families, hashes, engine: plainEngine });
 
 /**
  * Opens a filter file: its bytes, or a Blob or Response with them. With WebAssembly its sections are copied. Otherwise
@@ -47,7 +47,7 @@ export async function open(file: FileSource, options: OpenOptions = {}): Promise
 
 /** Fetches and opens a filter file. See FetchOptions. It rejects with FormatError or FetchError. */
 export async function fetchFilter(url: string | URL, options: FetchOptions = {}): Promise<Filter> {
-  return fetchFile(url, await withEngine(options));
+  return fetchFile(url, await withEngine(options, fetching));
 }
 
 /**
@@ -55,7 +55,7 @@ export async function fetchFilter(url: string | URL, options: FetchOptions = {})
  * they are first needed. It rejects with FormatError or FetchError.
  */
 export async function fetchSharded(url: string | URL, options: PlainFetchOptions = {}): Promise<ShardedFilter> {
-  return fetchSet(url, plainly(options));
+  return fetchSet(url, plainly(options, fetching));
 }
 
 /**

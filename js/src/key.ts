@@ -1,6 +1,6 @@
 // Keys become bytes: text its UTF-8, an integer its eight bytes, little endian.
 
-import { came } from './options.js';
+import { want } from './options.js';
 import type { KeyBuffer } from './types.js';
 
 /**
@@ -71,9 +71,8 @@ function putOther(to: KeyBuffer, key: Exclude<Key, string>): number {
     for (let i = 0; i < n; i++) bytes[i] = key[i];
     return n;
   }
-  if (!Array.isArray(key) || key.length !== 2 || !isWord(key[0]) || !isWord(key[1])) {
-    throw new TypeError(`key: want a string, Uint8Array, BigInt or pair of 32-bit halves, and got ${came(key)}`);
-  }
+  const isPair = Array.isArray(key) && key.length === 2 && isWord(key[0]) && isWord(key[1]);
+  want('key', key, isPair, 'a string, Uint8Array, BigInt or pair of 32-bit halves');
   to.view.setInt32(0, key[0], true);
   to.view.setInt32(4, key[1], true);
   return 8;

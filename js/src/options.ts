@@ -3,15 +3,15 @@
 /** Describes a value that came. */
 export const came = (v: unknown): string =>
   typeof v === 'string' ? JSON.stringify(v.slice(0, 40))
-  : Object(v) === v ? Object.prototype.toString.call(v).slice(8, -1)
+  : Object(v) === v ? {}.toString.call(v).slice(8, -1)
   : String(v);
 
 /** Describes the first bytes of a file that is of another kind, and says what opens it. */
 export function beginning(file: Uint8Array): string {
   const text = String.fromCharCode(...file.subarray(0, 16));
   const opens = /^\s*{/.test(text) ? 'openSharded or fetchSharded'
-    : text.startsWith('\x89BLMRY') ? 'open or fetchFilter'
-    : text.startsWith('\x89BLX') && 'openExact';
+    : /^.BLM/.test(text) ? 'open or fetchFilter'
+    : /^.BLX/.test(text) && 'openExact';
   return came(text) + (opens ? `: use ${opens}` : '');
 }
 
@@ -23,29 +23,34 @@ export function want(name: string, v: unknown, ok: unknown, wanted: string): ass
 /** What an option must be, and whether a value is. */
 export type Rule = readonly [wanted: string, ok: (v: any) => unknown];
 
-export const flag: Rule = ['true or false', (v) => v === true || v === false];
+/** For options that their user checks. */
+export const any: Rule = ['', () => true];
+export const flag: Rule = ['a boolean', (v) => v === !!v];
 export const callback: Rule = ['a function', (v) => typeof v === 'function'];
-export const count: Rule = ['a whole number, 0 or more', (v) => v >= 0 && (Number.isInteger(v) || v === Infinity)];
+export const count: Rule = ['a whole number', (v) => v >= 0 && (Number.isInteger(v) || v === Infinity)];
 export const positive: Rule = ['a number above 0', (v) => typeof v === 'number' && v > 0];
 /** For timers. */
-export const milliseconds: Rule = ['milliseconds, 1 or more', (v) => typeof v === 'number' && v >= 1];
-export const abortSignal: Rule = ['an AbortSignal', (v) => v && 'aborted' in Object(v)];
+export const milliseconds: Rule = ['milliseconds from 1', (v) => typeof v === 'number' && v >= 1];
+export const abortSignal: Rule = ['an AbortSignal', (v) => v?.aborted != null];
 export const texts: Rule = ['an array of strings', (v) => Array.isArray(v) && v.every((s) => typeof s === 'string')];
 /** For arrays of objects with a member. */
-const withMember = (member: string) => (v: any) => Array.isArray(v) && v.every((o) => Object(o) === o && member in o);
-export const someFamilies: Rule = ['an array of families, such as [blocked]', withMember('open')];
-export const someHashes: Rule = ['an array of hash functions, such as [siphash]', withMember('make')];
+const withMember = (member: string) => (v: any) => v?.every?.((o: any) => o?.[member]);
+export const someFamilies: Rule = ['an array such as [blocked]', withMember('open')];
+export const someHashes: Rule = ['an array such as [siphash]', withMember('make')];
 
 /**
  * Returns a copy of options without a prototype, so that nobody reads what a polluted Object.prototype has. It throws
- * unless options is an object, and each of its members that has a rule is undefined or obeys it.
+ * unless options is an object, and each of its members has a rule and is undefined, which counts as absent, or obeys
+ * the rule. The error of an unknown name, also of one that is undefined, lists the known names. The first one has
+ * the most letters of it.
  */
 export function check<Options extends object>(options: Options, rules: Readonly<Record<string, Rule>>): Options {
   want('options', options, Object(options) === options, 'an object');
-  const own = Object.assign(Object.create(null), options);
-  for (const [name, [wanted, ok]] of Object.entries(rules)) {
-    const v = own[name];
-    want(name, v, v === undefined || ok(v), wanted);
+  const own: any = { __proto__: null, ...options }, known = Object.keys(rules);
+  for (const name in own) {
+    const v = own[name], rule = rules[name]!, near = (k: string) => [...k].filter((c) => name.includes(c)).length;
+    want('options', name, known.includes(name), `${known.sort((a, b) => near(b) - near(a))}`);
+    want(name, v, v === undefined || rule[1](v), rule[0]);
   }
   return own;
 }

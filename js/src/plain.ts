@@ -1,7 +1,7 @@
 // Entry bloomery/plain: opens filters of all families, without WebAssembly.
 
 import { families, hashes } from './families.js';
-import { fetchFile, type FetchOptions, fetchSet } from './fetch.js';
+import { fetchFile, fetching, type FetchOptions, fetchSet } from './fetch.js';
 import {
   checked, type FileSource, type Filter, openBytes, type OpenOptions, plainEngine as engine,
 } from './filter.js';
@@ -13,8 +13,8 @@ export { type FileSource, Filter, type FilterInfo, type OpenOptions } from './fi
 export type { Key } from './key.js';
 export { ShardedFilter, type ShardedInfo, type ShardLoader } from './sharded.js';
 
-const opener = <Options extends OpenOptions>(options: Options) =>
-  Object.assign(checked(options), { families, hashes, engine });
+const opener = <Options extends OpenOptions>(options: Options, more?: typeof fetching) =>
+  Object.assign(checked(options, more), { families, hashes, engine });
 
 /**
  * Opens a filter file: its bytes, or a Blob or Response with them. The sections are not copied if the bytes are aligned
@@ -26,7 +26,7 @@ export async function open(file: FileSource, options: OpenOptions = {}): Promise
 
 /** Fetches and opens a filter file. See FetchOptions. It rejects with FormatError or FetchError. */
 export async function fetchFilter(url: string | URL, options: FetchOptions = {}): Promise<Filter> {
-  return fetchFile(url, opener(options));
+  return fetchFile(url, opener(options, fetching));
 }
 
 /**
@@ -34,7 +34,7 @@ export async function fetchFilter(url: string | URL, options: FetchOptions = {})
  * they are first needed. It rejects with FormatError or FetchError.
  */
 export async function fetchSharded(url: string | URL, options: FetchOptions = {}): Promise<ShardedFilter> {
-  return fetchSet(url, opener(options));
+  return fetchSet(url, opener(options, fetching));
 }
 
 /**

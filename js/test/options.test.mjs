@@ -130,19 +130,40 @@ test('keys of publishers', async () => {
   const options = { open: plain.open };
   await refused(() => follow('http://localhost:1/', options), 'keys', 'undefined');
   await refused(() => follow('http://localhost:1/', { ...options, keys: [] }), 'keys', 'Array');
-  await refused(() => follow('http://localhost:1/', { ...options, keys: [key], insecure: true }), 'keys', 'Array');
+  await refused(() => follow('http://localhost:1/', { ...options, keys: [key], insecure: true }), 'insecure', 'true');
   // The text may be a secret key by mistake: the error does not show it.
   await assert.rejects(follow('http://localhost:1/', { ...options, keys: ['secret'] }), (e) =>
     e instanceof TypeError && /^keys: want ed25519/.test(e.message) && !e.message.includes('secret'));
 });
 
-test('options that a follower does not have', async () => {
-  for (const [call, open] of [[follow, plain.open], [followExact, openExact], [followSharded, plain.openSharded]]) {
-    for (const option of ['key', 'maxbytes', 'constructor']) {
-      const message = new RegExp(`^${option}: no such option: want open, keys, insecure, .*maxBytes, .*onError$`);
-      await assert.rejects(call('http://localhost:1/', { open, [option]: key }), { name: 'TypeError', message });
+test('options that do not exist', async () => {
+  const typos = {
+    verfy: 'verify', secert: 'secret', maxbytes: 'maxBytes', timout: 'timeout', retrys: 'retries', key: 'keys',
+    onupdate: 'onUpdate', progess: 'progress',
+  };
+  for (const [name, call, good, known] of calls) {
+    for (const typo of [...Object.keys(typos), 'constructor', '__proto__', 'x-y']) {
+      const wrong = { ...good };
+      Object.defineProperty(wrong, typo, { value: 5, enumerable: true });
+      await assert.rejects(call(wrong), (e) => {
+        assert.ok(e instanceof TypeError && e.message.startsWith('options: want '), `${name}: ${e}`);
+        assert.ok(e.message.endsWith(`, and got "${typo}"`), e.message);
+        const nearest = typos[typo] in known && typos[typo];
+        assert.ok(!nearest || e.message.startsWith(`options: want ${nearest},`) || name === 'patch', e.message);
+        return true;
+      });
     }
+    await assert.rejects(call({ ...good, verfy: undefined }), /^TypeError: options: want /);
   }
+  await refused(() => build(['a'], { spec: 'fuse', fp: 0.1 }), 'options', '"fp"');
+});
+
+test('options that are undefined count as absent', async () => {
+  const absent = (known) => Object.fromEntries(Object.keys(known).map((name) => [name, undefined]));
+  for (const { open } of [plain, index]) assert.ok(await open(file, absent(opening)));
+  assert.ok(await plain.fetchFilter(`${base}file`, absent({ ...opening, ...fetching })));
+  const built = { ...absent({ fpr: 1, seed: 1, secret: 1, wasm: 1, progress: 1, signal: 1, family: 1 }), spec: 'fuse' };
+  assert.deepEqual(await build(['a'], built), await build(['a'], { spec: 'fuse' }));
 });
 
 test('files, URLs and keys', async () => {

@@ -25,29 +25,28 @@ const buildAlone = 13_500;
 
 /** Goals that are missed, with the size that must not be exceeded instead. Lower it with the size. */
 const missed = {
-  'open of bloomery': 22_609,
-  'open of bloomery/plain': 16_365,
-  'open of bloomery/core, bitsandblooms': 8235,
-  'open of bloomery/core, blocked': 7601,
-  'open of bloomery/core, blockpartitioned': 7837,
-  'open of bloomery/core, counting': 7655,
-  'open of bloomery/core, fuse': 7585,
-  'open of bloomery/core, guava': 8264,
-  'open of bloomery/core, partitioned': 7711,
-  'open of bloomery/core, rankindexed': 9057,
-  'open of bloomery/core, redisbloom': 8112,
-  'open of bloomery/core, ribbon': 8871,
-  'open of bloomery/core, spark': 7569,
-  'open of bloomery/core, standard': 7454,
-  'open of bloomery/core, twochoice': 7643,
-  'openExact of bloomery/exact': 8187,
-  'bloomery/store/indexeddb': 833, // 0.1 kB of each are the limits of time
-  'bloomery/store/cache': 887,
-  'openExact and followExact': 14_668,
-  'all of bloomery': 27_427,
-  'all of bloomery/plain': 21_341,
-  'all of bloomery/core, fuse': 12_612,
-  'build of bloomery/build': 20_852, // 4.4 kB of it are the module of WebAssembly
+  'open of bloomery': 22_610,
+  'open of bloomery/plain': 16_373,
+  'open of bloomery/core, bitsandblooms': 8217,
+  'open of bloomery/core, blocked': 7590,
+  'open of bloomery/core, blockpartitioned': 7830,
+  'open of bloomery/core, counting': 7639,
+  'open of bloomery/core, fuse': 7569,
+  'open of bloomery/core, guava': 8246,
+  'open of bloomery/core, partitioned': 7703,
+  'open of bloomery/core, rankindexed': 9043,
+  'open of bloomery/core, redisbloom': 8101,
+  'open of bloomery/core, ribbon': 8862,
+  'open of bloomery/core, spark': 7552,
+  'open of bloomery/core, standard': 7437,
+  'open of bloomery/core, twochoice': 7630,
+  'openExact of bloomery/exact': 8181,
+  'bloomery/store/cache': 855, // 0.1 kB are the limits of time
+  'openExact and followExact': 14_658,
+  'all of bloomery': 27_438,
+  'all of bloomery/plain': 21_365,
+  'all of bloomery/core, fuse': 12_619,
+  'build of bloomery/build': 20_869, // 4.4 kB of it are the module of WebAssembly
 };
 
 /** What WebAssembly of queries must not exceed instead of its goal. */
@@ -118,8 +117,8 @@ budget('openExact and followExact', exactSets + followSets, oneFamily + added.fo
  * window of gzip: it saves less there.
  */
 const missedMore = {
-  'patch of bloomery': 2855, 'patch of bloomery/plain': 2585, 'follow of bloomery': 9152,
-  'follow of bloomery/plain': 8727, 'build of bloomery': 15_699, 'build of bloomery/plain': 15_901,
+  'patch of bloomery': 2859, 'patch of bloomery/plain': 2585, 'follow of bloomery': 9145,
+  'follow of bloomery/plain': 8695, 'build of bloomery': 15_678, 'build of bloomery/plain': 15_866,
 };
 
 for (const entry of ['bloomery', 'bloomery/plain']) {
