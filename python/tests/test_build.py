@@ -50,7 +50,7 @@ def test_same_bytes_as_the_command(command: str, tmp_path: Path, spec: str) -> N
     assert all(f.contains(KEYS))
     want = by_hand(command, tmp_path / "want", KEYS, "--fpr=0.001", f"--spec={spec}")
     assert (tmp_path / "f.bloom").read_bytes() == want
-    bl.build(tmp_path / "short.bloom", KEYS, family=spec, fpr=0.001)
+    bl.build(tmp_path / "short.bloom", KEYS, family=spec, fpr="0.1%")
     assert (tmp_path / "short.bloom").read_bytes() == want
     again = bl.build(tmp_path / "f.bloom", iter(KEYS), spec=spec, fpr=0.001)
     assert again.contains(KEYS) == f.contains(KEYS)
@@ -173,6 +173,10 @@ def test_failures_leave_nothing(command: str, tmp_path: Path) -> None:
     with pytest.raises(bl.CommandError, match="--bits-per-key") as wrong:
         bl.build(path, KEYS, bits_per_key=-7)
     assert wrong.value.exit_code == 2
+    with pytest.raises(ValueError, match=r"fpr='many': want a rate"):
+        bl.build(path, KEYS, fpr="many")
+    with pytest.raises(ValueError, match=r"fpr=1.0: want a rate"):
+        bl.build(path, KEYS, fpr="100%")
     with pytest.raises(ValueError, match=r"fpr=5: .*did you mean 0.05, which is 5%\?"):
         bl.build(path, KEYS, fpr=5)
     for error in [KeyError("mine"), KeyboardInterrupt()]:

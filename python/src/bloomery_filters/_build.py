@@ -16,13 +16,22 @@ from ._open import open
 from ._source import secret_bytes
 
 
+def _rate(text: str) -> float:
+    """Returns the rate of a text such as "0.001" or "0.1%"."""
+    number = text.removesuffix("%")
+    try:
+        return float(number) / (100 if number != text else 1)
+    except ValueError:
+        raise ValueError(f'fpr={text!r}: want a rate above 0 and below 1, such as 0.01 or "1%"') from None
+
+
 def build(
     path: str | os.PathLike[str],
     keys: Any,
     *,
     spec: str | None = None,
     family: str | None = None,
-    fpr: float | None = None,
+    fpr: float | str | None = None,
     bits_per_key: float | None = None,
     capacity: int | None = None,
     needs: str | Sequence[str] = (),
@@ -44,7 +53,7 @@ def build(
 
     - spec: a family such as "blocked", or a family with parameters such as "fuse(width=16)"; default: "ribbon", or the
       family that needs asks for. family is another name of this parameter
-    - fpr: the false-positive rate, a number between 0 and 1; default: 0.01
+    - fpr: the false-positive rate, a number between 0 and 1 or a text such as "0.1%"; default: 0.01
     - bits_per_key: the size, instead of fpr
     - capacity: the number of keys to make room for, later keys included
     - needs: what the filter must do, such as "add", "count", "merge" or "remove"
@@ -66,6 +75,8 @@ def build(
             raise TypeError("build takes spec or family, not both")
         spec = family
 
+    if isinstance(fpr, str):
+        fpr = _rate(fpr)
     if fpr is not None and not 0 < fpr < 1:
         meant = f"; did you mean {fpr / 100:g}, which is {fpr:g}%?" if 1 <= fpr < 100 else ""
         raise ValueError(f"fpr={fpr}: want a rate above 0 and below 1, such as 0.01{meant}")
