@@ -3,12 +3,10 @@ package bloomery
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
-	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -97,11 +95,9 @@ func (c Config) Check() error {
 		return err
 	}
 	if c.Keys > 0 {
-		if _, _, err := f.Forecast(s, c.Keys); err != nil {
-			return err
-		}
+		_, _, err = f.Forecast(s, c.Keys)
 	}
-	return cmp.Or(c.checkForecast(c.Keys), intake.CheckSize(f, s, c.Keys, c.Limits.Bytes))
+	return cmp.Or(err, c.checkForecast(c.Keys), intake.CheckSize(f, s, c.Keys, c.Limits.Bytes))
 }
 
 // checkOpen is Check for a Config whose Spec the planner chooses.
@@ -114,36 +110,26 @@ func (c Config) checkOpen() error {
 		return err
 	}
 
-	if n := c.Needs; c.Sharding.Dir == "" && c.Keys == 0 && n.ValueBits > 0 &&
-		(n.Add || n.Later > 0 || n.Bytes > 0 || n.BitsPerKey > 0) {
-		// A filter with values takes them with the keys, so it must be chosen before the number of keys is known.
-		return family.Invalid("keys", 0, "values with room for later keys, or in a given size, need the number of keys")
+	if c.Sharding.Dir == "" {
+		err = intake.CheckNeeds(c.Needs, c.Keys)
 	}
-	return c.checkAllow(h)
+	return cmp.Or(err, c.checkAllow(h))
 }
 
 // checkDir is Check for a Config with Dir.
 func (c Config) checkDir() error {
-	if err := cmp.Or(intake.CheckShards(cmp.Or(c.Sharding.Shards, 1), c.Concurrent), c.checkFields()); err != nil {
+	if err := cmp.Or(intake.CheckShards(cmp.Or(c.Sharding.Shards, 1), c.Keys, c.Concurrent), c.checkFields()); err != nil {
 		return err
 	}
 	if c.open() {
-		return cmp.Or(c.checkOpen(), c.checkShards())
+		return c.checkOpen()
 	}
 
 	h, err := c.checkSharded(context.Background()) // without Needs it does not wait
 	if err != nil {
 		return err
 	}
-	return cmp.Or(c.checkAllow(h), c.checkShards())
-}
-
-// checkShards returns an error if the set cannot have this number of shards for its keys, if both are known.
-func (c Config) checkShards() error {
-	if c.Like.Set != nil || c.Keys == 0 {
-		return nil
-	}
-	return hashes.CheckShards(c.Sharding.Shards, c.Keys)
+	return c.checkAllow(h)
 }
 
 // checkNeeds is Check for a Config with Needs.
@@ -190,7 +176,7 @@ func (c Config) checkSetSize(each Config, keys uint64) error {
 // fix all sizes, such as m=, and budget=, with which the bytes of a shard would depend on the speed of the machine. It
 // wraps errors.ErrUnsupported for families that take raw keys. Other errors come from Check and Choose.
 func (c Config) ForShard(ctx context.Context) (Config, error) {
-	if err := intake.CheckShards(c.Sharding.Shards, c.Concurrent); err != nil {
+	if err := intake.CheckShards(c.Sharding.Shards, c.Keys, c.Concurrent); err != nil {
 		return c, err
 	}
 	if c.Like.Set != nil {
@@ -239,16 +225,11 @@ func (c Config) ForShard(ctx context.Context) (Config, error) {
 // checkShard returns an error if the Spec cannot be the Spec of a shard.
 func (c Config) checkShard() error {
 	f, s, err := c.family()
+	if err == nil {
+		err = intake.CheckShard(f, s)
+	}
 	if err != nil {
 		return err
-	}
-
-	switch {
-	case f.Can.Has(family.CanRawKeys):
-		return fmt.Errorf("%s takes raw keys, and shards are built from hashes; choose another family: %w",
-			f.Name, filter.ErrUnsupported)
-	case family.Given(s, "budget"):
-		return family.Invalid("budget", s, "the same keys would not give the same bytes again; use effort= or passes=")
 	}
 	return c.Check()
 }

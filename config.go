@@ -264,20 +264,10 @@ func (c Config) checkLike() error {
 	if old.isEmpty() {
 		return family.Invalid("like", "an empty Set", "want one that was built or read")
 	}
-	if err := c.checkFields(); err != nil {
-		return err
-	}
 
 	facts := old.inner().Facts()
-	switch sharded := facts.Stored.Shards > 0; {
-	case sharded && c.Sharding.Dir == "":
-		return family.Invalid("like", "a sharded Set", "set Sharding.Dir to follow it")
-	case !sharded && c.Sharding.Dir != "":
-		return family.Invalid("like", "a Set of one filter", "a sharded set follows a sharded one")
-	}
-
 	const no = "with like, size, hash function, chosen rate and shards are taken from that set; leave it out"
-	if err := cmp.Or(
+	if err := cmp.Or(c.checkFields(),
 		family.Refused("spec", c.Spec != "", no), family.Refused("needs", c.Needs != (plan.Needs{}), no),
 		family.Refused("capacity", c.Capacity != 0, no), family.Refused("fpr", c.FPR != 0, no),
 		family.Refused("seed", c.Hashing.Seed != 0, no), family.Refused("secret", c.Hashing.Secret != nil, no),
@@ -286,17 +276,9 @@ func (c Config) checkLike() error {
 	); err != nil {
 		return err
 	}
-	if _, err := drift.AllowedShrink(c.Like.Shrink, drift.ShrinkOfList); err != nil {
-		return err
-	}
-
-	if facts.Stored.Shards == 0 {
-		return intake.CheckBuilt(facts.Filter, c.Limits.Bytes)
-	}
-	if c.Limits.Bytes == 0 {
-		return nil // Info reads all shards
-	}
-	return intake.CheckBytes(old.Spec(), old.Info().Bits/8, c.Limits.Bytes)
+	_, err := drift.AllowedShrink(c.Like.Shrink, drift.ShrinkOfList)
+	return cmp.Or(err,
+		intake.CheckLike(old.inner(), facts.Filter, facts.Stored.Shards, c.Sharding.Dir != "", c.Limits.Bytes))
 }
 
 // checkShrink returns an error if Shrink is set without Like.

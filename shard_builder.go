@@ -78,7 +78,7 @@ func newShardBuild(ctx context.Context, c Config) (b *shardBuild, err error) {
 // checkSharded returns the hasher of the keys, or an error if the Config cannot be for a sharded set, as far as
 // this is known before the keys.
 func (c Config) checkSharded(ctx context.Context) (filter.Hasher, error) {
-	if err := intake.CheckShards(cmp.Or(c.Sharding.Shards, 1), c.Concurrent); err != nil {
+	if err := intake.CheckShards(cmp.Or(c.Sharding.Shards, 1), c.Keys, c.Concurrent); err != nil {
 		return filter.Hasher{}, err
 	}
 	if c.Like.Set != nil {

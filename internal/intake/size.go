@@ -8,6 +8,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/hashes"
+	"github.com/bloomery/bloomery/plan"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -31,6 +33,18 @@ func ShardSpec(f families.Family, s filter.Spec, shards int) (filter.Spec, error
 		return s, family.Invalid("spec", s, "it fixes the size of one filter; use bytes= for the size of the whole set")
 	}
 	return s, nil
+}
+
+// CheckShard returns an error if s cannot be the Spec of a shard.
+func CheckShard(f families.Family, s filter.Spec) error {
+	switch {
+	case f.Can.Has(family.CanRawKeys):
+		return fmt.Errorf("%s takes raw keys, and shards are built from hashes; choose another family: %w",
+			f.Name, filter.ErrUnsupported)
+	case family.Given(s, "budget"):
+		return family.Invalid("budget", s, "the same keys would not give the same bytes again; use effort= or passes=")
+	}
+	return nil
 }
 
 // fixesSize reports whether s has a parameter that fixes the geometry for any number of keys.
@@ -137,14 +151,44 @@ func BuildMemory(memory int64, needs uint64) int64 {
 	return cmp.Or(max(memory, 0), int64(min(needs, 1<<60)), smallBuild)
 }
 
-// CheckShards returns an error unless a set can have this number of shards. A set in the form for many writers cannot
-// have shards.
-func CheckShards(shards int, concurrent bool) error {
+// CheckShards returns an error unless a set of these keys, 0 if their number is unknown, can have this number of shards.
+// A set in the form for many writers cannot have shards.
+func CheckShards(shards int, keys uint64, concurrent bool) error {
 	switch {
 	case shards < 1 || shards > shard.Max:
 		return family.Invalid("shards", shards, "want 1 to %d", shard.Max)
 	case concurrent:
 		return family.Invalid("concurrent", true, "shards are written to files; leave it out")
+	case keys > 0:
+		return hashes.CheckShards(shards, keys)
+	}
+	return nil
+}
+
+// CheckLike returns an error if a set cannot follow the old one, whose filter is one if it has no shards, in a folder of
+// shards or in one filter, or if a filter of the old size has more than most bytes; 0: no limit.
+func CheckLike(old interface {
+	Spec() filter.Spec
+	Info() filter.Info
+}, one family.Filter, shards int, sharded bool, most uint64) error {
+	switch {
+	case shards > 0 && !sharded:
+		return family.Invalid("like", "a sharded Set", "set Sharding.Dir to follow it")
+	case shards == 0 && sharded:
+		return family.Invalid("like", "a Set of one filter", "a sharded set follows a sharded one")
+	case shards == 0:
+		return CheckBuilt(one, most)
+	case most > 0: // Info reads all shards
+		return CheckBytes(old.Spec(), old.Info().Bits/8, most)
+	}
+	return nil
+}
+
+// CheckNeeds returns an error if the planner cannot choose a filter with values before the number of keys is known. Such
+// a filter takes the values with the keys.
+func CheckNeeds(n plan.Needs, keys uint64) error {
+	if keys == 0 && n.ValueBits > 0 && (n.Add || n.Later > 0 || n.Bytes > 0 || n.BitsPerKey > 0) {
+		return family.Invalid("keys", 0, "values with room for later keys, or in a given size, need the number of keys")
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 // shift answers the last question of the paper, whether dependent groups do as well: the groups of the family twochoice
 // are shifts of one another.
 var shift = experiment.Experiment{
-	Name: "ptc-shift", Source: Paper + ", section 5",
+	Name: "ptc-shift", Source: Paper + ", section 4",
 	Varies: "bits per key, choices; dependent groups", Run: runShift, Seconds: 4,
 }
 

@@ -212,7 +212,7 @@ func About() family.About {
 		}, family.SearchParameters...),
 		Forms: []family.Form{{
 			Spec: family.NewSpec(Family), Can: family.CanAdd | family.CanSearch | family.CanSpill, Reason: "small at low rates",
-			Warning: "a query reads many places, and a build searches",
+			Warning: "a query for a present key reads k places, and a build searches",
 		}},
 	}
 }
