@@ -264,7 +264,7 @@ func TestConcurrentBuild(t *testing.T) {
 			t.Errorf("%s: a key is missing", spec)
 		}
 	}
-	for _, spec := range []string{"fuse", "partitioned", "blockpartitioned", "twochoice"} {
+	for _, spec := range []string{"fuse", "partitioned", "blockpartitioned"} {
 		_, err := bloomery.NewBuilder(t.Context(), bloomery.Config{Spec: spec, Concurrent: true})
 		unsupported(t, spec, err, "rankindexed")
 	}

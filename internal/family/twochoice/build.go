@@ -211,7 +211,7 @@ func About() family.About {
 			{Name: "k", Value: "1..64", Help: "positions per group"},
 		}, family.SearchParameters...),
 		Forms: []family.Form{{
-			Spec: family.NewSpec(Family), Can: family.CanAdd | family.CanSearch | family.CanSpill, Reason: "small at low rates",
+			Spec: family.NewSpec(Family), Can: family.CanAdd | family.CanConcurrent | family.CanSearch | family.CanSpill, Reason: "small at low rates",
 			Warning: "a query for a present key reads k places, and a build searches",
 		}},
 	}

@@ -35,6 +35,7 @@ import (
 const Family = "twochoice"
 
 // Filter is a Bloom filter with choices. Reads are safe from any number of goroutines; Add needs exclusive use.
+// Concurrent is the form for concurrent writers.
 type Filter struct {
 	geometry
 	words    []uint64 // shard s is bits [s·bits, (s+1)·bits); at least 64 more bits follow, which are 0
@@ -126,10 +127,16 @@ func (f *Filter) Probes(h filter.Hash) (n int) {
 // position that a group has twice counts twice. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
 	var room [MaxK]uint64
-	at := room[:f.k]
-	s := f.bestGroup(at, h)
+	var fresh freshBits
+	at, w, words := room[:f.k], f.walkKey(h), f.words
+	for i := range at {
+		at[i] = w.next()
+		fresh.count(bitvec.Load57(words, at[i]))
+	}
+
+	s := fresh.fewest(f.choices, w.x)
 	for _, u := range at {
-		f.words[(u+s)/64] |= 1 << ((u + s) % 64)
+		words[(u+s)/64] |= 1 << ((u + s) % 64)
 	}
 	f.keys++
 	if f.searched > 0 { // a filter from New has no late keys
@@ -138,26 +145,25 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
-// bestGroup returns the group of a key that sets the fewest new bits, and sets at to the first bits of its k windows.
-func (f *Filter) bestGroup(at []uint64, h filter.Hash) (best uint64) {
-	w, words, fresh, more := f.walkKey(h), f.words, uint64(0), uint64(0)
-	for i := range at {
-		at[i] = w.next()
-		window := bitvec.Load57(words, at[i])
-		fresh += zeros[uint8(window)]
-		more += zeros[uint8(window>>8)]
-	}
+// freshBits counts the new bits of each group of a key, a byte per group.
+type freshBits [maxChoices / 8]uint64
 
-	// The first of the best groups, from a random one on. A cost is the number of new bits, then the distance from there.
-	choices, lowest := uint64(f.choices), ^uint64(0)
-	for s, distance := uint64(0), choices-1-probe.Position(w.x, choices); s < choices; s++ {
+// count counts the zeros of a window.
+func (b *freshBits) count(window uint64) {
+	b[0] += zeros[uint8(window)]
+	b[1] += zeros[uint8(window>>8)]
+}
+
+// fewest returns the first of the groups with the fewest new bits, from a random one on, which x chooses.
+func (b *freshBits) fewest(choices int, x uint64) (group uint64) {
+	c, fresh, lowest := uint64(choices), b[0], ^uint64(0)
+	for s, distance := uint64(0), c-1-probe.Position(x, c); s < c; s++ {
 		if s == 8 {
-			fresh = more
+			fresh = b[1]
 		}
-		cost := fresh&0xff<<16 | distance<<8 | s
-		lowest = min(lowest, cost)
+		lowest = min(lowest, fresh&0xff<<16|distance<<8|s) // the number of new bits, then the distance
 		fresh >>= 8
-		if distance++; distance == choices {
+		if distance++; distance == c {
 			distance = 0
 		}
 	}
