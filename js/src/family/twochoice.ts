@@ -1,5 +1,5 @@
-// The Bloom filter with choices: a key is present if all bits of one of its groups are set. Its groups lie side by side,
-// one bit of each in a window of choices bits.
+// The Bloom filter with choices: a key is present if all bits of one of its groups are set. Its groups lie side by
+// side, one bit of each in a window of choices bits.
 
 import { checkSections, checkZeros } from '../sections.js';
 import type { Family, FilterFile, Hash, Query } from '../types.js';
