@@ -22,7 +22,11 @@ var uses = []struct {
 	{"top bits of Hi", func(h filter.Hash, parts int) int { return scaled(h.Hi, parts) }},
 	// for standard, counting, partitioned and twochoice the first position, for rankindexed the chains
 	{"top bits of Lo", func(h filter.Hash, parts int) int { return scaled(h.Lo, parts) }},
-	// standard, counting, partitioned, twochoice: second position
+	// standard, counting, twochoice: second position
+	{"nine times Lo, rotated, plus Hi", func(h filter.Hash, parts int) int {
+		return scaled(bits.RotateLeft64(9*h.Lo, 25)+h.Hi, parts)
+	}},
+	// partitioned: second position
 	{"Lo times Hi, folded", func(h filter.Hash, parts int) int {
 		hi, lo := bits.Mul64(h.Lo, h.Hi|1)
 		return scaled(hi^lo, parts)

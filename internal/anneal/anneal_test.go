@@ -15,6 +15,7 @@ var geometries = []Geometry{
 	{Bits: 90, K: 4, Width: 3},
 	{Bits: 96, K: 4, Width: 3, Words: true},
 	{Bits: 50, K: 2},
+	{Bits: 70, K: 1, Choices: 11},
 }
 
 // base returns the number of base positions. With Words it is Bits. Otherwise the last base position plus the largest
@@ -23,7 +24,7 @@ func (s Geometry) base() uint64 {
 	if s.Words {
 		return s.Bits
 	}
-	return s.Bits - (1<<s.Width - 1)
+	return s.Bits - uint64(s.shiftCount()-1)
 }
 
 // fresh returns a state with random base positions.
@@ -113,6 +114,14 @@ func TestState(t *testing.T) {
 				copy(s.Shifts, shifts)
 				s.Fill(&rnd)
 				check(t, s)
+				clear(s.cells)
+				for i := range s.Shifts {
+					if copy(s.Shifts[i:], shifts[i:i+1]); i%3 == 0 {
+						s.Shifts[i] = Open
+					}
+				}
+				s.Fill(&rnd)
+				check(t, s)
 			})
 		}
 	}
@@ -132,7 +141,7 @@ func TestPlain(t *testing.T) {
 						continue
 					}
 					var start [4]uint64
-					for c := range 1 << s.Width {
+					for c := range s.shiftCount() {
 						start[c/8] |= bytesBelow(maxNoise+1, rnd.Next()) & 255 << (c % 8 * 8)
 					}
 					s.mapCells(pos, s.Shifts[j*s.K+l], &less)

@@ -1,10 +1,10 @@
 // Package probe computes the positions of a key from its Hash, each from the previous one, by two kinds of sequences.
 //
-// The positions of standard and counting cost one multiplication each:
+// The positions of standard, counting and twochoice cost one multiplication each:
 //
 //	x_0 = Lo, x_(i+1) = rotl(9·x_i, 25) + Hi     position i = ⌊x_i·m / 2^64⌋
 //
-// The positions of partitioned and twochoice cost two:
+// The positions of partitioned cost two:
 //
 //	x_0 = Lo, x_(i+1) = fold(x_i × (Hi with 1))     position i = ⌊x_i·m / 2^64⌋
 //
@@ -24,7 +24,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// Next returns the x of the next probe of a key of standard or counting; hi is Hi of its hash. It is a permutation of x
+// Next returns the x of the next probe of a key of standard or counting; hi is Hi of its hash, for twochoice a part of it. It is a permutation of x
 // for each hi, and of hi for each x.
 func Next(x, hi uint64) uint64 { return bits.RotateLeft64(9*x, 25) + hi }
 
@@ -36,7 +36,7 @@ func Positions(at []uint64, x, hi, m uint64) {
 	}
 }
 
-// Mixer returns the odd factor of the probes of a key of partitioned or twochoice: Hi with its lowest bit set.
+// Mixer returns the odd factor of the probes of a key of partitioned: Hi with its lowest bit set.
 func Mixer(h filter.Hash) uint64 { return h.Hi | 1 }
 
 // Mix returns the x of the next probe of such a key; by is the result of Mixer.

@@ -78,7 +78,7 @@ func TestForecast(t *testing.T) {
 				{}, {Effort: filter.Effort{Level: filter.Fast}}, {Effort: filter.Effort{Passes: 2}}, {Effort: filter.Effort{Passes: 1}},
 				{Choices: 2}, {Choices: 5}, {Choices: 16}, {K: 3},
 			} {
-				if !runs() {
+				if per*float64(n) < float64(leastWindows*c.choices()) || !runs() {
 					continue
 				}
 				if err := c.Check(); err != nil {

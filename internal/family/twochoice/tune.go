@@ -16,6 +16,10 @@ const (
 	maxKeys       = 1 << 48
 )
 
+// leastWindows is the smallest size in windows, unless the size is a limit. In a smaller filter most keys share most
+// bits of their windows, and its rate is higher than its share of set bits shows.
+const leastWindows = 4
+
 // maxShardKeys is the largest number of keys of a shard if Sharding.Shards is set. It bounds the memory of a search,
 // which keeps all positions of a shard.
 const maxShardKeys = 1 << 22
@@ -76,6 +80,10 @@ func (c Config) geometry(n uint64) (geometry, error) {
 			"too few for %d keys; give at least %d", n, n/8*minBitsPerKey+1)
 	}
 
+	if c.Size.BitsPerKey != 0 {
+		total = max(total, uint64(leastWindows*c.choices()))
+	}
+
 	shards := max(c.shards(n), (total+maxShard-1)/maxShard)
 	if n/shards > maxShardKeys {
 		return geometry{}, family.Invalid("shards", c.Shards,
@@ -84,8 +92,8 @@ func (c Config) geometry(n uint64) (geometry, error) {
 
 	k := c.problem(n).bestForecast(float64(total) / float64(n)).k
 	g := geometry{shards: shards, bits: total / shards, choices: c.choices(), k: k}
-	if c.Size.BitsPerKey != 0 { // a size in bytes is a limit; a size in bits per key is exact, but holds a window
-		g.bits = max((total+shards-1)/shards, uint64(g.choices))
+	if c.Size.BitsPerKey != 0 { // a size in bytes is a limit
+		g.bits = (total + shards - 1) / shards
 	}
 	if shards > 1 { // whole words, which the kernel needs; the size may be a limit, unless it follows from a rate
 		if rated {

@@ -64,7 +64,7 @@ func TestGeometry(t *testing.T) {
 		{100_000, Config{Size: family.Sizing{Bytes: 100_000}, K: 6, Shards: 1}, geometry{1, 800_000, 3, 6}},
 		{16385, Config{Size: family.Sizing{BitsPerKey: 8}, K: 6}, geometry{2, 65536, 3, 6}},
 		{1000, Config{Size: family.Sizing{BitsPerKey: 8.1}, K: 6, Choices: 2}, geometry{1, 8100, 2, 6}},
-		{1, Config{Size: family.Sizing{BitsPerKey: 1}, K: 6, Choices: 16}, geometry{1, 16, 16, 6}},
+		{1, Config{Size: family.Sizing{BitsPerKey: 1}, K: 6, Choices: 16}, geometry{1, 64, 16, 6}},
 	} {
 		if err := x.c.Check(); err != nil {
 			t.Fatal(err)
