@@ -13,7 +13,7 @@ from conftest import REPOSITORY, package
 
 import bloomery_filters as bl
 
-pd, _, _ = (package(name) for name in ("pandas", "pyarrow", "duckdb"))
+pd, pl, _, _ = (package(name) for name in ("pandas", "polars", "pyarrow", "duckdb"))
 
 PACKAGE = REPOSITORY / "python"
 
@@ -34,10 +34,11 @@ def examples(page: str) -> list[str]:
 
 
 def readme_names() -> dict[str, object]:
-    """Returns what the example of the repository's README expects: a filter file and a frame."""
+    """Returns what the example of the repository's README expects: a filter file and frames of pandas and polars."""
     for name in "disposable.bloom", "list.bloom":
         bl.build(name, ["yopmail.com", "mailinator.com"])
-    return {"frame": pd.DataFrame({"domain": ["yopmail.com", "gmail.com"]})}
+    column = {"domain": ["yopmail.com", "gmail.com", None]}
+    return {"frame": pd.DataFrame(column), "df": pl.DataFrame(column)}
 
 
 def redis_names() -> dict[str, object]:
@@ -55,7 +56,9 @@ def redis_names() -> dict[str, object]:
 
 def check_readme(names: dict[str, object]) -> None:
     frame: Any = names["frame"]
-    assert frame[frame.columns[-1]].tolist() == [True, False]
+    assert frame["listed"].tolist() == [True, False, False]
+    df: Any = names["df"]
+    assert df["listed"].to_list() == [True, False, None]
 
 
 def check_redis(names: dict[str, object]) -> None:
