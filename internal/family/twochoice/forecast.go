@@ -129,5 +129,9 @@ func (p problem) forecastOf(k int, per float64) forecast {
 	fill = min(1, fill)                         // with few bits the estimate exceeds 1
 	luck := spread * (1 - fill) / fill / bits   // the variance of the fill over its square
 	fill = min(1, fill*(1+float64(k-1)/2*luck)) // so that fill^k is the mean of the power
-	return forecast{k, FPR(fill, k, p.choices), float64(k) * math.Sqrt(max(0, luck))}
+	rate := FPR(fill, k, p.choices)
+	if !p.online {
+		rate = searchedRate(fill, k, p.choices)
+	}
+	return forecast{k, rate, float64(k) * math.Sqrt(max(0, luck))}
 }

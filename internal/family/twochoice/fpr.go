@@ -2,6 +2,7 @@ package twochoice
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
@@ -96,12 +97,17 @@ func bestK(perKey float64, c int) (k int) {
 	return k
 }
 
-// rate returns the rate of a fill.
-func (g geometry) rate(fill float64) float64 { return FPR(fill, g.k, g.choices) }
+// searchedRate returns the rate of a filter with this fill after a search. It exceeds the rate r of independent groups
+// by about 0.12·r²/c^(1/4), measured for 2 to 16 groups and 1 to 32 bits per key; see dependence. Without a search, the
+// fill is a little lower than Fill says, which offsets the excess.
+func searchedRate(fill float64, k, c int) float64 {
+	rate := FPR(fill, k, c)
+	return min(1, rate+0.12*rate*rate/math.Pow(float64(c), 0.25))
+}
 
 // priorRate returns p_b, the rate before a search: the rate of n keys added online.
 func (g geometry) priorRate(n uint64) float64 {
-	return g.rate(Fill(float64(g.bits)*float64(g.shards)/float64(n), g.k, g.choices))
+	return FPR(Fill(float64(g.bits)*float64(g.shards)/float64(n), g.k, g.choices), g.k, g.choices)
 }
 
 // census returns the number of set bits and p_a, the mean of the rates of the shards. The fill that counts for a group
@@ -117,5 +123,63 @@ func (f *Filter) census() (ones uint64, rate float64) {
 		}
 		ones, rate = ones+all, rate-math.Expm1(absent)
 	}
-	return ones, rate / float64(f.shards)
+	return ones, min(1, rate/float64(f.shards)*f.dependence())
+}
+
+// maxSample is the largest number of windows from which dependence is measured.
+const maxSample = 1 << 20
+
+// dependence returns the rate of the filter as a multiple of the rate of independent groups with the same fill. Groups
+// are independent if the bits are. A search, and the choice of a group, put set bits farther apart than random ones, so
+// that fewer windows have both bits of two groups, and more keys have one: 2% more at 4 bits per key and c = 8.
+//
+// With q_S the share of windows that have the bits of all groups in S, inclusion and exclusion give the rate
+//
+//	Σ over all S but the empty one of (-1)^(|S|+1) q_S^k
+//
+// The windows are the first ones of the filter. They are a sample like any other, because positions are uniform.
+func (f *Filter) dependence() float64 {
+	with, windows := f.countWindows()
+	absent, rate := 0.0, 0.0
+	for groups := 1; groups < len(with); groups++ {
+		all := intPower(float64(with[groups])/float64(windows), f.k)
+		switch n := bits.OnesCount(uint(groups)); {
+		case n == 1:
+			absent += math.Log1p(-all)
+			rate += all
+		case n&1 == 1:
+			rate += all
+		default:
+			rate -= all
+		}
+	}
+
+	if independent := -math.Expm1(absent); independent > 0 {
+		return rate / independent
+	}
+	return 1
+}
+
+// countWindows returns a number of windows, and for each set of groups how many of them have all of its bits.
+func (f *Filter) countWindows() (with []uint32, windows uint64) {
+	windows = min(f.shards*f.bits-uint64(f.choices)+1, maxSample)
+	with = make([]uint32, 1<<f.choices)
+	mask := uint64(len(with) - 1)
+	const step = 57 - maxChoices + 1 // windows in a load
+	for at := uint64(0); at < windows; at += step {
+		x := bitvec.Load57(f.words, at)
+		for range min(step, windows-at) {
+			with[x&mask]++
+			x >>= 1
+		}
+	}
+
+	for bit := 1; bit < len(with); bit <<= 1 { // sums over all supersets
+		for groups := range with {
+			if groups&bit == 0 {
+				with[groups] += with[groups|bit]
+			}
+		}
+	}
+	return with, windows
 }

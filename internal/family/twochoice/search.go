@@ -18,7 +18,7 @@ func layOut(s *anneal.State, g geometry, keys []filter.Hash) {
 	}
 
 	s.Reset(anneal.Geometry{Bits: g.bits, K: 1, Choices: g.choices}, sizes)
-	s.FPR = g.rate
+	s.FPR = func(fill float64) float64 { return searchedRate(fill, g.k, g.choices) }
 	for i, h := range keys {
 		w := g.walkKey(h)
 		w.start = 0
