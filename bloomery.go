@@ -5,7 +5,7 @@
 //	set, err := bloomery.Build(ctx, slices.Values(domains), bloomery.Config{FPR: 0.001})
 //	err = set.Save(ctx, "domains.bloom")
 //
-//	set, err := bloomery.Open(ctx, "domains.bloom")
+//	set, err = bloomery.Open(ctx, "domains.bloom")
 //	listed := set.ContainsString("yopmail.com") // of absent domains, one in a thousand gets true
 //
 // [Build] makes a static Set, the smallest. [New] makes an empty one, and [Set.Add] adds keys at any time. Keys are

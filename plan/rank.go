@@ -201,14 +201,15 @@ func tryKind(k kind, n *Needs) (choice Choice, why string) {
 	return choice, ""
 }
 
-// overBound describes how much larger a choice is than the smallest possible size, log2(1/rate) bits per key.
+// overBound describes how much larger a choice, without its header, is than the smallest possible size, log2(1/rate)
+// bits per key.
 func overBound(c Choice, n *Needs) string {
 	if c.FileBytes > 2*((c.Bits+7)/8) { // a comparison would be about the header
 		return "in a file that is mostly header"
 	}
 
 	rate := cmp.Or(n.FPR, c.FPRPrior)
-	times := 8 * float64(c.FileBytes) / (float64(n.totalKeys()) * math.Log2(1/rate))
+	times := float64(c.Bits) / (float64(n.totalKeys()) * math.Log2(1/rate))
 	// From these values on, the format with one more digit would round up to 10.0 or 2.0.
 	switch {
 	case times >= 9.95:

@@ -54,7 +54,7 @@ func WithInsecure() FollowOption { return func(o *followOptions) { o.insecure = 
 // WithName refuses releases with another name. Default: the name of the first accepted release.
 func WithName(name string) FollowOption { return func(o *followOptions) { o.name = name } }
 
-// WithInterval sets the largest time between successful polls. Default: DefaultFollowInterval.
+// WithInterval sets the largest time between successful polls. Default: DefaultFollowInterval, 1 minute.
 func WithInterval(d time.Duration) FollowOption { return func(o *followOptions) { o.interval = d } }
 
 // WithMaxBytes limits the bytes of a release: of the filter file, or of all files of a sharded set, and of a trimmed

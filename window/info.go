@@ -1,6 +1,9 @@
 package window
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Info describes a Filter at a time.
 type Info struct {
@@ -35,7 +38,7 @@ func (r *ring) describe() Info {
 	r.readClock()
 	r.catchUp()
 	i := Info{
-		TTL: time.Duration(r.ttl), Capacity: uint64(r.keys), FPRChosen: r.fpr,
+		TTL: time.Duration(r.ttl), Capacity: uint64(math.Ceil(r.keys)), FPRChosen: r.fpr,
 		Refused: r.refused.Load(), Shortened: r.shortened.Load(), Bytes: r.memoryBytes(),
 	}
 	if now, started := r.latestTime(); started {

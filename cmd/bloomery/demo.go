@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -25,8 +27,15 @@ var demoFamilies = []string{
 	"ribbon(fpr=0.01)", "fuse(fpr=0.01)", "standard(fpr=0.01)", "blocked(fpr=0.01)", "rankindexed(fpr=0.01)",
 }
 
-// demoNext is the command that the demo proposes. It runs in the root of a clone.
-const demoNext = "go run ./cmd/bloomery build -o out.bloom cmd/bloomery/domains/disposable.txt.gz"
+// demoNext returns the command that the demo proposes, for the path of the running program. It runs in the root of a
+// clone.
+func demoNext(program string) string {
+	command := "bloomery"
+	if strings.Contains(filepath.ToSlash(program), "/go-build") { // the temporary folder of go run and go test
+		command = "go run ./cmd/bloomery"
+	}
+	return command + " build -o out.bloom cmd/bloomery/domains/disposable.txt.gz"
+}
 
 // demoSpecs are the filters of the large table, one per line, with common sizes. They are independent of the list of
 // families.
@@ -94,7 +103,7 @@ func (a *app) demo(ctx context.Context) error {
 			fmt.Sprintf("%d = %.2f%%", flagged, 100*float64(flagged)/float64(len(ordinary))),
 			fmt.Sprintf("%.0f ns", (r.nsPresent+r.nsAbsent)/2), changesOf(info.Spec))
 	}
-	_, err = fmt.Fprintf(w, "now try, in a clone of github.com/bloomery/bloomery:\n%s\n", demoNext)
+	_, err = fmt.Fprintf(w, "now try, in a clone of github.com/bloomery/bloomery:\n%s\n", demoNext(os.Args[0]))
 	return err
 }
 

@@ -42,7 +42,7 @@ func TestDemoText(t *testing.T) {
 			t.Errorf("no %q in the demo:\n%s", want, text)
 		}
 	}
-	if lines[len(lines)-1] != demoNext {
+	if lines[len(lines)-1] != demoNext(os.Args[0]) {
 		t.Errorf("the demo ends with %q", lines[len(lines)-1])
 	}
 }
@@ -80,14 +80,15 @@ func TestDemoAll(t *testing.T) {
 	}
 }
 
-// TestDemoNext runs the command that the demo suggests, in the root of the module. Its output goes to a temporary
+// TestDemoNext runs the command that the demo suggests to users of go run, in the root of the module. Its output goes to a temporary
 // folder.
 func TestDemoNext(t *testing.T) {
 	output := filepath.Join(t.TempDir(), "out.bloom")
-	words := strings.Fields(demoNext)
+	next := demoNext("/tmp/go-build1/b001/exe/bloomery")
+	words := strings.Fields(next)
 	at := slices.Index(words, "out.bloom")
 	if at < 0 {
-		t.Fatalf("%s does not write out.bloom", demoNext)
+		t.Fatalf("%s does not write out.bloom", next)
 	}
 	words[at] = output
 
@@ -95,9 +96,13 @@ func TestDemoNext(t *testing.T) {
 	c.Dir = filepath.Join("..", "..")
 	out, err := c.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "out.bloom: 133604 keys") {
-		t.Errorf("%s: %v\n%s", demoNext, err, out)
+		t.Errorf("%s: %v\n%s", next, err, out)
 	}
 	if _, err := os.Stat(output); err != nil {
 		t.Error(err)
+	}
+
+	if installed := demoNext("/home/user/go/bin/bloomery"); !strings.HasPrefix(installed, "bloomery build ") {
+		t.Errorf("an installed command suggests %s", installed)
 	}
 }

@@ -73,9 +73,20 @@ func shrinkFlag(c *cobra.Command, to *float64, normal string) {
 	c.Flags().Lookup("shrink").NoOptDefVal = "100%"
 }
 
+// rateNoted returns parseRate for --fpr of a command. It notes on stderr that a high rate without % is not in percent.
+func rateNoted(c *cobra.Command) func(flag, text string) (float64, error) {
+	return func(flag, text string) (float64, error) {
+		v, err := parseRate(flag, text)
+		if err == nil && v >= 0.05 && !strings.Contains(text, "%") {
+			fmt.Fprintf(c.ErrOrStderr(), "bloomery: note: %s %s is %.4g%%\n", flag, text, 100*v)
+		}
+		return v, err
+	}
+}
+
 func sizeFlags(c *cobra.Command, s *family.Sizing) {
 	c.Flags().Float64Var(&s.BitsPerKey, "bits-per-key", 0, "`BITS`: size per key")
-	parse(c, &s.FPR, "fpr", "`RATE`: false positives, 0.001 or 0.1% (default 1%)", parseRate)
+	parse(c, &s.FPR, "fpr", "`RATE`: false positives, 0.001 or 0.1% (default 1%)", rateNoted(c))
 	parse(c, &s.Bytes, "bytes", "`SIZE`: size of the filter, such as 64KiB or 10MB", parseBytes)
 	c.MarkFlagsMutuallyExclusive("bits-per-key", "fpr", "bytes")
 }

@@ -87,7 +87,7 @@ func (r report) write(w io.Writer) {
 	}
 
 	switch {
-	case !nearlyEmpty(r.Bits, r.Keys):
+	case r.window == nil && !nearlyEmpty(r.Bits, r.Keys):
 		fmt.Fprintf(w, "bits\t%d (%.4g per key)\n", r.Bits, r.BitsPerKey())
 	case r.Capacity > 0:
 		fmt.Fprintf(w, "bits\t%d (%.4g per key when full)\n", r.Bits, float64(r.Bits)/float64(r.Capacity))

@@ -57,9 +57,9 @@ func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "bloomery",
 		Short: `Small files that answer: "is this key in the list?"`,
-		Long: `Bloomery turns a list of keys into a small filter file that answers "is this key in the list?" "No" is
-always right. "Yes" is wrong for few other keys: at a rate that you choose, such as 1% with 7 to 10 bits per key, and
-can measure.`,
+		Long: `Bloomery turns a list of keys into a small filter file that answers "is this key in the list?" A "no"
+is always right. A "yes" is wrong for few other keys: at a rate that you choose, such as 1% with 7 to 10 bits per key,
+and can measure.`,
 		Example: `  bloomery build -o blocked.bloom --fpr 0.1% blocklist.txt
   bloomery check blocked.bloom -e yopmail.com
   bloomery verify blocked.bloom --members blocklist.txt`,

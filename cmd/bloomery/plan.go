@@ -26,7 +26,7 @@ func (a *app) planCommand() *cobra.Command {
 		Use:   "plan --keys N [--fpr P] [--needs remove,count,...]",
 		Short: "Choose a filter, and see what it costs",
 		Long: `Print the filter that bloomery build takes for these needs without --spec, then the three smallest
-filters that meet them, or with --for speed the three fastest. A file has a header of 100 to 300 bytes; bits/key leaves
+filters that meet them, or with --for speed the three fastest. A file has a header of 100 to 400 bytes; bits/key leaves
 it out. Sizes and rates are forecast. Times were measured on one machine: of a query of a filter in the caches, with the
 given share of absent keys, and of a build on one core.
 
@@ -104,7 +104,7 @@ func (f *planFlags) register(c *cobra.Command) {
 		if f.exact = err == nil && v == 0; f.exact {
 			return 0, nil
 		}
-		return parseRate(flag, text)
+		return rateNoted(c)(flag, text)
 	})
 	c.Flags().Float64Var(&f.BitsPerKey, "bits-per-key", 0, "`BITS`: most bits per key")
 	parse(c, &f.Bytes, "bytes", "`SIZE`: most bytes of the filter, such as 64KiB", parseBytes)

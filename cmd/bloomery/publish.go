@@ -38,7 +38,7 @@ KEY.pub. No file is replaced.`,
 				return err
 			}
 			if !a.quiet && !a.json {
-				fmt.Fprintf(a.stderr, "%s: private key %s; keep it secret, and keep a copy\n", output, public.ID())
+				fmt.Fprintf(a.stderr, "wrote the private key (id %s) to %s; keep it secret, and keep a copy\n", public.ID(), output)
 			}
 			return a.answer(object{{"public", public.String()}, {"id", public.ID()}, {"file", output}}, "%v\n", public)
 		},

@@ -226,6 +226,9 @@ func (v verdict) write(w io.Writer) {
 	fmt.Fprintf(w, "observed rate\t%.4g (95%%: %.4g to %.4g)\n", v.Rate.Observed, v.Rate.Low, v.Rate.High)
 	fmt.Fprintf(w, "promised rate\t%.4g\n", v.info.FPRPosterior)
 	fmt.Fprintf(w, "the promise\t%s\n", stateOf(v.holds))
+	if v.holds && v.info.FPRPosterior < v.Rate.Low { // the interval alone would look like a broken promise
+		fmt.Fprint(w, "\ta filter that keeps it shows this many more often than once in 10,000\n")
+	}
 	if v.info.FPRChosen > 0 {
 		fmt.Fprintf(w, "chosen rate\t%.4g\n", v.info.FPRChosen)
 		fmt.Fprintf(w, "the choice\t%s\n", stateOf(v.chose))

@@ -186,7 +186,13 @@ func describeHelp(help *cobra.Command, topics []Topic) {
 		if near := similar(args[0], names...); len(near) > 0 {
 			return Advise(errors.New(err.Error()), "Did you mean "+Either(near)+"? "+help.CommandPath()+" lists the topics.")
 		}
-		return err
+
+		advice := "The topics are " + strings.Join(names, ", ") + "."
+		var of *advised
+		if errors.As(err, &of) {
+			advice = of.hint + "\n" + advice
+		}
+		return Advise(errors.New(err.Error()), advice)
 	}
 
 	commands := help.ValidArgsFunction

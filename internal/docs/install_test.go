@@ -2,6 +2,9 @@ package docs_test
 
 import (
 	"encoding/json"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // embedMain calls the recipe of README.md that embeds a list.
@@ -101,6 +105,8 @@ func TestInstall(t *testing.T) {
 		t.Errorf("the recipe prints %q", out)
 	}
 
+	runService(t, app, filepath.Join(bin, name), func(args ...string) { run(app, args...) })
+
 	var npm struct{ Name, Version string }
 	if b, err := os.ReadFile("js/package.json"); err != nil || json.Unmarshal(b, &npm) != nil {
 		t.Fatal(err)
@@ -115,5 +121,95 @@ func TestInstall(t *testing.T) {
 	}
 	if b, err := os.ReadFile("python/pyproject.toml"); err != nil || !strings.Contains(string(b), `name = "bloomery-filters"`) {
 		t.Errorf("pip install bloomery-filters does not install python: %v", err)
+	}
+}
+
+// runService runs the service of docs/guides/publish.md in the module app, with an embedded list of one domain. The
+// release that it follows has two, and the service must find both.
+func runService(t *testing.T, app, bloomery string, run func(args ...string)) {
+	t.Helper()
+	page, err := os.ReadFile("docs/guides/publish.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(page), "```go\n//go:embed")
+	block, _, _ = strings.Cut(block, "```")
+	if n := strings.Count(block, "\n"); n > 25 {
+		t.Errorf("the service has %d lines", n)
+	}
+
+	dir := filepath.Join(app, "service")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := func(args ...string) {
+		c := exec.CommandContext(t.Context(), bloomery, args...)
+		c.Dir = dir
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+	}
+	write("first.txt", "a.example\n")
+	write("next.txt", "a.example\nb.example\n")
+	command("keygen", "-o", "release.key")
+	command("build", "-o", "list.bloom", "--spec", "rankindexed", "--capacity", "100", "--fpr", "1e-6", "first.txt")
+	command("build", "-o", "next.bloom", "--like", "list.bloom", "next.txt")
+	command("publish", "site", "next.bloom", "--sign", "release.key")
+	public, err := os.ReadFile(filepath.Join(dir, "release.key.pub"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	free, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	_ = free.Close()
+	for _, r := range [][2]string{
+		{"ed25519:…", strings.TrimSpace(string(public))},
+		{"https://example.org/blocklist", filepath.ToSlash(dir) + "/site"},
+		{"localhost:8080", address},
+	} {
+		if !strings.Contains(block, r[0]) {
+			t.Errorf("the service has no %s", r[0])
+		}
+		block = strings.ReplaceAll(block, r[0], r[1])
+	}
+	imports := `"context"; _ "embed"; "errors"; "fmt"; "io/fs"; "net/http"; "os"; "` + module + `/publish"`
+	write("main.go", "package main\n\nimport ("+imports+")\n\n//go:embed"+block+
+		"\nfunc main() { panic(serve(context.Background())) }\n")
+	run("go", "build", "-o", filepath.Join(dir, "service.exe"), "./service")
+
+	c := exec.CommandContext(t.Context(), filepath.Join(dir, "service.exe"))
+	c.Dir = dir
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Process.Kill(); _ = c.Wait() }()
+	ask := func(domain string) string {
+		answer, err := http.Get("http://" + address + "/listed?domain=" + domain)
+		if err != nil {
+			return err.Error()
+		}
+		defer answer.Body.Close()
+		b, _ := io.ReadAll(answer.Body)
+		return string(b)
+	}
+	for range 300 {
+		if ask("b.example") == "true\n" {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	for domain, want := range map[string]string{"a.example": "true\n", "b.example": "true\n", "c.example": "false\n"} {
+		if got := ask(domain); got != want {
+			t.Errorf("%s: %q", domain, got)
+		}
 	}
 }

@@ -136,13 +136,14 @@ func TestThreats(t *testing.T) {
 
 // TestExamples compiles the examples of README.md and docs.
 func TestExamples(t *testing.T) {
-	imports := map[string]string{"bloomery": module, "clubcard": module + "/interop/clubcard", "fs": "io/fs", "x509": "crypto/x509"}
+	imports := map[string]string{"bloomery": module, "clubcard": module + "/interop/clubcard", "fs": "io/fs", "x509": "crypto/x509",
+		"http": "net/http", "signal": "os/signal"}
 	for _, p := range []string{
 		"delta", "distribute", "exact", "filter", "interop", "plan", "publish", "shard", "window",
 	} {
 		imports[p] = module + "/" + p
 	}
-	for _, p := range []string{"context", "errors", "fmt", "io", "log", "os", "slices", "time"} {
+	for _, p := range []string{"context", "errors", "fmt", "io", "log", "os", "slices", "syscall", "time"} {
 		imports[p] = p
 	}
 	pages := []string{"../../README.md"}
@@ -161,6 +162,7 @@ var (
 	answers   []bool
 	domain    string
 	url       string
+	urls      chan string
 	r         io.Reader
 	w         io.Writer
 	n         uint64

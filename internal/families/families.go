@@ -244,8 +244,8 @@ func Lacks(s filter.Spec, can family.Ability) error {
 	}
 
 	if err == nil && can == family.CanAdd { // almost all families have it: a list of them would not help
-		return fmt.Errorf("%s is static: no key can be added; build the list again with Needs.Add (--needs add): %s: %w",
-			s.Family(), s, filter.ErrUnsupported)
+		return fmt.Errorf("%s is static: no key can be added; build again with --needs add (Needs.Add): %w",
+			s.Family(), filter.ErrUnsupported)
 	}
 
 	others := strings.Join(Having(can), ", ")
