@@ -89,8 +89,9 @@ const ratesText = `The false-positive rate is the share of absent keys that a fi
 smallest filter with this rate, 1% by default; --bits-per-key and --bytes choose a size. 1% needs 7 to 10 bits per key,
 a tenth of a rate 3.3 to 4.8 more.
 
-A file stores its chosen rate: --fpr, or the rate forecast for --bits-per-key and --bytes. Later keys raise the rate. When it is more than a tenth
-above the chosen one, commands warn, and --json has fpr_exceeded; with --max-fpr they fail instead, and write nothing.
+A file stores its chosen rate: --fpr, or the rate forecast for --bits-per-key. Later keys raise the rate.
+When it is more than a tenth above the chosen one, commands warn, and --json has fpr_exceeded; with --max-fpr they fail
+instead, and write nothing.
 
 --capacity N makes room for later keys. A rankindexed filter with more keys becomes full: add fails and changes nothing,
 unless growth= in the spec lets it double. In some families duplicate keys take room each time.
