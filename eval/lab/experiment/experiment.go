@@ -29,6 +29,8 @@ type Experiment struct {
 	Varies string `json:"varies"`
 	// Seconds is the approximate time of a full run on two cores. Reports estimate the time left from it.
 	Seconds int `json:"seconds"`
+	// FullOnly is true if only full runs compare with published values, since quick runs have other sizes.
+	FullOnly bool `json:"-"`
 	// Run runs the experiment. Do fills in Name and Source of the result.
 	Run func(context.Context, Config) (figure.Result, error) `json:"-"`
 }
@@ -39,6 +41,9 @@ func (e Experiment) Do(ctx context.Context, c Config) (figure.Result, error) {
 	r.Name, r.Source = e.Name, e.Source
 	if c.Quick {
 		r.ExplainNoise()
+	}
+	if c.Quick && e.FullOnly {
+		r.Notes = append(r.Notes, "--quick: other sizes than the document's; not compared with its values.")
 	}
 	r.DropNonFinite()
 	return r, err

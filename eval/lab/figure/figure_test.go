@@ -44,13 +44,13 @@ func TestWriteText(t *testing.T) {
 	r.Rows, r.Notes = r.Rows[:3], r.Notes[:1]
 	r.Rows[2].Label, r.Rows[2].Note = "computed\nonce", "in\nhalves"
 	r.Plots[0].Title = "a\ncaption"
-	want := `a caption
-made-up (a paper, table 1): 3 trials, seed 7
+	want := `made-up (a paper, table 1): 3 trials, seed 7
   label          published  measured  95% interval         agrees
   agrees            0.0101      0.01  0.009752 to 0.01025  yes
   differs             0.03      0.02  0.01975 to 0.02025   NO      because
   computed once              1.66e-8                               in halves
   * a note
+  plot: a caption
 `
 	var got strings.Builder
 	if err := r.WriteText(&got); err != nil {

@@ -3,6 +3,7 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -18,10 +19,15 @@ type Result struct {
 	Trials int    `json:"trials"`
 	Rows   []Row  `json:"rows"`
 	Plots  []Plot `json:"plots"`
+	// Compared is the heading of the column of the values that rows are compared with. Empty: "published".
+	Compared string `json:"-"`
 	// Notes apply to the whole result. They describe, for example, the replacement of an unavailable input, or an error
 	// in a paper.
 	Notes []string `json:"notes,omitempty"`
 }
+
+// Heading returns the heading of the column of the values that rows are compared with.
+func (r Result) Heading() string { return cmp.Or(r.Compared, "published") }
 
 // Add appends rows.
 func (r *Result) Add(rows ...Row) { r.Rows = append(r.Rows, rows...) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -14,13 +15,19 @@ import (
 // textWidth is the width of a printed table in characters. Notes are wrapped to it; long labels may exceed it.
 const textWidth = 110
 
-// WriteText writes the captions of the plots, the result as a table of aligned columns, and its notes. The notes of
-// rows are a column if all of them fit into the width, otherwise lines below their rows.
+// WriteText writes the result as a table of aligned columns, its notes, and the captions of its plots. The columns of
+// the comparison are left out if no row is compared. The notes of rows are a column if all of them fit into the width,
+// otherwise lines below their rows.
 func (r Result) WriteText(w io.Writer) error {
-	cells := [][]string{{"label", "published", "measured", "95% interval", "agrees"}}
+	cells := [][]string{{"label", r.Heading(), "measured", "95% interval", "agrees"}}
 	for _, row := range r.Rows {
 		cells = append(cells,
 			[]string{oneLine(row.Label), row.published(), rounded(row.Measured), row.interval(), row.verdict()})
+	}
+	if !slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Published != nil }) {
+		for i, line := range cells {
+			cells[i] = []string{line[0], line[2], line[3]}
+		}
 	}
 	wide := make([]int, len(cells[0]))
 	for _, line := range cells {
@@ -38,17 +45,20 @@ func (r Result) WriteText(w io.Writer) error {
 	column := left+longest <= textWidth
 
 	var b strings.Builder
-	for _, p := range r.Plots {
-		writeWrapped(&b, oneLine(p.Title), "", "")
-	}
 	fmt.Fprintf(&b, "%s (%s): %s, seed %d\n", r.Name, r.Source, counted(r.Trials, "trial"), r.Seed)
 	for i, line := range cells {
 		note := ""
 		if i > 0 {
 			note = oneLine(r.Rows[i-1].Note)
 		}
-		text := fmt.Sprintf("  %-*s  %*s  %*s  %-*s  %-*s", wide[0], line[0], wide[1], line[1], wide[2], line[2],
-			wide[3], line[3], wide[4], line[4])
+		text := ""
+		for j, cell := range line {
+			if title := cells[0][j]; title == r.Heading() || title == "measured" { // numbers end in the same column
+				text += fmt.Sprintf("  %*s", wide[j], cell)
+			} else {
+				text += fmt.Sprintf("  %-*s", wide[j], cell)
+			}
+		}
 		if column {
 			text += "  " + note
 		}
@@ -59,6 +69,9 @@ func (r Result) WriteText(w io.Writer) error {
 	}
 	for _, n := range r.Notes {
 		writeWrapped(&b, n, "  * ", "    ")
+	}
+	for _, p := range r.Plots {
+		writeWrapped(&b, oneLine(p.Title), "  plot: ", "    ")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

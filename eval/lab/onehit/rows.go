@@ -23,8 +23,8 @@ func newPictures() *pictures {
 	size := figure.Plot{X: "cache size, % of the objects", LogX: true}
 	p := &pictures{writes: size, hits: size}
 	p.writes.Name, p.writes.Title, p.writes.Y = "onehit-writes", "Disk writes with and without the filter",
-		"disk writes a request"
-	p.hits.Name, p.hits.Title, p.hits.Y = "onehit-hits", "Hit rate with and without the filter", "hits a request"
+		"disk writes per request"
+	p.hits.Name, p.hits.Title, p.hits.Y = "onehit-hits", "Hit rate with and without the filter", "hits per request"
 	p.memory = figure.Plot{
 		Name: "onehit-memory", Title: "Disk writes that are left, by how long the filter remembers", LogX: true,
 		X: "objects in a generation of the filter, as a multiple of the cache",
@@ -39,7 +39,7 @@ func (p *pictures) add(source requestSource, trials []trialCounts) (rows []figur
 		return figure.Mean(source.name+label, experiment.Values(trials, of))
 	}
 	rows = append(rows,
-		over(": objects a request", func(t trialCounts) float64 { return t.objects / t.requests }),
+		over(": objects per request", func(t trialCounts) float64 { return t.objects / t.requests }),
 		over(": objects asked for once, share", func(t trialCounts) float64 { return t.once / t.objects }))
 	left := func(n counts) float64 { return n.filteredWrites / n.writes }
 	var curves [4]figure.Curve // disk writes without and with the filter, hits without and with
@@ -53,15 +53,15 @@ func (p *pictures) add(source requestSource, trials []trialCounts) (rows []figur
 		}
 		predicted := add("", func(n counts) float64 { return n.predicted })
 		some := []figure.Row{
-			add("disk writes a request, all stored", func(n counts) float64 { return n.writes }),
-			add("disk writes a request, filter", func(n counts) float64 { return n.filteredWrites }),
+			add("disk writes per request, all stored", func(n counts) float64 { return n.writes }),
+			add("disk writes per request, filter", func(n counts) float64 { return n.filteredWrites }),
 			add("hit rate, all stored", func(n counts) float64 { return n.hits }),
 			add("hit rate, filter", func(n counts) float64 { return n.filteredHits }),
 			add("disk writes, filter / all stored", left),
-			add("kB written a request, all stored", func(n counts) float64 { return n.bytes / 1e3 }),
-			add("kB written a request, filter", func(n counts) float64 { return n.filteredBytes / 1e3 }),
+			add("kB written per request, all stored", func(n counts) float64 { return n.bytes / 1e3 }),
+			add("kB written per request, filter", func(n counts) float64 { return n.filteredBytes / 1e3 }),
 			add("bytes written, filter / all stored", func(n counts) float64 { return n.filteredBytes / n.bytes }),
-			add("disk writes a request, by a mistake of the filter", func(n counts) float64 { return n.mistaken }),
+			add("disk writes per request, by a mistake of the filter", func(n counts) float64 { return n.mistaken }),
 			add("false positive rate of the filter",
 				func(n counts) float64 { return n.fpr }).Noted("predicted %.5f", predicted.Measured),
 		}

@@ -34,15 +34,15 @@ func runLate(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		return blockpartitioned.NewBuilder(blockpartitioned.Config{Size: size, Later: later, Workers: 1})
 	}
 	families := []struct {
-		name string
-		told bool // the number of later keys
-		make func(later uint64) (family.Builder, error)
+		name      string
+		announced bool // whether the search knows the number of later keys
+		make      func(later uint64) (family.Builder, error)
 	}{
 		{"standard", false, func(uint64) (family.Builder, error) {
 			return standard.NewBuilder(standard.Config{Keys: uint64(n), Size: size})
 		}},
-		{"partitioned", false, searched}, {"partitioned, told", true, searched},
-		{"blockpartitioned", false, inBlocks}, {"blockpartitioned, told", true, inBlocks},
+		{"partitioned", false, searched}, {"partitioned, announced", true, searched},
+		{"blockpartitioned", false, inBlocks}, {"blockpartitioned, announced", true, inBlocks},
 	}
 	const step, most = 5, 50
 	lates := most/step + 1
@@ -52,7 +52,7 @@ func runLate(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			hs := c.Hashes(n, trial)
 			early := n - n*late/100
 			later := uint64(n - early)
-			if !families[kind].told {
+			if !families[kind].announced {
 				later = 0
 			}
 			b, err := families[kind].make(later)

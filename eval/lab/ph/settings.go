@@ -18,10 +18,10 @@ import (
 var (
 	fig10 = experiment.Experiment{
 		Name: "ph-fig10", Source: Paper + ", figure 10", Varies: "hash functions to choose from",
-		Run: runFunctions, Seconds: 170,
+		Run: runFunctions, Seconds: 170, FullOnly: true,
 	}
 	fig11 = experiment.Experiment{
-		Name: "ph-fig11", Source: Paper + ", figure 11", Varies: "groups", Run: runGroups, Seconds: 111,
+		Name: "ph-fig11", Source: Paper + ", figure 11", Varies: "groups", Run: runGroups, Seconds: 111, FullOnly: true,
 	}
 )
 

@@ -16,7 +16,7 @@ import (
 // buildTime measures how the rate falls with the time of a build on one core. Builds run one after the other, so that
 // they do not disturb each other.
 var buildTime = experiment.Experiment{
-	Name: "ph-time", Source: "docs/families/partitioned.md", Varies: "time of a build on one core, a key", Run: runTime,
+	Name: "ph-time", Source: "docs/families/partitioned.md", Varies: "time of a build on one core, per key", Run: runTime,
 	Seconds: 107,
 }
 
@@ -25,7 +25,7 @@ func runTime(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	n, most := c.Size(30_000, 5000), c.Size(4096, 64)
 	plot := figure.Plot{
 		Name: "ph-time", Title: fmt.Sprintf("Rate and build time, 8 bits per key, n = %d", n),
-		X: "µs a key on one core", Y: "false positive rate", LogX: true, LogY: true,
+		X: "µs per key on one core", Y: "false positive rate", LogX: true, LogY: true,
 	}
 	inBlocks := func(bits uint64) func(passes int) (family.Builder, error) {
 		return func(passes int) (family.Builder, error) {
@@ -61,7 +61,7 @@ func runTime(ctx context.Context, c experiment.Config) (figure.Result, error) {
 				rates = append(rates, built.Info().FPRPosterior)
 			}
 			µs, _, _ := figure.MeanInterval(times)
-			r := figure.Mean(fmt.Sprintf("%s, %d passes", f.name, passes), rates).Noted("%.2f µs a key", µs)
+			r := figure.Mean(fmt.Sprintf("%s, %d passes", f.name, passes), rates).Noted("%.2f µs per key", µs)
 			curve.AddPoint(µs, r.Measured)
 			result.Add(r)
 			c.Progress((float64(i) + float64(passes)/float64(most)) / float64(len(families)))

@@ -29,7 +29,7 @@ var beyond = []choice{
 // table3 reproduces the offline table and compares it with the family twochoice.
 var table3 = experiment.Experiment{
 	Name: "ptc-table3", Source: Paper + ", Table 3 and section 3.2",
-	Varies: "bits per key, choices, rounds, noise; all keys at once", Run: runTable3, Seconds: 120,
+	Varies: "bits per key, choices, rounds, noise; all keys at once", Run: runTable3, Seconds: 120, FullOnly: true,
 }
 
 func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) {

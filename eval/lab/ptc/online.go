@@ -27,7 +27,7 @@ var otherRows = []publishedRow{{choice{16, 2, 12, 1}, 3.954e-4}, {choice{16, 2, 
 // for the spread of trials.
 var table1 = experiment.Experiment{
 	Name: "ptc-table1", Source: Paper + ", Table 1 and section 3.1",
-	Varies: "bits per key, choices, k; keys added one by one", Run: runTable1, Seconds: 3,
+	Varies: "bits per key, choices, k; keys added one by one", Run: runTable1, Seconds: 3, FullOnly: true,
 }
 
 func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -97,8 +97,8 @@ func extremes(c experiment.Config, label string, rates []float64, want [2]float6
 		v := mean + e.z*sigma
 		r := figure.Row{Measured: v, Low: max(0, v-half), High: v + half}
 		r.Label = fmt.Sprintf("%s, %s of 1000 trials expected", label, e.name)
-		r = r.Noted("mean %+.2f σ, both of our %d trials, as if they were normal; %s of ours: %.4g", e.z, len(rates),
-			e.name, e.seen)
+		r = r.Noted("mean %+.2f standard deviations σ of %d trials, if rates are normally distributed; the %s of these "+
+			"trials is %.4g", e.z, len(rates), e.name, e.seen)
 		if !c.Quick && len(rates) >= extremeTrials {
 			r = r.Against(want[i], 2*extremeSigma*sigma)
 			r.Note += fmt.Sprintf("; tolerance: 2 standard deviations of such an extreme, %.2f σ", 2*extremeSigma)

@@ -28,27 +28,43 @@ func runShift(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		{choice{32, 3, 25, 1}, 0}, {choice{32, 8, 28, 1}, 6e-8},
 	}
 	constructions := []construction{independent, shifted}
+	rate, reads := figure.Curve{Name: "rate"}, figure.Curve{Name: "reads of an absent key"}
+	var names []string
 	w := c.Work(float64(len(settings) * len(constructions) * c.Trials))
-	for _, x := range settings {
+	for i, x := range settings {
+		names = append(names, fmt.Sprintf("%g bits\nc = %d\nk = %d", x.bits, x.c, x.k))
+		var base, baseReads float64 // of independent groups
 		for _, by := range constructions {
 			rates, err := x.online(ctx, c, w, 0.5, n, c.Trials, by,
 				func(f experiment.Growing, _ int) float64 { return x.rate(f.Info().Fill) })
 			if err != nil {
 				return result, err
 			}
-			reads, err := x.online(ctx, c, w, 0.5, n, c.Trials, by,
+			probes, err := x.online(ctx, c, w, 0.5, n, c.Trials, by,
 				func(f experiment.Growing, trial int) float64 { return meanReads(f, c.Hashes(n, trial+1<<30)) })
 			if err != nil {
 				return result, err
 			}
+			read := figure.Mean("", probes)
 			r := figure.Mean(fmt.Sprintf("%s, %s groups", x, by), rates)
 			note := ""
 			if by == shifted && x.goal > 0 {
 				note = fmt.Sprintf("; goal: at most %.2g", x.goal)
 			}
-			result.Add(r.Noted("%.2f reads of an absent key%s", figure.Mean("", reads).Measured, note))
+			result.Add(r.Noted("%.2f reads of an absent key%s", read.Measured, note))
+			if by == independent {
+				base, baseReads = r.Measured, read.Measured
+				continue
+			}
+			rate.AddRatio(float64(i+1), r, base)
+			reads.AddRatio(float64(i+1), read, baseReads)
 		}
 	}
+	result.Plots = []figure.Plot{{
+		Name: "ptc-shift", Title: fmt.Sprintf("Shifted groups relative to independent groups, n = %d", n),
+		X: "bits per key, choices, functions of a group", Y: "shifted / independent", Names: names,
+		Curves: []figure.Curve{rate, reads, figure.Level("independent groups", 1, 1)},
+	}}
 	return result, nil
 }
 

@@ -116,7 +116,7 @@ func (a *app) listCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
 		Short:   "List the experiments",
-		Long:    "List the experiments, and about how long each of them takes on two cores.",
+		Long:    "List the experiments, and the approximate time of each on an idle machine with 2 cores.",
 		Example: "  bloomery-lab list",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -132,6 +132,7 @@ func (a *app) listCommand() *cobra.Command {
 // the source, which consecutive experiments share.
 func writeList(out io.Writer, experiments []lab.Experiment) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "Times are approximate, of a full run on an idle machine with 2 cores.")
 	last := ""
 	for i, e := range experiments {
 		source, part := splitSource(e.Source)
