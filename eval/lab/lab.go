@@ -56,7 +56,7 @@ func Experiments() (all []Experiment) {
 	return all
 }
 
-// ByName returns an experiment. The error names a similar experiments, if there are any.
+// ByName returns an experiment. The error names the most similar experiments, if any are similar.
 func ByName(name string) (Experiment, error) {
 	var names []string
 	for _, e := range Experiments() {

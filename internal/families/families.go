@@ -160,11 +160,16 @@ func meant(text string) string {
 	return ""
 }
 
-// Nearest returns the names that differ from a name by at most two changed, missing or added letters.
+// Nearest returns the names that differ least from a name, by at most two changed, missing or added letters.
 func Nearest(name string, names []string) (near []string) {
-	const most = 2
+	least := 2
 	for _, n := range names {
-		if len(name) <= len(n)+most && changes(name, n) <= most {
+		if len(name) > len(n)+least { // the distance is at least the difference of the lengths
+			continue
+		}
+		if d := changes(name, n); d < least {
+			least, near = d, []string{n}
+		} else if d == least {
 			near = append(near, n)
 		}
 	}

@@ -70,10 +70,7 @@ func TestObserved(t *testing.T) {
 		t.Error("hashes do not depend on the trial alone")
 	}
 	f, err := standard.New(standard.Config{Keys: n, Size: family.Sizing{FPR: 0.02}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	rate, err := Observed(f, hs, n)
+	rate, err := Observed(f, err, hs, n)
 	if want := f.Info().FPRPosterior; err != nil || math.Abs(rate-want) > 4.5*math.Sqrt(want/absent) {
 		t.Errorf("rate %g, want %g: %v", rate, want, err)
 	}

@@ -57,8 +57,12 @@ func Count(f family.Filter, hs []filter.Hash) (n int) {
 	return n
 }
 
-// Observed adds the first n keys to an empty filter and returns the share of the other keys that it contains.
-func Observed(f Growing, hs []filter.Hash, n int) (rate float64, err error) {
+// Observed adds the first n keys to a new filter and returns the share of the other keys that it contains. Its
+// parameters f and err are the results of New.
+func Observed(f Growing, err error, hs []filter.Hash, n int) (rate float64, _ error) {
+	if err != nil {
+		return 0, err
+	}
 	if err := AddAll(f, hs[:n]); err != nil {
 		return 0, err
 	}

@@ -240,6 +240,6 @@ func measureHashing(h classicHashing, r *rand.Rand, keys [][]byte, m uint64, k i
 	for i := range hs {
 		hs[i] = hasher.Sum(keys[i])
 	}
-	rate, err = experiment.Observed(f, hs, hashKeys)
+	rate, err = experiment.Observed(f, nil, hs, hashKeys)
 	return f.Info().Fill, rate, err
 }

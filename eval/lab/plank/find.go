@@ -44,7 +44,7 @@ func runFindk(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	formula, measured, ratio, err := byProbes(ctx, c, &result, tableKeys+absent, printedFull,
 		func(k int) float64 { return probe.FPR(tableKeys, tableBits, k) },
 		func(f *standard.Filter, hs []filter.Hash) (float64, error) {
-			return experiment.Observed(f, hs, tableKeys)
+			return experiment.Observed(f, nil, hs, tableKeys)
 		})
 	if err != nil {
 		return result, err

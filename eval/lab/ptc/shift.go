@@ -28,11 +28,11 @@ func runShift(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		{choice{32, 3, 25, 1}, 0}, {choice{32, 8, 28, 1}, 6e-8},
 	}
 	constructions := []construction{independent, shifted}
-	rate, reads := figure.Curve{Name: "rate"}, figure.Curve{Name: "reads of an absent key"}
+	rate, reads := figure.Curve{Name: "rate", Dots: true}, figure.Curve{Name: "reads of an absent key", Dots: true}
 	var names []string
 	w := c.Work(float64(len(settings) * len(constructions) * c.Trials))
 	for i, x := range settings {
-		names = append(names, fmt.Sprintf("%g bits\nc = %d\nk = %d", x.bits, x.c, x.k))
+		names = append(names, fmt.Sprintf("%g bits\nc = %d", x.bits, x.c))
 		var base, baseReads float64 // of independent groups
 		for _, by := range constructions {
 			rates, err := x.online(ctx, c, w, 0.5, n, c.Trials, by,
@@ -62,7 +62,7 @@ func runShift(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}
 	result.Plots = []figure.Plot{{
 		Name: "ptc-shift", Title: fmt.Sprintf("Shifted groups relative to independent groups, n = %d", n),
-		X: "bits per key, choices, functions of a group", Y: "shifted / independent", Names: names,
+		X: "bits per key, choices", Y: "shifted / independent", Names: names,
 		Curves: []figure.Curve{rate, reads, figure.Level("independent groups", 1, 1)},
 	}}
 	return result, nil

@@ -64,10 +64,7 @@ func runSpam(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			}
 			for k := 1; k <= spamMostK; k++ {
 				f, err := standard.New(standard.Config{Bits: m, K: k})
-				if err = cmp.Or(err, ctx.Err()); err != nil {
-					return o, err
-				}
-				rate, err := experiment.Observed(f, hs, n)
+				rate, err := experiment.Observed(f, cmp.Or(err, ctx.Err()), hs, n)
 				if err != nil {
 					return o, err
 				}
