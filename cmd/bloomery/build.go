@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -141,7 +142,12 @@ func (a *app) buildConfig(c *cobra.Command, f *buildFlags) (b bloomery.Config, e
 	if err != nil {
 		return b, err
 	}
-	return b, b.Check()
+
+	counted := b
+	if b.Needs.ValueBits > 0 && b.Keys == 0 {
+		counted.Keys = math.MaxUint64 // with values the command counts the keys before it makes a builder
+	}
+	return b, counted.Check()
 }
 
 func (f *buildFlags) name(c *cobra.Command, b *bloomery.Config) error {

@@ -288,7 +288,11 @@ func TestConvertAdvice(t *testing.T) {
 	} {
 		mustWrite(t, path, c.file)
 		var stderr strings.Builder
-		code := run(t.Context(), []string{"convert", "--from", c.from, path, "-o", path + ".bloom"}, nil, os.Stdout, &stderr)
+		args := []string{"convert", path, "-o", path + ".bloom"}
+		if c.from != "" {
+			args = append(args, "--from", c.from)
+		}
+		code := run(t.Context(), args, nil, os.Stdout, &stderr)
 		if says, hint, _ := strings.Cut(stderr.String(), "\n"); code != exitError || !strings.Contains(says, c.says) || !strings.Contains(hint, c.hint) {
 			t.Errorf("%q from %q: exit code %d, %s", c.file, c.from, code, stderr.String())
 		}
