@@ -322,7 +322,16 @@ func TestNoKeys(t *testing.T) {
 				}
 				none(t, read)
 				if shared, ok := read.(family.Sharer); ok {
-					none(t, shared.Concurrent())
+					c := shared.Concurrent()
+					none(t, c)
+					if f.New == nil {
+						continue
+					}
+					again, err := f.Empty(c)
+					if err != nil {
+						t.Fatalf("%s: %v", s, err)
+					}
+					none(t, again)
 				}
 			}
 		}

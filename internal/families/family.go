@@ -100,7 +100,7 @@ func asBuilder[C any, B family.Builder](f func(C) (B, error)) func(C) (family.Bu
 	return func(c C) (family.Builder, error) { return family.As[family.Builder](f(c)) }
 }
 
-// liker is a filter, of redisbloom, whose Spec alone does not determine its geometry.
+// liker is a filter, of redisbloom or a concurrent one of twochoice, whose Spec alone does not determine its geometry.
 type liker interface {
 	// Like returns a Builder of a filter of the same geometry for other keys. Without keys it builds an empty filter.
 	Like() (family.Builder, error)

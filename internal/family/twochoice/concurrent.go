@@ -110,3 +110,12 @@ func (c *Concurrent) Snapshot() (family.Filter, error) {
 	f.words, err = bitvec.CopyShared(c.f.words)
 	return &f, err
 }
+
+// Like returns a Builder of a filter of the same geometry for other keys. Without keys it builds an empty filter.
+func (c *Concurrent) Like() (family.Builder, error) {
+	f, err := c.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	return f.(*Filter).Reoptimize(filter.Effort{Level: filter.Keep})
+}
