@@ -43,7 +43,7 @@ func runSpam(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	result.Rows = []figure.Row{
 		figure.Exact("memory of the filter, GB", spamBits/8/1e9),
 		figure.Exact("memory of the addresses, GB", spamAddresses*spamAddressBytes/1e9).
-			Noted("20 bytes an address, as in the slides: more than the 1 GB of memory that they assume"),
+			Noted("20 bytes per address, as in the slides: more than the 1 GB of memory that they assume"),
 		figure.Exact("k optimum, ln 2 · m/n", math.Ln2*spamBits/spamAddresses),
 		figure.Exact("best whole k", float64(best)),
 	}
@@ -108,7 +108,7 @@ func runSpam(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		figure.Mean("length of our addresses, bytes", lengths).Noted("made up, in the style of user8123@post.test"),
 	)
 	result.Plots = []figure.Plot{{
-		Name: "saha-spam", Title: "Spam that passes, 8 bits an address", X: "k", Y: "false positive rate", LogY: true,
+		Name: "saha-spam", Title: "Spam that passes, 8 bits per address", X: "k", Y: "false positive rate", LogY: true,
 		Curves: []figure.Curve{formula, measured},
 	}}
 	result.Notes = []string{fmt.Sprintf("Measured with %d addresses and the same bits for each; the full size is "+
