@@ -80,8 +80,8 @@ func TestDemoAll(t *testing.T) {
 	}
 }
 
-// TestDemoNext runs the command that the demo suggests to users of go run, in the root of the module. Its output goes to a temporary
-// folder.
+// TestDemoNext runs the command that the demo suggests to users of go run, in the root of the module. Its output goes
+// to a temporary folder.
 func TestDemoNext(t *testing.T) {
 	output := filepath.Join(t.TempDir(), "out.bloom")
 	next := demoNext("/tmp/go-build1/b001/exe/bloomery")

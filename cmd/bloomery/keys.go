@@ -94,7 +94,8 @@ func (a *app) passGiven(ctx context.Context, in inputFlags, work, emit func(*key
 func adviseKey(c *cobra.Command, line []string, err error) string {
 	var absent *fs.PathError
 	args := c.Flags().Args()
-	if !errors.As(err, &absent) || !errors.Is(absent, fs.ErrNotExist) || len(args) < 2 || !slices.Contains(args, absent.Path) {
+	if !errors.As(err, &absent) || !errors.Is(absent, fs.ErrNotExist) ||
+		len(args) < 2 || !slices.Contains(args, absent.Path) {
 		return ""
 	}
 

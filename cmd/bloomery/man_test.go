@@ -45,7 +45,8 @@ func TestManPages(t *testing.T) {
 
 	for name, want := range map[string]string{
 		"bloomery": "bloomery COMMAND", "bloomery-build": "bloomery build \\-o FILE [INPUT...]",
-		"bloomery-exact": "bloomery exact COMMAND", "bloomery-shard-plan": "bloomery shard plan \\-o DIR \\-\\-shards N INPUT...",
+		"bloomery-exact":      "bloomery exact COMMAND",
+		"bloomery-shard-plan": "bloomery shard plan \\-o DIR \\-\\-shards N INPUT...",
 	} {
 		text := string(mustRead(t, filepath.Join(dir, name+".1")))
 		if !strings.Contains(text, "\n.SH SYNOPSIS\n.nf\n"+want+"\n.fi\n") {

@@ -36,7 +36,8 @@ func TestMatch(t *testing.T) {
 
 // TestCores requires the same results on one core and on several.
 func TestCores(t *testing.T) {
-	all, err := Match("plank-findinck", "saha-spam", "plank-tester", "saha-universal", "onehit", "hashes", "ribbon", "flows")
+	all, err := Match("plank-findinck", "saha-spam", "plank-tester", "saha-universal", "onehit", "hashes", "ribbon",
+		"flows")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,8 @@ func (p Plot) withZero(low, high point) (point, point) {
 }
 
 // thin removes labels of ticks until none overlaps the next one. size returns the length of a label along the axis,
-// including a gap; no label ends behind end. Every second, fifth or tenth label remains, 0 among them; on a logarithmic axis, the powers of ten.
+// including a gap; no label ends behind end. Every second, fifth or tenth label remains, 0 among them; on a logarithmic
+// axis, the powers of ten.
 func thin(a base.Axis, end float64, size func(label string) float64) {
 	all := slices.Clone(a.Ticks)
 	value, steps := func(v float64) float64 { return v / (all[1].Value - all[0].Value) }, []float64{2, 5, 10, 20, 50}

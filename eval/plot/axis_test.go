@@ -48,7 +48,8 @@ func TestTexts(t *testing.T) {
 		{Curves: points(0, 800_000)},
 		{Curves: points(1, 2, 9)},
 		{Names: []string{"none", "2% slow", "1% lost", "2% slow, 10% lost"}, Curves: points(1, 4)},
-		{Names: []string{"random", "product", "double, odd", "double, any", "CRC", "CRC + RS", "MD5 slices", "2-wise", "3-wise"},
+		{Names: []string{"random", "product", "double, odd", "double, any", "CRC", "CRC + RS", "MD5 slices", "2-wise",
+			"3-wise"},
 			Curves: points(1, 9)},
 	} {
 		p.Title, p.X, p.Y = long, long, long

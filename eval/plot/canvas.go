@@ -57,7 +57,8 @@ func (t text) width() float64 { return float64(font.MeasureString(face(t.size), 
 // wide returns the width of the text in fonts that are wider than ours, such as DejaVu Sans.
 func (t text) wide() float64 { return t.width() * 8 / 7 }
 
-// wrap splits a text between words into lines of at most the given width, unless a word is longer. It keeps line breaks.
+// wrap splits a text between words into lines of at most the given width, unless a word is longer. It keeps line
+// breaks.
 func wrap(s string, size, most float64) (lines []string) {
 	for _, part := range strings.Split(s, "\n") {
 		words := strings.Split(part, " ")
@@ -139,7 +140,8 @@ func number(v float64) string {
 	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(v, 'f', 2, 64), "0"), ".")
 }
 
-// begin begins a picture with a title for screen readers, and with the colors that replace the light ones on dark pages.
+// begin begins a picture with a title for screen readers, and with the colors that replace the light ones on dark
+// pages.
 func (s *svg) begin(width, height float64, title string) {
 	s.put(`<svg role="img" xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" viewBox="0 0 %s %s"`+
 		` font-family="Liberation Sans,Arimo,Arial,Helvetica,sans-serif">`, shownWidth, height*shownWidth/width, width, height)

@@ -16,8 +16,8 @@ const (
 
 // noise returns the amplitude of the noise, 0 to maxNoise, after a share done, in [0, 1], of a search of the given
 // number of passes: amplitude·(1-done)^power. A search of hundreds of passes spends most of them where the noise
-// decides between points that differ by 8; a short search must begin above that. With Choices, a group is one key, whose
-// bits count more. docs/families/partitioned.md lists the trials.
+// decides between points that differ by 8; a short search must begin above that. With Choices, a group is one key,
+// whose bits count more. docs/families/partitioned.md lists the trials.
 func (g Geometry) noise(done float64, passes int) int {
 	amplitude, power := 12.0, 0.5
 	if g.Choices != 0 {

@@ -160,8 +160,8 @@ func (l *Losses) Check(keys uint64) error {
 	return nil
 }
 
-// DistinctKeys estimates the number of distinct keys of a filter, from its bits or from its distinct fingerprints. A full
-// filter does not tell the number, which is then Len.
+// DistinctKeys estimates the number of distinct keys of a filter, from its bits or from its distinct fingerprints. A
+// full filter does not tell the number, which is then Len.
 func DistinctKeys[E ~struct {
 	Keys, Low, High float64
 	Counted         bool

@@ -90,7 +90,8 @@ func strictArgs(c *cobra.Command) {
 // noEmptyFlag returns an error if a flag has an empty text, so that an unset shell variable is not the same as no flag.
 func noEmptyFlag(c *cobra.Command) (err error) {
 	c.Flags().Visit(func(f *pflag.Flag) {
-		if text := f.Value.String(); f.Value.Type() == "string" && text == "" || f.Value.Type() == "stringSlice" && text == "[]" {
+		kind, text := f.Value.Type(), f.Value.String()
+		if kind == "string" && text == "" || kind == "stringSlice" && text == "[]" {
 			err = cmp.Or(err, misused(c, "--%s: the value is empty", f.Name))
 		}
 	})

@@ -206,7 +206,8 @@ func TestTable(t *testing.T) {
 func TestMeant(t *testing.T) {
 	for text, want := range map[string]string{
 		"Ribbon": "ribbon", "binary-fuse": "fuse", "xor8": "fuse", "cuckoo": "rankindexed", "quotient filter": "rankindexed",
-		"cbf": "counting", "Counting_Bloom": "counting", "bloom": "standard", "blocked-bloom": "blocked", "Bloomfilter(k=3)": "standard",
+		"cbf": "counting", "Counting_Bloom": "counting", "bloom": "standard", "blocked-bloom": "blocked",
+		"Bloomfilter(k=3)": "standard",
 	} {
 		_, _, err := Parse(text)
 		if err == nil || !strings.Contains(err.Error(), "; did you mean "+want+"?") &&

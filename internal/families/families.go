@@ -138,7 +138,8 @@ func unknown(name string) error {
 // outside maps the beginnings of names that other libraries and papers use to our families for the same purpose.
 var outside = [][2]string{
 	{"binaryfuse", "fuse"}, {"xor", "fuse"}, {"cuckoo", "rankindexed"}, {"quotient", "rankindexed"}, {"cbf", "counting"},
-	{"countingbloom", "counting"}, {"blockedbloom", "blocked"}, {"splitblock", "blocked(layout=split)"}, {"bloom", "standard"},
+	{"countingbloom", "counting"}, {"blockedbloom", "blocked"}, {"splitblock", "blocked(layout=split)"},
+	{"bloom", "standard"},
 }
 
 // meant returns the end of an error about the name of a family: a family of ours that the user may want, or "".

@@ -151,8 +151,8 @@ func BuildMemory(memory int64, needs uint64) int64 {
 	return cmp.Or(max(memory, 0), int64(min(needs, 1<<60)), smallBuild)
 }
 
-// CheckShards returns an error unless a set of these keys, 0 if their number is unknown, can have this number of shards.
-// A set in the form for many writers cannot have shards.
+// CheckShards returns an error unless a set of these keys, 0 if their number is unknown, can have this number of
+// shards. A set in the form for many writers cannot have shards.
 func CheckShards(shards int, keys uint64, concurrent bool) error {
 	switch {
 	case shards < 1 || shards > shard.Max:
@@ -165,8 +165,8 @@ func CheckShards(shards int, keys uint64, concurrent bool) error {
 	return nil
 }
 
-// CheckLike returns an error if a set cannot follow the old one, whose filter is one if it has no shards, in a folder of
-// shards or in one filter, or if a filter of the old size has more than most bytes; 0: no limit.
+// CheckLike returns an error if a set cannot follow the old one, whose filter is one if it has no shards, in a folder
+// of shards or in one filter, or if a filter of the old size has more than most bytes; 0: no limit.
 func CheckLike(old interface {
 	Spec() filter.Spec
 	Info() filter.Info
@@ -184,8 +184,8 @@ func CheckLike(old interface {
 	return nil
 }
 
-// CheckNeeds returns an error if the planner cannot choose a filter with values before the number of keys is known. Such
-// a filter takes the values with the keys.
+// CheckNeeds returns an error if the planner cannot choose a filter with values before the number of keys is known.
+// Such a filter takes the values with the keys.
 func CheckNeeds(n plan.Needs, keys uint64) error {
 	if keys == 0 && n.ValueBits > 0 && (n.Add || n.Later > 0 || n.Bytes > 0 || n.BitsPerKey > 0) {
 		return family.Invalid("keys", 0, "values with room for later keys, or in a given size, need the number of keys")

@@ -24,8 +24,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// Next returns the x of the next probe of a key of standard or counting; hi is Hi of its hash, for twochoice a part of it. It is a permutation of x
-// for each hi, and of hi for each x.
+// Next returns the x of the next probe of a key of standard or counting; hi is Hi of its hash, for twochoice a part of
+// it. It is a permutation of x for each hi, and of hi for each x.
 func Next(x, hi uint64) uint64 { return bits.RotateLeft64(9*x, 25) + hi }
 
 // Positions sets at to the positions, below m, of the probes of a key of standard or counting from x on.

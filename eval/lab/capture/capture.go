@@ -40,8 +40,8 @@ func Payloads(path string) (all [][]byte, from string, err error) {
 	return all, from, err
 }
 
-// Packets calls visit with the packets that have a transport layer, and their times, until visit returns false. It reads
-// the file path, or the default capture if path is empty, and returns a name for their source.
+// Packets calls visit with the packets that have a transport layer, and their times, until visit returns false. It
+// reads the file path, or the default capture if path is empty, and returns a name for their source.
 func Packets(path string, visit func(packet gopacket.Packet, at time.Time) bool) (from string, err error) {
 	return openCapture(path, func(r io.Reader) error { return eachPacket(r, visit) })
 }

@@ -31,8 +31,8 @@ func GreedyFill(n, m, k, g, h int) float64 {
 
 // ChooseGreedy returns the number of groups g and of functions k of the filter of n keys in m bits, choices included,
 // for which GreedyFill predicts the lowest rate with h functions to choose from, and this rate. The rate falls with h,
-// so that h is as large as the time of the search permits, n·h steps per pass. The domain is n, m, h >= 1; the rate is 1
-// if no choices fit.
+// so that h is as large as the time of the search permits, n·h steps per pass. The domain is n, m, h >= 1; the rate is
+// 1 if no choices fit.
 func ChooseGreedy(n, m, h int) (g, k int, rate float64) {
 	forecast := func(g, k int) float64 {
 		bits := GreedyBits(uint64(m), max(g, 1), max(k, 1), h)
@@ -61,8 +61,9 @@ func ChooseGreedy(n, m, h int) (g, k int, rate float64) {
 //	m · 2^choices · C(m, y) · throws!·(e^r - 1)^y / (r·m)^throws,  r / (1 - e^-r) = throws / y
 //
 // on the expected number of ways that set at most y bits reaches 1/2. C(m, y)·y!·S(throws, y) of m^throws outcomes set
-// exactly y bits, where S is a Stirling number of the second kind, and r is the saddle point of its generating function.
-// For large filters the fraction of exceptions falls exponentially. The domain is n, m, k >= 1 and choices >= 0.
+// exactly y bits, where S is a Stirling number of the second kind, and r is the saddle point of its generating
+// function. For large filters the fraction of exceptions falls exponentially. The domain is n, m, k >= 1 and choices >=
+// 0.
 func ChoiceFloor(n, m, k int, choices float64) float64 {
 	if n < 1 || m < 1 || k < 1 || !(choices >= 0) {
 		return math.NaN()
@@ -92,8 +93,8 @@ func ChoiceFloor(n, m, k int, choices float64) float64 {
 	return high
 }
 
-// MostNormal returns the mean of the largest of t >= 1 independent standard normal numbers. It is about sqrt(2·ln t) for
-// very large t, but 0.564 instead of 1.177 for t = 2.
+// MostNormal returns the mean of the largest of t >= 1 independent standard normal numbers. It is about sqrt(2·ln t)
+// for very large t, but 0.564 instead of 1.177 for t = 2.
 func MostNormal(t float64) (mean float64) {
 	const step = 1. / 64
 	for x := -9 + step/2; x < 12; x += step { // the sum of Pr[largest > x] above 0, less Pr[largest <= x] below
@@ -106,8 +107,8 @@ func MostNormal(t float64) (mean float64) {
 	return mean
 }
 
-// GroupFillNormal returns GroupFill for many groups whose new bits are normal numbers. The best of t tries of a group of
-// b = n/g keys then sets bk(1-f) - a·sqrt(bk·f(1-f)) new bits, a = MostNormal(t). Over all groups this is
+// GroupFillNormal returns GroupFill for many groups whose new bits are normal numbers. The best of t tries of a group
+// of b = n/g keys then sets bk(1-f) - a·sqrt(bk·f(1-f)) new bits, a = MostNormal(t). Over all groups this is
 //
 //	df/dx = (kn/m)(1-f) - sqrt(paths)·sqrt(kn·f(1-f))/m,  x from 0 to 1,  paths = g·a²
 //

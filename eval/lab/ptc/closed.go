@@ -102,8 +102,8 @@ func (x choice) epsilon() float64 {
 //
 //	k·n/m = -2·(εθ + ln(cos θ - ε·sin θ)) / (1+ε²)
 //
-// For one choice ε is 0, and z = 1 - e^(-kn/m). The equation gives m/n for a share of ones; for the share of a given m/n
-// closedForm solves it by bisection.
+// For one choice ε is 0, and z = 1 - e^(-kn/m). The equation gives m/n for a share of ones; for the share of a given
+// m/n closedForm solves it by bisection.
 func (x choice) closedForm() float64 {
 	e, want := x.epsilon(), float64(x.k)/x.bits
 	low, high := 0.0, math.Atan2(1, e) // where no group needs a new bit

@@ -108,7 +108,7 @@ func (x choice) theorem32(far, n float64) float64 {
 }
 
 // refined returns a tighter bound, which the paper suggests: Freedman's inequality for the same martingale W. If two
-// filters differ by one bit and get the same hashes, their numbers of ones differ by at most one for ever, so that the
+// filters differ by one bit and get the same hashes, their numbers of ones always differ by at most one, so that the
 // variance of W_i - W_(i-1) is at most the variance of the new ones of a key; variance is its largest value.
 //
 //	Pr[|X - E[X]| >= far] <= 2·exp(-far²/(2·(n·variance + k·far/3)))
@@ -196,7 +196,7 @@ func runLaw(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		"Theorem 3.2: Pr[|X - E[X]| >= λ] <= 2·exp(-λ²/(2nk²)). It assumes that a key may change X by k in both " +
 			"directions. The variance of a step gives a tighter bound (Freedman): 2·exp(-λ²/(2(nv + kλ/3))), with v " +
 			"the largest variance of the new ones of a key. Both are proved with the same martingale and the same " +
-			"coupling: two filters that differ by one bit and get the same hashes differ by at most one bit for ever.",
+			"coupling: two filters that differ by one bit and get the same hashes always differ by at most one bit.",
 	}
 	return result, nil
 }

@@ -94,7 +94,8 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		if err != nil {
 			return result, err
 		}
-		r := figure.Mean(fmt.Sprintf("%s, %d rounds with noise, shifted groups", x, x.rounds), experiment.Values(fills, x.rate))
+		name := fmt.Sprintf("%s, %d rounds with noise, shifted groups", x, x.rounds)
+		r := figure.Mean(name, experiment.Values(fills, x.rate))
 		result.Add(r.Noted("%.2f of the best of Table 3 at this size, of %d trials", r.Measured/best[x.bits], more))
 	}
 	plot := figure.Plot{

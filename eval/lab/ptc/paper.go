@@ -125,8 +125,8 @@ func (f *paper) Info() filter.Info {
 	return filter.Info{Keys: uint64(f.keys), Bits: f.m, Fill: fill, FPRPosterior: f.rate(fill)}
 }
 
-// search is the offline solution (section 3.2): rounds over all keys, in which each key is taken out and put back by its
-// best group.
+// search is the offline solution (section 3.2): rounds over all keys, in which each key is taken out and put back by
+// its best group.
 func (f *paper) search(hs []filter.Hash) {
 	all := f.c * f.k
 	positions, chosen := make([]uint32, len(hs)*all), make([][]uint32, len(hs))

@@ -278,7 +278,8 @@ func (t *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) 
 			return nil
 		})
 	}, nil)
-	return engine.Overlap{A: v.A.Whole(), B: v.B.Whole(), Union: v.Union.Whole(), Intersection: v.Intersection.Whole()}, err
+	v = engine.Overlap{A: v.A.Whole(), B: v.B.Whole(), Union: v.Union.Whole(), Intersection: v.Intersection.Whole()}
+	return v, err
 }
 
 // sharded returns e as a Set of shards.

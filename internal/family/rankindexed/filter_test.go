@@ -209,7 +209,9 @@ func TestNoAllocation(t *testing.T) {
 func BenchmarkOperations(b *testing.B) {
 	const n = 1_000_000
 	hs, absent := filtertest.Hashes(n, 1), filtertest.Hashes(n, 2)
-	for name, c := range map[string]Config{"default": {}, "smallest": {Bucket: 16384}, "fast": {Fast: true}, "counting": {Counting: true}} {
+	for name, c := range map[string]Config{
+		"default": {}, "smallest": {Bucket: 16384}, "fast": {Fast: true}, "counting": {Counting: true},
+	} {
 		c.Keys = n
 		f := made(b, c)
 		for _, h := range hs {

@@ -61,7 +61,9 @@ func TestNeverFull(t *testing.T) {
 		if testing.Short() && n > 1000 {
 			continue
 		}
-		for _, c := range []Config{{}, {Counting: true, Size: family.Sizing{FPR: 0.001}}, {Fast: true}, {Bucket: 512}, {Bucket: 16384}} {
+		for _, c := range []Config{
+			{}, {Counting: true, Size: family.Sizing{FPR: 0.001}}, {Fast: true}, {Bucket: 512}, {Bucket: 16384},
+		} {
 			seeds := 1000
 			if !*long && n > 1000 {
 				seeds = 3

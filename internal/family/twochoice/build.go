@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// The defaults of a Config. A search of eight choices takes as long as one of three and saves 0.6 bits per key. For keys
-// that are added one by one, three choices give most of the gain of more choices, with faster adds and queries.
+// The defaults of a Config. A search of eight choices takes as long as one of three and saves 0.6 bits per key. For
+// keys that are added one by one, three choices give most of the gain of more choices, with faster adds and queries.
 const (
 	defaultBitsPerKey = 8
 	searchedChoices   = 8
@@ -211,7 +211,8 @@ func About() family.About {
 			{Name: "k", Value: "1..64", Help: "positions per group"},
 		}, family.SearchParameters...),
 		Forms: []family.Form{{
-			Spec: family.NewSpec(Family), Can: family.CanAdd | family.CanConcurrent | family.CanSearch | family.CanSpill, Reason: "small at low rates",
+			Spec: family.NewSpec(Family), Can: family.CanAdd | family.CanConcurrent | family.CanSearch | family.CanSpill,
+			Reason:  "small at low rates",
 			Warning: "a query for a present key reads k places, and a build searches",
 		}},
 	}

@@ -1,6 +1,6 @@
 // Package twochoice is a Bloom filter whose keys choose among c groups of positions (Lumetta and Mitzenmacher, "Using
-// the power of two choices to improve Bloom filters", Internet Mathematics 4, 2007). Group s of a key is group 0 shifted
-// by s bits. Thus k windows of c bits contain all groups of a key, and bit s of the windows is group s:
+// the power of two choices to improve Bloom filters", Internet Mathematics 4, 2007). Group s of a key is group 0
+// shifted by s bits. Thus k windows of c bits contain all groups of a key, and bit s of the windows is group s:
 //
 //	Hash    Hi·shards = shard·2^64 + by,  x0 = Lo,  x1 = rotl(9·x0, 25) + by,  x2 = rotl(9·x1, 25) + by, ...
 //	window  i is bits [p, p+c) of the shard, p = ⌊x_i·(bits-c+1) / 2^64⌋: windows never leave their shard

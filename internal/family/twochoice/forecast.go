@@ -116,7 +116,8 @@ const smaller = 2.7
 // forecastOf forecasts a number of functions.
 func (p problem) forecastOf(k int, per float64) forecast {
 	fill, spread, bits := 0.0, searchSpread, max(per*p.keys, float64(p.choices))
-	// Few windows reach the bits at the ends of a shard, so the others are fuller: as in a shard without ends of this size.
+	// Few windows reach the bits at the ends of a shard, so the others are fuller: as in a shard without ends of this
+	// size.
 	ends := 2./3*float64(p.choices) - 1
 	per = max(1, bits*p.inShard/p.keys-ends) / p.inShard
 	if p.online {

@@ -33,7 +33,8 @@ func searched(choices, k, passes int, load float64, seed uint64) float64 {
 	g := geometry{shards: 1, bits: max(bits, uint64(choices)), choices: choices, k: k}
 	var s anneal.State
 	searchShard(&s, anneal.NewPart(passes), g, 0, keys, nil)
-	return -math.Log1p(-float64(s.Ones())/float64(bits)) / (distinctPositions(k, float64(bits)) * float64(len(keys)) / float64(bits))
+	load = distinctPositions(k, float64(bits)) * float64(len(keys)) / float64(bits)
+	return -math.Log1p(-float64(s.Ones())/float64(bits)) / load
 }
 
 // exp is the inverse of the logarithm of an axis.

@@ -56,8 +56,8 @@ func euler(per float64, k, c int) float64 {
 	return (4*y - x) / 3
 }
 
-// TestProbes checks the number of windows that a query for an absent key reads: window i+1 if not all groups are excluded
-// after i.
+// TestProbes checks the number of windows that a query for an absent key reads: window i+1 if not all groups are
+// excluded after i.
 func TestProbes(t *testing.T) {
 	f := build(t, Config{Choices: 4, Effort: filter.Effort{Passes: 2}}, filtertest.Hashes(5000, 1))
 	sum, n := 0, 50_000

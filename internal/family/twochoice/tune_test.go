@@ -74,7 +74,8 @@ func TestGeometry(t *testing.T) {
 			t.Errorf("%d keys, %+v: %v, %v, want %v", x.keys, x.c, g, err, x.want)
 		}
 	}
-	for _, c := range []Config{{Size: family.Sizing{Bytes: 1}, Choices: 9}, {Keys: 100_000, Size: family.Sizing{Bytes: 1000}}, {Keys: 1 << 23, Shards: 1},
+	for _, c := range []Config{{Size: family.Sizing{Bytes: 1}, Choices: 9},
+		{Keys: 100_000, Size: family.Sizing{Bytes: 1000}}, {Keys: 1 << 23, Shards: 1},
 		{Shards: maxShards + 1}, {Keys: 100_000, Shards: 1 << 20}, {Size: family.Sizing{BitsPerKey: 0.5}}, {Keys: 1 << 63},
 		{Size: family.Sizing{Bytes: 1 << 60}}, {Size: family.Sizing{FPR: 1e-30}}} {
 		if _, err := New(c); err == nil {
@@ -84,7 +85,8 @@ func TestGeometry(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	for _, text := range []string{"choices=1", "choices=17", "choices=0", "k=65", "k=0", "hashing=independent", "search=anneal", "target=0.01", "bits_per_key=65",
+	for _, text := range []string{"choices=1", "choices=17", "choices=0", "k=65", "k=0",
+		"hashing=independent", "search=anneal", "target=0.01", "bits_per_key=65",
 		"bits_per_key=NaN", "passes=3,budget=1s", "other=1"} {
 		s, err := filter.ParseSpec(Family + "(" + text + ")")
 		if err != nil {
