@@ -25,11 +25,11 @@ func (l *filler) fillBuckets(hs []filter.Hash, values []uint64) error {
 			n++
 		}
 
-		var own []uint64 // the values of the keys of this bucket
+		var bucketValues []uint64
 		if values != nil {
-			own, values = values[:n], values[n:]
+			bucketValues, values = values[:n], values[n:]
 		}
-		if err := l.fillBucket(b, hs[:n], own); err != nil {
+		if err := l.fillBucket(b, hs[:n], bucketValues); err != nil {
 			return err
 		}
 		hs = hs[n:]
