@@ -12,7 +12,7 @@ import (
 )
 
 // foreignMagic matches the errors of readers for a file that does not begin like a filter file.
-var foreignMagic = regexp.MustCompile(`magic at byte 0|MagicError|not a Bloomery file`)
+var foreignMagic = regexp.MustCompile(`magic at byte 0|MagicError|not a Bloomery file|a file of package window`)
 
 // windows makes n filters of package window, whose keys expire. Every reader of filters must refuse them with an error
 // that says that they are not filter files. The command is not queried, since its subcommand check reads them.

@@ -161,6 +161,8 @@ def run(arguments: Sequence[str], feed: Iterable[bytes] | None = None) -> bytes:
     if process.returncode != 0:
         raise failed(lines, process.returncode)
     for line in lines:
+        if line.startswith("bloomery: note: --fpr "):  # it is for people who type the rate
+            continue
         warnings.warn(line, RuntimeWarning, stacklevel=3)
     return bytes(out)
 
