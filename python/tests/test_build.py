@@ -345,14 +345,19 @@ def test_runs_the_command(command: str, tmp_path: Path) -> None:
 
 
 def test_main_without_the_command() -> None:
+    # Without the distribution of the command, which the environment of the tests has.
+    main = (
+        "import sys; from bloomery_filters import __main__, _command; "
+        "_command._installed = lambda: None; sys.exit(__main__.main())"
+    )
+
     def run(named: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        argv = [sys.executable, "-m", "bloomery_filters", *arguments]
+        argv = [sys.executable, "-c", main, *arguments]
         variables = {**os.environ, "BLOOMERY_COMMAND": named, "PATH": "/missing"}
         return subprocess.run(argv, capture_output=True, text=True, env=variables)
 
-    if not _command._installed():
-        assert run("", "version").stdout == f"bloomery-filters {bl.__version__}, without the command\n"
-        assert run("", "info", "f.bloom").returncode == 2
+    assert run("", "version").stdout == f"bloomery-filters {bl.__version__}, without the command\n"
+    assert run("", "info", "f.bloom").returncode == 2
     for command in "version", "info":
         ran = run("/missing", command)
         assert (ran.returncode, ran.stdout) == (2, "")
