@@ -26,6 +26,7 @@ type Input struct {
 	sources []source
 	begun   atomic.Bool // a pass has begun
 	bad     badRows     // the bad rows of the last pass
+	keyless badRows     // the rows of JSONL without a key in the last pass
 }
 
 // Open returns an Input that reads the named files one after the other. The path "-" is standard input and is allowed
@@ -88,6 +89,10 @@ func (in *Input) Size() int64 {
 // Bad returns the number of bad rows that the last pass skipped or, with Pass, accepted as keys, and the error of the
 // first one.
 func (in *Input) Bad() (rows int64, first error) { return in.bad.rows, in.bad.first }
+
+// Keyless returns the number of rows of JSONL that the last pass skipped because their key is missing, null or an empty
+// array, and a text about the first one.
+func (in *Input) Keyless() (rows int64, first error) { return in.keyless.rows, in.keyless.first }
 
 // badRows counts bad rows; see Options.BadRows.
 type badRows struct {

@@ -52,7 +52,7 @@ func (r *reader) readLines(st *stream) error {
 func (r *reader) fillBlock(b *block, st *stream) (cut int, eof bool, err error) {
 	maxLine := r.in.set.MaxKey + len("\r\n")
 	switch r.in.set.Format {
-	case TSV:
+	case TSV, JSONL:
 		maxLine += recordSlack
 	case Hex:
 		maxLine += r.in.set.MaxKey
@@ -85,7 +85,7 @@ func (r *reader) fillBlock(b *block, st *stream) (cut int, eof bool, err error) 
 			return 0, false, context.Cause(r.ctx)
 		case cut == 0 && len(buf) >= maxLine && r.in.set.BadRows == Skip:
 			buf = buf[:maxLine] // these bytes are enough for splitKeys to see that the line is too long
-		case cut == 0 && len(buf) >= maxLine && r.in.set.Format == TSV:
+		case cut == 0 && len(buf) >= maxLine && (r.in.set.Format == TSV || r.in.set.Format == JSONL):
 			return 0, false, &BadRowError{b.rowTooLong(&r.in.set, b.Line)}
 		case cut == 0 && len(buf) >= maxLine:
 			return 0, false, &BadRowError{&KeyTooLongError{Input: st.name, Line: b.Line, MaxKey: r.in.set.MaxKey}}
@@ -98,7 +98,7 @@ func (b *block) splitKeys(s *settings) error {
 	switch s.Format {
 	case CSV:
 		return b.splitFields(s)
-	case Lines, TSV:
+	case Lines, TSV, JSONL:
 		if b.nul = bytes.IndexByte(b.data, 0) >= 0; b.nul {
 			if err := b.otherFormat(); err != nil {
 				return err
@@ -106,6 +106,9 @@ func (b *block) splitKeys(s *settings) error {
 		}
 	}
 
+	if s.Format == JSONL {
+		b.startObjects(s)
+	}
 	isPlain := (s.Format == Lines || s.Format == Null) && !b.nul && !s.LineNumbers
 	if isPlain && b.splitGood(s) {
 		return nil
@@ -161,6 +164,11 @@ func (b *block) splitRows(s *settings) error {
 			key, err = b.decodeHex(s, line, row)
 		case s.Format == Lines || s.Format == Null:
 			err = b.checkRow(s, line, row, row)
+		case s.Format == JSONL:
+			if stop := b.bad.skipOrStop(s, b.addObject(s, line, row, b.data[start:end:end])); stop != nil {
+				return stop
+			}
+			continue
 		case len(row) > 0:
 			key, second, value, err = b.readFields(s, line, row)
 		default:
@@ -319,5 +327,6 @@ func (b *block) parseValue(s *settings, line int64, second []byte) (value uint64
 }
 
 func (b *block) rowTooLong(s *settings, line int64) error {
-	return fmt.Errorf("%s:%d: row is longer than %d bytes; is it TSV?", b.Input, line, s.MaxKey+recordSlack)
+	return fmt.Errorf("%s:%d: row is longer than %d bytes; is it %s?", b.Input, line, s.MaxKey+recordSlack,
+		strings.ToUpper(string(s.Format)))
 }

@@ -22,10 +22,12 @@ const (
 	CSV   Format = "csv"   // one key per row, in one column; quoted as in RFC 4180
 	TSV   Format = "tsv"   // one key per row, in one column; fields end at tabs, and quotes are part of them
 	Hex   Format = "hex"   // one key per line, in hexadecimal digits: keys of any bytes
+	JSONL Format = "jsonl" // a JSON object per line, with its keys in one member
 )
 
 // BadRows selects what a pass does with a bad row. A row is bad if it has a NUL byte, a key longer than Options.MaxKey,
-// too few columns, wrong quotes, digits that are not hexadecimal, or a field that Options.Parse rejects.
+// too few columns, wrong quotes, digits that are not hexadecimal, invalid JSON, a JSON object as key, or a field that
+// Options.Parse rejects.
 //
 // With every BadRows, an input that is unreadable, damaged or not a list of keys is an error, and so is a row of CSV
 // whose end is unknown.
@@ -56,17 +58,20 @@ type Options struct {
 	// Format of the inputs. Default: Lines.
 	Format Format
 	// Column of the keys, for CSV and TSV: a name in the header row, or a number counted from 1. Default: the first
-	// column. With a name, every input must have a header row.
+	// column. With a name, every input must have a header row. JSONL needs the path of a member, such as user.id; a
+	// backslash before a dot or backslash makes it part of a name.
 	Column string
 	// Second is a second column to read, such as the partition or the value of each key, given like Column. Its fields
-	// are in Batch.Second and may be empty. Default: none.
+	// are in Batch.Second and may be empty. In JSONL, each row with a key must have it. Default: none.
 	Second string
+	// OneKey makes rows of JSONL bad that have an array of keys.
+	OneKey bool
 	// Header makes the first row of every CSV or TSV input a header row. It is implied if Column or Second is a name.
 	Header bool
 	// Delimiter is the character between the fields of CSV. Default: a comma. Quotes and line ends are not allowed.
 	Delimiter rune
-	// Rows keeps the whole rows of CSV and TSV, for Batch.Rows and Batch.Header. The header rows of all inputs must
-	// then be equal.
+	// Rows keeps the whole rows of CSV, TSV and JSONL, for Batch.Rows and Batch.Header. The header rows of all inputs
+	// must then be equal.
 	Rows bool
 	// Plain reads the inputs unchanged: they are not decompressed, a byte-order mark at the start is part of the first
 	// key, and other formats are not detected. It is for parts of files, which may begin with such bytes by chance.
@@ -117,6 +122,7 @@ type settings struct {
 	Options
 	columns columns // -1 for a name
 	end     byte    // end of a line
+	paths   []path  // for JSONL, of Column and Second
 }
 
 // columns are the columns that are read, counted from 0.
@@ -159,8 +165,12 @@ func (o Options) check() (settings, error) {
 		if err != nil {
 			return s, err
 		}
+	case JSONL:
+		if err := s.checkPaths(); err != nil {
+			return s, err
+		}
 	default:
-		return s, config("format", string(o.Format), `must be "lines", "null", "csv", "tsv" or "hex"`)
+		return s, config("format", string(o.Format), `must be "lines", "null", "csv", "tsv", "hex" or "jsonl"`)
 	}
 	return s, s.checkDelimiter()
 }

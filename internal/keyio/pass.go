@@ -49,6 +49,8 @@ type block struct {
 	stop    error      // the error of the bad row that comes after Keys, or nil
 	columns columns    // the columns to read of TSV
 	ends    []int      // the ends of the parts of data, for CSV
+	keyless badRows    // rows without a key, for JSONL
+	json    *object    // the parser of rows, for JSONL
 	done    chan error // receives the result of the worker
 }
 
@@ -90,7 +92,7 @@ func (in *Input) Process(ctx context.Context, workers int,
 		return ErrNotRewindable
 	}
 
-	in.bad = badRows{}
+	in.bad, in.keyless = badRows{}, badRows{}
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
@@ -167,6 +169,7 @@ func (in *Input) emitInOrder(
 			}
 		}
 		in.bad.countRows(b.bad.rows, b.bad.first)
+		in.keyless.countRows(b.keyless.rows, b.keyless.first)
 		if b.stop != nil {
 			return b.stop
 		}
@@ -224,6 +227,7 @@ func (r *reader) takeBlock(input string) (*block, error) {
 			b.data = make([]byte, 0, r.in.set.BlockSize)
 		}
 		b.data, b.ends, b.lines, b.ended, b.nul, b.bad = b.data[:0], b.ends[:0], 0, false, false, badRows{}
+		b.keyless = badRows{}
 		return b, nil
 	case <-r.ctx.Done():
 		return nil, context.Cause(r.ctx)

@@ -1,0 +1,315 @@
+package keyio
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// path leads to a member of an object: the names of the objects around it, and then its own name.
+type path []string
+
+// checkPaths fills in the paths of Column and Second, for JSONL.
+func (s *settings) checkPaths() error {
+	switch {
+	case s.Header:
+		return config("header", true, `the format "jsonl" has no header row`)
+	case s.Column == "":
+		return config("column", "", `the format "jsonl" needs the path of the key, such as user.id`)
+	}
+
+	key, err := parsePath("column", s.Column)
+	if err != nil {
+		return err
+	}
+	s.paths = []path{key}
+	if s.Second != "" {
+		second, err := parsePath("second", s.Second)
+		if err != nil {
+			return err
+		}
+		s.paths = append(s.paths, second)
+	}
+	return nil
+}
+
+// parsePath splits the text of an option at its dots, but not at \. which is a dot in a name, as \\ is a backslash.
+func parsePath(option, text string) (path, error) {
+	var p path
+	var name []byte
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\' && i+1 < len(text) && (text[i+1] == '.' || text[i+1] == '\\'):
+			i++
+			name = append(name, text[i])
+		case c == '.':
+			p, name = append(p, string(name)), nil
+		default:
+			name = append(name, c)
+		}
+	}
+
+	if p = append(p, string(name)); slices.Contains(p, "") {
+		return nil, config(option, text, `want the names of members, joined by dots, such as user.id`)
+	}
+	return p, nil
+}
+
+// object reads rows of JSONL. jsontext parses them: it is the parser of encoding/json/v2, of which Go 1.27 has the same
+// source in its library. It accepts what encoding/json accepts: two members with one name, of which the last one counts,
+// and invalid UTF-8, which is an error only in a key and in the field of Options.Second.
+type object struct {
+	decoder *jsontext.Decoder
+	source  bytes.Buffer // what decoder reads
+	paths   []path       // of the members to find
+	found   [2]member    // by index of paths
+	keys    [][]byte     // of a row
+	name    []byte       // scratch space
+	text    []byte       // the decoded texts of a block, as far as they have escapes
+}
+
+// member is the value of a path in a row, or nil if the row does not have it. If early is true, the value is in the place
+// of an object on the path.
+type member struct {
+	value jsontext.Value
+	early bool
+}
+
+// errBlank is returned for a row without a value.
+var errBlank = errors.New("blank row")
+
+// startObjects prepares a block for addObject.
+func (b *block) startObjects(s *settings) {
+	if b.json == nil {
+		b.json = &object{paths: s.paths}
+		b.json.decoder = jsontext.NewDecoder(&b.json.source, jsontext.AllowDuplicateNames(true),
+			jsontext.AllowInvalidUTF8(true))
+	}
+	b.json.text = b.json.text[:0]
+}
+
+// addObject adds the keys of a row of JSONL. It returns an error, and adds nothing, if the row is bad.
+func (b *block) addObject(s *settings, line int64, row, raw []byte) error {
+	if len(row) > s.MaxKey+recordSlack {
+		return b.rowTooLong(s, line)
+	}
+
+	o := b.json
+	var second []byte
+	err := o.find(row)
+	if err == errBlank {
+		return nil
+	}
+	if err == nil {
+		err = o.readKeys(s)
+	}
+	if err == nil && len(o.keys) > 0 && s.Second != "" {
+		second, err = o.textOf(o.found[1], s.Second)
+	}
+	if err != nil {
+		return fmt.Errorf("%s:%d: %w", b.Input, line, err)
+	}
+
+	if len(o.keys) == 0 {
+		var first error
+		if b.keyless.rows == 0 {
+			first = fmt.Errorf("%s:%d: no %s", b.Input, line, s.Column)
+		}
+		b.keyless.countRows(1, first)
+		return nil
+	}
+
+	value, err := b.parseValue(s, line, second)
+	if err != nil {
+		return err
+	}
+	for _, key := range o.keys {
+		if len(key) > s.MaxKey {
+			return &KeyTooLongError{Input: b.Input, Line: line, MaxKey: s.MaxKey}
+		}
+	}
+	for _, key := range o.keys {
+		if len(key) > 0 || s.KeepEmpty {
+			b.addKey(s, line, key, second, raw, value)
+		}
+	}
+	return nil
+}
+
+// find sets o.found to the members of a row. It returns errBlank for a blank row, and an error unless the whole row is
+// one object.
+func (o *object) find(row []byte) error {
+	o.found = [2]member{}
+	o.reset(row)
+	if kind := o.decoder.PeekKind(); kind != '{' {
+		_, err := o.decoder.ReadToken()
+		switch err {
+		case io.EOF:
+			return errBlank
+		case nil:
+			return errors.New("the row is not a JSON object")
+		}
+		return syntaxError(err)
+	}
+
+	if err := o.readObject(row, 0, 1<<len(o.paths)-1); err != nil {
+		return syntaxError(err)
+	}
+	switch _, err := o.decoder.ReadToken(); err {
+	case io.EOF:
+		return nil
+	case nil:
+		return errors.New("there is more behind the JSON object")
+	default:
+		return syntaxError(err)
+	}
+}
+
+// reset makes the decoder read text. jsontext then parses text itself, without a copy.
+func (o *object) reset(text []byte) {
+	o.source = *bytes.NewBuffer(text)
+	o.decoder.Reset(&o.source, o.decoder.Options()) // one value of all options takes less time than two of one each
+}
+
+// readObject reads an object of a row, and in it the members at depth of the paths in the bit set open.
+func (o *object) readObject(row []byte, depth int, open uint) error {
+	if _, err := o.decoder.ReadToken(); err != nil { // the brace
+		return err
+	}
+
+	for o.decoder.PeekKind() != '}' {
+		name, err := o.decoder.ReadValue()
+		if err != nil {
+			return err
+		}
+		inside, ends := uint(0), false // the paths with this name, and whether one of them ends here
+		for i, p := range o.paths {
+			if open&(1<<i) != 0 && o.isName(name, p[depth]) {
+				inside |= 1 << i
+				ends = ends || len(p) == depth+1
+				o.found[i] = member{} // if the name is there twice, the last one counts
+			}
+		}
+
+		if inside != 0 && !ends && o.decoder.PeekKind() == '{' {
+			if err := o.readObject(row, depth+1, inside); err != nil {
+				return err
+			}
+			continue
+		}
+		value, err := o.decoder.ReadValue()
+		if err != nil {
+			return err
+		}
+		if inside != 0 {
+			end := o.decoder.InputOffset()
+			value = row[end-int64(len(value)) : end] // the decoder may change its result later
+		}
+		for i, p := range o.paths {
+			if inside&(1<<i) != 0 {
+				o.found[i] = member{value, depth+1 < len(p)}
+			}
+		}
+	}
+	_, err := o.decoder.ReadToken() // the brace
+	return err
+}
+
+// isName reports whether a member has a name.
+func (o *object) isName(quoted jsontext.Value, name string) bool {
+	text := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(text, '\\') < 0 {
+		return string(text) == name
+	}
+	var err error
+	o.name, err = jsontext.AppendUnquote(o.name[:0], quoted)
+	return err == nil && string(o.name) == name
+}
+
+// readKeys sets o.keys to the keys of the row of find. There are none if the key is missing, null or an empty array.
+func (o *object) readKeys(s *settings) error {
+	o.keys = o.keys[:0]
+	m := o.found[0]
+	switch isArray := m.value.Kind() == '['; {
+	case m.value == nil || m.value.Kind() == 'n':
+		return nil
+	case isArray && !m.early && s.OneKey:
+		return fmt.Errorf("%s is an array: want one key per row", s.Column)
+	case isArray && !m.early:
+		return o.readArray(m.value, s.Column)
+	}
+
+	key, err := o.textOf(m, s.Column)
+	if err == nil {
+		o.keys = append(o.keys, key)
+	}
+	return err
+}
+
+// readArray appends the values of an array to o.keys.
+func (o *object) readArray(array jsontext.Value, name string) error {
+	o.reset(array)
+	_, err := o.decoder.ReadToken() // the bracket
+	for err == nil && o.decoder.PeekKind() != ']' {
+		var value jsontext.Value
+		var key []byte
+		if value, err = o.decoder.ReadValue(); err == nil {
+			end := o.decoder.InputOffset()
+			value = array[end-int64(len(value)) : end]
+			key, err = o.textOf(member{value: value}, "a value in "+name)
+			o.keys = append(o.keys, key)
+		}
+	}
+	return err
+}
+
+// textOf returns the text of a member: the characters of a text without its quotes, or a number, true or false as it
+// is written. name is the member in an error.
+func (o *object) textOf(m member, name string) ([]byte, error) {
+	kind := m.value.Kind()
+	switch {
+	case m.value == nil:
+		return nil, fmt.Errorf("no %s", name)
+	case m.early:
+		return nil, fmt.Errorf("no %s: %s is in the place of an object", name, kindNames[kind])
+	case kind == '0' || kind == 't' || kind == 'f':
+		return m.value, nil
+	case kind != '"':
+		return nil, fmt.Errorf("%s is %s: want a text or a number", name, kindNames[kind])
+	}
+
+	text := m.value[1 : len(m.value)-1]
+	if bytes.IndexByte(text, '\\') < 0 {
+		if !utf8.Valid(text) {
+			return nil, fmt.Errorf("%s is not valid UTF-8", name)
+		}
+		return text, nil
+	}
+	all, err := jsontext.AppendUnquote(o.text, m.value)
+	if err != nil {
+		return nil, fmt.Errorf("%s is not valid UTF-8, or has half of a surrogate pair", name)
+	}
+	text, o.text = all[len(o.text):], all
+	return text, nil
+}
+
+var kindNames = map[jsontext.Kind]string{
+	'n': "null", 't': "true", 'f': "false", '"': "a text", '0': "a number", '[': "an array", '{': "an object",
+}
+
+// syntaxError says where a row is not valid JSON.
+func syntaxError(err error) error {
+	var syntax *jsontext.SyntacticError
+	if !errors.As(err, &syntax) {
+		return err
+	}
+	if err = syntax.Err; errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errors.New("the row ends within the JSON object")
+	}
+	return fmt.Errorf("byte %d: %w; want an object per line, as jq -c prints", syntax.ByteOffset+1, err)
+}
