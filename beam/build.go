@@ -86,14 +86,14 @@ func (f *buildFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.rangeBytes, "range-bytes", "32MiB", "`bytes` of a range of plain text")
 
 	flags.StringVar(&f.keys.Name, "input-format", "lines",
-		"lines, csv, tsv, null or parquet; gzip, zstd and bzip2 are recognised by content")
+		"lines, csv, tsv, jsonl, null or parquet; gzip, zstd and bzip2 are recognised by content")
 	flags.StringVar(&f.keys.Column, "column", "",
-		"csv, tsv: `name` in the header row, or number from 1 (default the first); parquet: path of the column")
+		"csv, tsv: `name` in the header row, or number from 1 (default the first); jsonl, parquet: path of the column")
 	flags.BoolVar(&f.keys.Header, "header", false, "csv, tsv: the first row is a header, although the column is a number")
 	flags.StringVar(&f.keys.Delimiter, "delimiter", "", "csv: `character` between the fields (default \",\")")
 	flags.BoolVar(&f.keys.KeepEmpty, "keep-empty", false, "empty lines and values are keys too")
 	flags.StringVar(&f.keys.ValueColumn, "value-column", "",
-		"csv, tsv: `name` or number of the column with the values (default the second); parquet: its path")
+		"csv, tsv: `name` or number of the column with the values (default the second); jsonl, parquet: its path")
 	flags.StringVar(&f.keys.Separator, "separator", "", "`byte` between a key and its value in a line (default a tab)")
 	flags.IntVar(&f.keys.MaxKey, "max-key-bytes", 0, "longest key in `bytes` (default 1 MiB)")
 
@@ -119,7 +119,7 @@ func (f *buildFlags) register(c *cobra.Command) {
 	}
 	complete("runner", job.Runners()...)
 	complete("environment", job.Environments()...)
-	complete("input-format", "lines", "csv", "tsv", "null", "parquet")
+	complete("input-format", "lines", "csv", "tsv", "jsonl", "null", "parquet")
 }
 
 // environment is a job.Environment as a flag.

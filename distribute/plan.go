@@ -122,8 +122,8 @@ type Config struct {
 // KeyFormat is the format of the keys in the input. The zero value is one key per line. Input that is compressed with
 // gzip, zstd or bzip2 is decompressed.
 type KeyFormat struct {
-	Name      string // "lines", "null" (each key ends in a NUL byte), "csv" or "tsv". Default: "lines".
-	Column    string // column of the keys in CSV and TSV: a name in the header row, or a number from 1; default 1
+	Name      string // "lines", "null" (each key ends in a NUL byte), "csv", "tsv" or "jsonl". Default: "lines".
+	Column    string // of the keys: in CSV and TSV a name or a number from 1, by default 1; in JSONL a path as user.id
 	Header    bool   // the first row of CSV and TSV is a header row; implied if a column is given by name
 	Delimiter string // between the fields of CSV: one character. Default: a comma.
 	KeepEmpty bool   // empty lines and fields are keys

@@ -91,7 +91,7 @@ func (a *app) check(ctx context.Context, ask asker, failed func() error, f check
 		err = failed()
 	}
 	if n := selected.Load(); err == nil && f.count {
-		err = a.answer(object{{"count", n}, {"bad_rows", a.badRows}}, "%d\n", n)
+		err = a.answer(object{{"count", n}, {"bad_rows", a.badRows}, {"without_key", a.keyless}}, "%d\n", n)
 	}
 	return exitIf(selected.Load() == 0, err)
 }
@@ -100,14 +100,23 @@ func (a *app) check(ctx context.Context, ask asker, failed func() error, f check
 func (a *app) answers(ask asker, f checkFlags, b *keyio.Batch) (selected int64) {
 	hits := make([]bool, len(b.Keys))
 	ask(hits, b)
+	var printed []byte // the last row, if its format has rows
 	for i, hit := range hits {
 		if hit != f.invert {
 			selected++
 		}
 		// With --json print a line for each key, or with -v for each absent key.
-		if !f.count && (hit != f.invert || a.json && !f.invert) {
-			f.in.printRow(b, i, a.json, &hits[i])
+		if f.count || hit == f.invert && (f.invert || !a.json) {
+			continue
 		}
+		// A row with several keys is printed once.
+		if f.in.rows && !a.json {
+			if printed != nil && &printed[0] == &b.Rows[i][0] {
+				continue
+			}
+			printed = b.Rows[i]
+		}
+		f.in.printRow(b, i, a.json, &hits[i])
 	}
 	return selected
 }

@@ -55,6 +55,7 @@ verify read the state. With --state, standard output must not be closed.
   cat log.txt | bloomery dedup --ttl 24h --keys 1M --state seen.state
   bloomery dedup --input-format csv --column id --time-column at \
     --ttl 7d --keys 1M events.csv > new.csv
+  bloomery dedup --input-format jsonl --column user.id log.jsonl > new.jsonl
   bloomery dedup --repeats --count addresses.txt`,
 		RunE: func(c *cobra.Command, inputs []string) error {
 			if err := f.check(c); err != nil {
@@ -117,6 +118,7 @@ func (f *dedupFlags) check(c *cobra.Command) error {
 
 	f.in.block = 64 << 10 // less memory
 	f.in.rows = f.in.columns() && !f.count
+	f.in.oneKey = true
 	return nil
 }
 

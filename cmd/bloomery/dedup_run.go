@@ -190,6 +190,7 @@ func (d *deduper) end(ctx context.Context, err error) error {
 		err = d.answer(&object{
 			{"count", d.selected}, {"rows", d.rows}, {"keys", facts.keys}, {"bytes", facts.bytes}, {"fpr", facts.fpr},
 			{"early", facts.early}, {"late", facts.late}, {"bad_rows", d.badRows},
+			{"without_key", d.keyless},
 		}, "%d\n", d.selected)
 	}
 	if !d.count && !d.json && err == nil { // after an error, some of the rows may not have been printed

@@ -24,6 +24,7 @@ type inputFlags struct {
 	delimiter          rune // 0 if not given
 	header, keep, null bool
 	rows               bool                         // keep whole rows; no flag
+	oneKey             bool                         // refuse rows with several keys; no flag
 	second, secondFlag string                       // a second column, and the flag that names it, such as "time-column"
 	maxKey             int                          // 0: the limit of keyio
 	bad, normal        keyio.BadRows                // values of --bad-rows and its default; "": stop
@@ -34,9 +35,9 @@ type inputFlags struct {
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
-	const formatHelp = "`FORMAT`: lines, csv, tsv, null or hex"
+	const formatHelp = "`FORMAT`: lines, csv, tsv, jsonl, null or hex"
 	c.Flags().StringVar(&f.format, "input-format", "lines", formatHelp)
-	c.Flags().StringVar(&f.column, "column", "", "`NAME`: column of the key, or its number (default 1)")
+	c.Flags().StringVar(&f.column, "column", "", "`NAME`: column of the key, or its number (default 1); in jsonl a path")
 	const delimiterHelp = "`CHARACTER`: separator of csv fields, such as \";\" (default \",\")"
 	c.Flags().Func("delimiter", delimiterHelp, func(s string) (err error) {
 		f.delimiter, err = parseDelimiter(s)
@@ -55,7 +56,7 @@ func (f *inputFlags) register(c *cobra.Command) {
 		}
 		return int(n), err
 	})
-	complete(c, "input-format", "lines", "csv", "tsv", "null", "hex")
+	complete(c, "input-format", "lines", "csv", "tsv", "jsonl", "null", "hex")
 	cli.NameFlags(c, inputTitle, "input-format", "column", "delimiter", "header", "keep-empty", "null", "max-key-bytes")
 }
 
@@ -78,7 +79,7 @@ func (f *inputFlags) badRows(c *cobra.Command, normal keyio.BadRows) {
 // options returns the options for keyio, which checks them. See flagged for the errors of keyio.
 func (f *inputFlags) options() (keyio.Options, error) {
 	o := keyio.Options{
-		Format: keyio.Format(f.format), Column: f.column, Header: f.header, KeepEmpty: f.keep, Rows: f.rows,
+		Format: keyio.Format(f.format), Column: f.column, Header: f.header, KeepEmpty: f.keep, Rows: f.rows, OneKey: f.oneKey,
 		Delimiter: f.delimiter, MaxKey: f.maxKey, Second: f.second,
 		BlockSize: f.block, BadRows: f.bad, LineNumbers: f.numbers, Parse: f.parse,
 	}
@@ -109,7 +110,7 @@ func (f *inputFlags) flagged(err error) error {
 	case "second":
 		flag = f.secondFlag
 	}
-	return fmt.Errorf("--%s %v: %s", flag, wrong.Value, wrong.Reason)
+	return fmt.Errorf("%s: %s", strings.TrimSpace(fmt.Sprintf("--%s %v", flag, wrong.Value)), wrong.Reason)
 }
 
 // end returns the byte that ends a key in the output.
@@ -159,7 +160,7 @@ func (f *inputFlags) printRow(b *keyio.Batch, i int, json bool, present *bool) {
 
 // columns reports whether the inputs have rows.
 func (f *inputFlags) columns() bool {
-	return f.format == string(keyio.CSV) || f.format == string(keyio.TSV)
+	return keyio.Format(f.format).HasColumns()
 }
 
 // source is a list of inputs with keys.
@@ -208,8 +209,16 @@ func (s *source) pass(ctx context.Context, what string, work, emit func(*keyio.B
 	}, emit)
 }
 
-// warnBad prints how many bad rows the pass skipped or used as keys.
+// warnBad prints how many bad rows the pass skipped or used as keys, and how many rows had no key.
 func (s *source) warnBad() {
+	if n, first := s.Keyless(); n > 0 {
+		s.a.keyless += n
+		print := s.a.note
+		if s.p.Keys.Load() == 0 {
+			print = s.a.warn // the name of the column may be wrong
+		}
+		print("rows without a key, which were left out: %d; the first: %v", n, first)
+	}
 	n, first := s.Bad()
 	s.a.badRows += n
 	switch {

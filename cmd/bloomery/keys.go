@@ -112,7 +112,7 @@ func adviseKey(c *cobra.Command, line []string, err error) string {
 	case key == nil || key.Shorthand == "" || slices.ContainsFunc(notWithKey, c.Flags().Changed):
 		return ""
 	}
-	if f := keyio.Format(c.Flag("input-format").Value.String()); f == keyio.CSV || f == keyio.TSV {
+	if keyio.Format(c.Flag("input-format").Value.String()).HasColumns() {
 		return ""
 	}
 	return advice + withKeys(line, args, file, words)

@@ -41,6 +41,7 @@ type app struct {
 	stdout, stderr io.Writer
 	json, quiet    bool
 	badRows        int64 // skipped, or used as keys
+	keyless        int64 // rows without a key
 	secretFile     string
 }
 

@@ -106,6 +106,7 @@ recognised by content. Formats:
   lines   a key per line, up to LF or CRLF
   csv     a key per row, in --column; fields may be quoted
   tsv     the same with tabs between the fields, and no quotes
+  jsonl   a JSON object per line, its key in the member --column
   null    keys that end in NUL bytes, as find -print0 prints them
   hex     hexadecimal digits per line, such as SHA-1 sums
 
@@ -116,8 +117,12 @@ Keys are compared byte for byte: lower-case them, and cut an e-mail to its domai
 Other CRs belong to their keys. A UTF-8 byte-order mark at the start is dropped. UTF-16 is an error; convert it with
 iconv. In hex, an integer has 16 digits, little endian, and a value and its tab are digits too.
 
-check, exact check and dedup print whole rows of csv and tsv, behind the header row, which all inputs must share. Rows
-with an empty key are left out.
+The column of jsonl is a path, such as user.id; a dot within a name is \. as in log\.level. A string is a key without
+its quotes, a number as it is written, and an array several keys. Lines whose key is missing or null are left out and
+counted: without_key in --count --json.
+
+check, exact check and dedup print whole rows of csv, tsv and jsonl, behind the header row, which all inputs must share.
+Rows with an empty key are left out.
 
 Regular files may be read twice; a change in between is an error, so pipe an input that grows. Hashes of keys, 16 bytes
 each, stay in memory up to --memory; the others go to a temporary file.
@@ -125,7 +130,7 @@ each, stay in memory up to --memory; the others go to a temporary file.
 "-" is standard input or output, unless a file or folder is required; "./-" is a file of that name. An input that is
 also standard output is an error.
 
-A row is bad if it has a NUL byte, too few columns, wrong quotes, digits or time, or a key above --max-key-bytes. It
+A row is bad if it has a NUL byte, too few columns, wrong quotes, digits, JSON or time, or a key above --max-key-bytes. It
 ends a command with exit code 2, after the answers for all rows before; build and others then write nothing. --bad-rows
 skip leaves it out, with a warning, and bad_rows in --count --json. Without --bad-rows, check, count, get and dedup
 accept NUL bytes in lines and tsv as part of the key, since truncated logs have them. UTF-16, damaged compressed data, a

@@ -41,6 +41,9 @@ func (f *valueFlags) input(in inputFlags, s filter.Spec) (inputFlags, parseValue
 		return in, nil, err
 	}
 	if family.NeedsValues(s) {
+		if in.columns() && in.second == "" {
+			return in, nil, errors.New("--value-column: each key of this filter needs a value; name its member")
+		}
 		return in, v.Read, nil
 	}
 	v.Optional, v.KeepEmpty = true, keep
@@ -91,7 +94,10 @@ func (f *valueFlags) read(in inputFlags, bits int) (_ inputFlags, v keyio.Values
 		return in, keyio.Values{Bits: bits}, nil
 	}
 
-	in.second = cmp.Or(f.column, "2")
+	in.second = f.column
+	if in.format != string(keyio.JSONL) {
+		in.second = cmp.Or(f.column, "2")
+	}
 	if keys := cmp.Or(in.column, "1"); keys == in.second {
 		return in, v, fmt.Errorf("--value-column: column %s has the keys; name the one with the values", keys)
 	}

@@ -112,13 +112,13 @@ func (b *block) addObject(s *settings, line int64, row, raw []byte) error {
 		second, err = o.textOf(o.found[1], s.Second)
 	}
 	if err != nil {
-		return fmt.Errorf("%s:%d: %w", b.Input, line, err)
+		return &RowError{b.Input, line, err}
 	}
 
 	if len(o.keys) == 0 {
 		var first error
 		if b.keyless.rows == 0 {
-			first = fmt.Errorf("%s:%d: no %s", b.Input, line, s.Column)
+			first = &RowError{b.Input, line, errors.New("no " + s.Column)}
 		}
 		b.keyless.countRows(1, first)
 		return nil
@@ -223,7 +223,8 @@ func (o *object) readObject(row []byte, depth int, open uint) error {
 // isName reports whether a member has a name.
 func (o *object) isName(quoted jsontext.Value, name string) bool {
 	text := quoted[1 : len(quoted)-1]
-	if bytes.IndexByte(text, '\\') < 0 {
+	// A text with escapes is longer than what it stands for.
+	if len(text) <= len(name) || bytes.IndexByte(text, '\\') < 0 {
 		return string(text) == name
 	}
 	var err error
@@ -268,7 +269,7 @@ func (o *object) readArray(array jsontext.Value, name string) error {
 	return err
 }
 
-// textOf returns the text of a member: the characters of a text without its quotes, or a number, true or false as it
+// textOf returns the text of a member: the characters of a string without its quotes, or a number, true or false as it
 // is written. name is the member in an error.
 func (o *object) textOf(m member, name string) ([]byte, error) {
 	kind := m.value.Kind()
@@ -280,7 +281,7 @@ func (o *object) textOf(m member, name string) ([]byte, error) {
 	case kind == '0' || kind == 't' || kind == 'f':
 		return m.value, nil
 	case kind != '"':
-		return nil, fmt.Errorf("%s is %s: want a text or a number", name, kindNames[kind])
+		return nil, fmt.Errorf("%s is %s: want a string or a number", name, kindNames[kind])
 	}
 
 	text := m.value[1 : len(m.value)-1]
@@ -299,7 +300,7 @@ func (o *object) textOf(m member, name string) ([]byte, error) {
 }
 
 var kindNames = map[jsontext.Kind]string{
-	'n': "null", 't': "true", 'f': "false", '"': "a text", '0': "a number", '[': "an array", '{': "an object",
+	'n': "null", 't': "true", 'f': "false", '"': "a string", '0': "a number", '[': "an array", '{': "an object",
 }
 
 // syntaxError says where a row is not valid JSON.

@@ -212,10 +212,11 @@ func (b *block) decodeHex(s *settings, line int64, digits []byte) ([]byte, error
 	}
 	n, err := hex.Decode(digits, digits)
 	if err != nil {
-		err = fmt.Errorf("%s:%d: not a key in hexadecimal digits, two per byte: %w", b.Input, line, err)
+		err = fmt.Errorf("not a key in hexadecimal digits, two per byte: %w", err)
 		if errors.Is(err, hex.InvalidByteError(':')) {
 			err = fmt.Errorf("%w; the command cut -d: -f1 keeps what is before it", err)
 		}
+		err = &RowError{b.Input, line, err}
 	}
 	return digits[:n], err
 }
@@ -327,6 +328,6 @@ func (b *block) parseValue(s *settings, line int64, second []byte) (value uint64
 }
 
 func (b *block) rowTooLong(s *settings, line int64) error {
-	return fmt.Errorf("%s:%d: row is longer than %d bytes; is it %s?", b.Input, line, s.MaxKey+recordSlack,
-		strings.ToUpper(string(s.Format)))
+	err := fmt.Errorf("row is longer than %d bytes; is it %s?", s.MaxKey+recordSlack, strings.ToUpper(string(s.Format)))
+	return &RowError{b.Input, line, err}
 }

@@ -25,6 +25,9 @@ const (
 	JSONL Format = "jsonl" // a JSON object per line, with its keys in one member
 )
 
+// HasColumns reports whether a row of the format has more than a key.
+func (f Format) HasColumns() bool { return f == CSV || f == TSV || f == JSONL }
+
 // BadRows selects what a pass does with a bad row. A row is bad if it has a NUL byte, a key longer than Options.MaxKey,
 // too few columns, wrong quotes, digits that are not hexadecimal, invalid JSON, a JSON object as key, or a field that
 // Options.Parse rejects.
@@ -116,6 +119,17 @@ func (e *KeyTooLongError) Error() string {
 	return fmt.Sprintf("%s:%d: key is longer than %d bytes, the limit; is this a list of keys?",
 		e.Input, e.Line, e.MaxKey)
 }
+
+// RowError is the error of a row of Hex or JSONL, or of a row that is too long.
+type RowError struct {
+	Input string // path, or "standard input"
+	Line  int64  // counted from 1
+	Err   error
+}
+
+func (e *RowError) Error() string { return fmt.Sprintf("%s:%d: %v", e.Input, e.Line, e.Err) }
+
+func (e *RowError) Unwrap() error { return e.Err }
 
 // settings are checked Options with their defaults filled in.
 type settings struct {

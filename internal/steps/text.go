@@ -180,6 +180,7 @@ func (l *lineReader) locate(err error) error {
 	var long *keyio.KeyTooLongError
 	var other *keyio.UnsupportedError
 	var value *keyio.BadValueError
+	var row *keyio.RowError
 	var moved error // a copy, and its line
 	var line *int64
 	switch {
@@ -191,6 +192,9 @@ func (l *lineReader) locate(err error) error {
 		moved, line = &e, &e.Line
 	case errors.As(err, &other) && other.Line > 0:
 		e := *other
+		moved, line = &e, &e.Line
+	case errors.As(err, &row):
+		e := *row
 		moved, line = &e, &e.Line
 	default:
 		return err

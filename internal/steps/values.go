@@ -38,13 +38,13 @@ func (p *Plan) checkFamily() error {
 }
 
 // columns reports whether the format is one of keyio with rows.
-func (k KeyFormat) columns() bool { return k.Name == string(keyio.CSV) || k.Name == string(keyio.TSV) }
+func (k KeyFormat) columns() bool { return keyio.Format(k.Name).HasColumns() }
 
 // withValues returns k with its defaults for keys with values. own is true if the format is not a format of keyio.
 func (k KeyFormat) withValues(own bool) KeyFormat {
 	switch {
 	case own:
-	case k.columns() && k.ValueColumn == "":
+	case k.columns() && k.ValueColumn == "" && k.Name != string(keyio.JSONL):
 		k.ValueColumn = "2"
 	case !k.columns() && k.Separator == "":
 		k.Separator = string(rune(keyio.DefaultSeparator))
@@ -67,6 +67,8 @@ func (k KeyFormat) checkValues(bits int, own bool) error {
 		return bad("value_column", k.ValueColumn, "it has the keys; name the one with the values")
 	case bits == 0 || own:
 		return nil
+	case k.columns() && k.ValueColumn == "":
+		return bad("value_column", "", "name the member with the values")
 	case k.columns() && k.Separator != "":
 		return bad("separator", k.Separator, "columns have none; use the delimiter")
 	case !k.columns() && k.ValueColumn != "":
