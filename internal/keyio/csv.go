@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // recordSlack is the number of bytes that a row of CSV or TSV may have beyond MaxKey.
@@ -23,11 +24,12 @@ var ErrRecordTooLong = errors.New("record is too long; is a closing quote missin
 func (r *reader) readCSV(st *stream) error {
 	set := &r.in.set
 	limited := &recordReader{ctx: r.ctx, r: st, name: st.name, left: set.MaxKey + recordSlack, keep: set.Rows,
-		takeNUL: set.BadRows == Skip}
+		comments: []byte(set.Comments), takeNUL: set.BadRows == Skip}
 	br := bufio.NewReaderSize(limited, 64<<10)
 	rows := csv.NewReader(br) // uses br without a second buffer, since br is large enough
 	rows.Comma = set.Delimiter
-	rows.FieldsPerRecord = -1 // rows may differ in length; addRow checks that they have the column
+	rows.Comment, _ = utf8.DecodeRuneInString(set.Comments + "\x00") // 0 is none
+	rows.FieldsPerRecord = -1                                        // rows may differ in length; addRow checks that they have the column
 	rows.ReuseRecord = true
 	// next returns a row. If the row is bad, whole reports whether the next row can be read.
 	next := func() (row []string, whole bool, err error) {
@@ -220,6 +222,8 @@ type recordReader struct {
 	taken int64  // number of bytes before kept
 	begun bool   // bytes have been read
 
+	comments []byte // what a comment begins with, or nothing
+
 	takeNUL bool // continue at a NUL byte
 	nul     bool // a NUL byte was read
 }
@@ -263,14 +267,18 @@ func (l *recordReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// takeRow returns the bytes from the end of the last row up to offset end as one row, without leading blank lines, and
-// with a line end. It returns nil unless keep is set. The row is valid until the next Read.
+// takeRow returns the bytes from the end of the last row up to offset end as one row, without leading blank lines and
+// comments, and with a line end. It returns nil unless keep is set. The row is valid until the next Read.
 func (l *recordReader) takeRow(end int64) []byte {
 	if !l.keep {
 		return nil
 	}
 	n := int(end - l.taken)
 	row := bytes.TrimLeft(l.kept[:n:n], "\r\n")
+	for len(l.comments) > 0 && bytes.HasPrefix(row, l.comments) {
+		_, row, _ = bytes.Cut(row, []byte{'\n'})
+		row = bytes.TrimLeft(row, "\r\n")
+	}
 	l.kept, l.taken = l.kept[n:], end
 	if len(row) > 0 && row[len(row)-1] != '\n' {
 		row = append(row, '\n')

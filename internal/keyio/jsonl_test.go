@@ -80,7 +80,7 @@ func TestJSONLErrors(t *testing.T) {
 			[]string{":2: id is an array: want one key per row"}},
 		{"long key", Options{Column: "id", MaxKey: 3}, `{"id":"abc"}` + "\n" + `{"id":["a","abcd"]}`,
 			[]string{":2:", "longer than 3"}},
-		{"endless row", id, `{"id":1}` + "\n" + strings.Repeat("[", 4<<20), []string{":2:", "row is longer", "is it JSONL?"}},
+		{"endless row", id, `{"id":1}` + "\n" + strings.Repeat("[", 4<<20), []string{":2:", "row is longer", "is its format jsonl?"}},
 		{"UTF-16", id, "{\x00\"\x00i\x00d\x00\"\x00:\x001\x00}\x00\n\x00", []string{"UTF-16"}},
 	})
 	for _, o := range []Options{

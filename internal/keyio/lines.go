@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 )
 
 // readLines cuts a stream into blocks of whole lines. Every block ends in a line end, which is added to the last line
@@ -50,14 +49,7 @@ func (r *reader) readLines(st *stream) error {
 // The buffer of a block grows only while it holds an incomplete single line, up to the longest line allowed. For a
 // longer line that is skipped, it holds only the beginning.
 func (r *reader) fillBlock(b *block, st *stream) (cut int, eof bool, err error) {
-	maxLine := r.in.set.MaxKey + len("\r\n")
-	switch r.in.set.Format {
-	case TSV, JSONL:
-		maxLine += recordSlack
-	case Hex:
-		maxLine += r.in.set.MaxKey
-	}
-
+	maxLine := r.in.set.maxRow() + len("\r\n")
 	buf := b.data
 	for {
 		if len(buf) == cap(buf) {
@@ -85,7 +77,7 @@ func (r *reader) fillBlock(b *block, st *stream) (cut int, eof bool, err error) 
 			return 0, false, context.Cause(r.ctx)
 		case cut == 0 && len(buf) >= maxLine && r.in.set.BadRows == Skip:
 			buf = buf[:maxLine] // these bytes are enough for splitKeys to see that the line is too long
-		case cut == 0 && len(buf) >= maxLine && (r.in.set.Format == TSV || r.in.set.Format == JSONL):
+		case cut == 0 && len(buf) >= maxLine && r.in.set.Format.HasColumns():
 			return 0, false, &BadRowError{b.rowTooLong(&r.in.set, b.Line)}
 		case cut == 0 && len(buf) >= maxLine:
 			return 0, false, &BadRowError{&KeyTooLongError{Input: st.name, Line: b.Line, MaxKey: r.in.set.MaxKey}}
@@ -95,10 +87,11 @@ func (r *reader) fillBlock(b *block, st *stream) (cut int, eof bool, err error) 
 
 // splitKeys sets the keys of b from b.data, up to the first bad row whose error it returns.
 func (b *block) splitKeys(s *settings) error {
+	b.prepared = b.prepared[:0]
 	switch s.Format {
 	case CSV:
 		return b.splitFields(s)
-	case Lines, TSV, JSONL:
+	case Lines, TSV, Fields, JSONL:
 		if b.nul = bytes.IndexByte(b.data, 0) >= 0; b.nul {
 			if err := b.otherFormat(); err != nil {
 				return err
@@ -109,7 +102,8 @@ func (b *block) splitKeys(s *settings) error {
 	if s.Format == JSONL {
 		b.startObjects(s)
 	}
-	isPlain := (s.Format == Lines || s.Format == Null) && !b.nul && !s.LineNumbers
+	isPlain := (s.Format == Lines || s.Format == Null) && !b.nul && !s.LineNumbers && !s.Rows &&
+		s.Comments == "" && !s.Trim && !s.Lower
 	if isPlain && b.splitGood(s) {
 		return nil
 	}
@@ -156,6 +150,10 @@ func (b *block) splitRows(s *settings) error {
 		if s.end == '\n' {
 			row = bytes.TrimSuffix(row, []byte{'\r'})
 		}
+		row, isComment := s.cutComment(row)
+		if isComment {
+			continue
+		}
 
 		key, second, value := row, []byte(nil), uint64(0)
 		var err error
@@ -177,15 +175,21 @@ func (b *block) splitRows(s *settings) error {
 		if stop := b.bad.skipOrStop(s, err); stop != nil {
 			return stop
 		}
-		if err == nil && (len(key) > 0 || s.KeepEmpty) {
+		if err == nil {
 			b.addKey(s, line, key, second, b.data[start:end:end], value)
 		}
 	}
 	return nil
 }
 
-// addKey adds a key, and the parts of its row that s selects.
+// addKey prepares a key and adds it, unless it is empty, with the parts of its row that s selects.
 func (b *block) addKey(s *settings, line int64, key, second, row []byte, value uint64) {
+	if s.Trim || s.Lower {
+		key, b.prepared = appendPrepared(b.prepared, key, s.Trim, s.Lower)
+	}
+	if len(key) == 0 && !s.KeepEmpty {
+		return
+	}
 	if len(b.Keys) == 0 {
 		b.Line = line
 	}
@@ -251,8 +255,8 @@ func (b *block) otherFormat() error {
 	return otherFormat(b.Input, start)
 }
 
-// headerOf takes the header row off a block of a TSV stream, and returns the columns to read. The header is missing
-// if there are only blank lines so far; at the end of the stream, that is an error if the column has a name.
+// headerOf takes the header row off a block of a stream of TSV or Fields, and returns the columns to read. The header
+// is missing if there are only blank lines so far; at the end of the stream, that is an error if the column has a name.
 func (r *reader) headerOf(b *block, eof bool) (at columns, missing bool, err error) {
 	if bytes.IndexByte(b.data, 0) >= 0 {
 		if err := b.otherFormat(); err != nil { // in UTF-16 text, no column would have the wanted name
@@ -265,14 +269,14 @@ func (r *reader) headerOf(b *block, eof bool) (at columns, missing bool, err err
 		end := bytes.IndexByte(b.data, '\n') + 1
 		row := bytes.Clone(b.data[:end])
 		if bytes.IndexByte(row, 0) >= 0 {
-			return at, false, nulError(b.Input, b.Line, TSV)
+			return at, false, nulError(b.Input, b.Line, r.in.set.Format)
 		}
 		b.data = append(b.data[:0], b.data[end:]...) // keeps the capacity of the block
 		b.Line++
 		b.lines--
-		line := bytes.TrimSuffix(row[:len(row)-1], []byte{'\r'})
-		if len(line) > 0 {
-			at, err = r.useHeader(b, row, strings.Split(string(line), "\t"))
+		line, isComment := r.in.set.cutComment(bytes.TrimSuffix(row[:len(row)-1], []byte{'\r'}))
+		if len(line) > 0 && !isComment {
+			at, err = r.useHeader(b, row, r.in.set.namesOf(line))
 			return at, false, err
 		}
 	}
@@ -285,35 +289,31 @@ func (r *reader) headerOf(b *block, eof bool) (at columns, missing bool, err err
 // readFields returns the key of a row and, with Options.Second, that field and its value by Options.Parse. It returns
 // an error if the row is bad.
 func (b *block) readFields(s *settings, line int64, row []byte) (key, second []byte, value uint64, err error) {
-	if len(row) > s.MaxKey+recordSlack {
+	if len(row) > s.maxRow() {
 		return nil, nil, 0, b.rowTooLong(s, line)
 	}
-	if key, err = b.fieldOf(line, row, b.columns.key); err == nil {
+	if key, err = b.fieldOf(s, line, row, b.columns.key); err == nil {
 		err = b.checkRow(s, line, row, key)
 	}
 	if err != nil || s.Second == "" || len(key) == 0 && !s.KeepEmpty {
 		return key, nil, 0, err
 	}
-	if second, err = b.fieldOf(line, row, b.columns.second); err == nil {
+	if second, err = b.fieldOf(s, line, row, b.columns.second); err == nil {
 		value, err = b.parseValue(s, line, second)
 	}
 	return key, second, value, err
 }
 
 // fieldOf returns a column of a row.
-func (b *block) fieldOf(line int64, row []byte, column int) ([]byte, error) {
-	left := row
+func (b *block) fieldOf(s *settings, line int64, row []byte, column int) ([]byte, error) {
+	field, left, more := s.cutField(row)
 	for i := range column {
-		at := bytes.IndexByte(left, '\t')
-		if at < 0 {
+		if !more {
 			return nil, fmt.Errorf("%s:%d: no column %d: the row has %d", b.Input, line, column+1, i+1)
 		}
-		left = left[at+1:]
+		field, left, more = s.cutField(left)
 	}
-	if at := bytes.IndexByte(left, '\t'); at >= 0 {
-		left = left[:at]
-	}
-	return left[:len(left):len(left)], nil
+	return field[:len(field):len(field)], nil
 }
 
 // parseValue returns the value of a field by Options.Parse, if set, or an error that names the line.
@@ -328,6 +328,6 @@ func (b *block) parseValue(s *settings, line int64, second []byte) (value uint64
 }
 
 func (b *block) rowTooLong(s *settings, line int64) error {
-	err := fmt.Errorf("row is longer than %d bytes; is it %s?", s.MaxKey+recordSlack, strings.ToUpper(string(s.Format)))
+	err := fmt.Errorf("row is longer than %d bytes; is its format %s?", s.maxRow(), s.Format)
 	return &RowError{b.Input, line, err}
 }

@@ -23,10 +23,14 @@ const (
 	TSV   Format = "tsv"   // one key per row, in one column; fields end at tabs, and quotes are part of them
 	Hex   Format = "hex"   // one key per line, in hexadecimal digits: keys of any bytes
 	JSONL Format = "jsonl" // a JSON object per line, with its keys in one member
+
+	// Fields has one key per row, in one column. Fields end at blanks, of which several count as one, or at
+	// Options.Delimiter. Quotes are part of them.
+	Fields Format = "fields"
 )
 
 // HasColumns reports whether a row of the format has more than a key.
-func (f Format) HasColumns() bool { return f == CSV || f == TSV || f == JSONL }
+func (f Format) HasColumns() bool { return f == CSV || f == TSV || f == Fields || f == JSONL }
 
 // BadRows selects what a pass does with a bad row. A row is bad if it has a NUL byte, a key longer than Options.MaxKey,
 // too few columns, wrong quotes, digits that are not hexadecimal, invalid JSON, a JSON object as key, or a field that
@@ -60,7 +64,7 @@ const maxMaxKey = 1 << 30
 type Options struct {
 	// Format of the inputs. Default: Lines.
 	Format Format
-	// Column of the keys, for CSV and TSV: a name in the header row, or a number counted from 1. Default: the first
+	// Column of the keys, for CSV, TSV and Fields: a name in the header row, or a number counted from 1. Default: the first
 	// column. With a name, every input must have a header row. JSONL needs the path of a member, such as user.id; a
 	// backslash before a dot or backslash makes it part of a name.
 	Column string
@@ -69,17 +73,25 @@ type Options struct {
 	Second string
 	// OneKey makes rows of JSONL bad that have an array of keys.
 	OneKey bool
-	// Header makes the first row of every CSV or TSV input a header row. It is implied if Column or Second is a name.
+	// Header makes the first row of every input with columns, other than JSONL, a header row. It is implied if Column or
+	// Second is a name.
 	Header bool
-	// Delimiter is the character between the fields of CSV. Default: a comma. Quotes and line ends are not allowed.
+	// Delimiter is the character between the fields of CSV, by default a comma, or of Fields, by default blanks. Quotes
+	// and line ends are not allowed, and in Fields only ASCII is.
 	Delimiter rune
-	// Rows keeps the whole rows of CSV, TSV and JSONL, for Batch.Rows and Batch.Header. The header rows of all inputs
-	// must then be equal.
+	// Comments, if not empty, makes the pass skip rows that begin with this string, after blanks, and cut off what
+	// follows a blank and this string in Lines, Null, Hex and Fields. In CSV it is one character at the start of a line.
+	Comments string
+	// Trim cuts off the blanks around each key, and Lower makes A to Z in it lower-case letters; see Prepare. In Hex,
+	// both change the bytes that the digits stand for.
+	Trim, Lower bool
+	// Rows keeps the whole rows, for Batch.Rows and Batch.Header. The header rows of all inputs must then be equal.
+	// Rows of Hex are not kept.
 	Rows bool
 	// Plain reads the inputs unchanged: they are not decompressed, a byte-order mark at the start is part of the first
 	// key, and other formats are not detected. It is for parts of files, which may begin with such bytes by chance.
 	Plain bool
-	// KeepEmpty keeps empty lines and empty fields as keys. Blank lines of CSV and TSV are still skipped.
+	// KeepEmpty keeps empty lines and empty fields as keys. Blank lines of formats with columns are still skipped.
 	KeepEmpty bool
 	// BadRows selects what happens to bad rows. Default: Stop.
 	BadRows BadRows
@@ -137,6 +149,19 @@ type settings struct {
 	columns columns // -1 for a name
 	end     byte    // end of a line
 	paths   []path  // for JSONL, of Column and Second
+
+	separator byte // between the fields of TSV and Fields, or 0 for blanks
+}
+
+// maxRow returns the length limit of a row in bytes, without the line end, except of CSV.
+func (s *settings) maxRow() int {
+	switch s.Format {
+	case TSV, Fields, JSONL:
+		return s.MaxKey + recordSlack
+	case Hex:
+		return 2 * s.MaxKey
+	}
+	return s.MaxKey
 }
 
 // columns are the columns that are read, counted from 0.
@@ -162,16 +187,16 @@ func (o Options) check() (settings, error) {
 		s.end = 0
 		fallthrough
 	case Lines, Hex:
-		const instead = `; set the format to "csv" or "tsv"`
+		const instead = `; set the format to "csv", "tsv" or "fields"`
 		switch {
 		case s.Column != "":
 			return s, config("column", s.Column, "lines have no columns"+instead)
 		case s.Second != "":
 			return s, config("second", s.Second, "lines have no columns"+instead)
-		case s.Header || s.Rows:
+		case s.Header || s.Rows && s.Format == Hex:
 			return s, config("header", true, "lines have no header row"+instead)
 		}
-	case CSV, TSV:
+	case CSV, TSV, Fields:
 		var err error
 		if s.columns.key, err = s.checkColumn("column", s.Column); err == nil {
 			s.columns.second, err = s.checkColumn("second", s.Second)
@@ -184,22 +209,34 @@ func (o Options) check() (settings, error) {
 			return s, err
 		}
 	default:
-		return s, config("format", string(o.Format), `must be "lines", "null", "csv", "tsv", "hex" or "jsonl"`)
+		return s, config("format", string(o.Format),
+			`must be "lines", "null", "csv", "tsv", "fields", "hex" or "jsonl"`)
 	}
-	return s, s.checkDelimiter()
+	if err := s.checkDelimiter(); err != nil {
+		return s, err
+	}
+	return s, s.checkComments()
 }
 
-// checkDelimiter fills in the delimiter of CSV. It rejects delimiters that encoding/csv does not accept.
+// checkDelimiter fills in the delimiter of CSV and the separator. It rejects delimiters that encoding/csv does not
+// accept.
 func (s *settings) checkDelimiter() error {
 	d := s.Delimiter
+	if s.Format == TSV {
+		s.separator = '\t'
+	}
 	switch {
 	case s.Format == CSV && d == 0:
 		s.Delimiter = ','
 	case d == 0:
-	case s.Format != CSV:
-		return config("delimiter", string(d), `only the format "csv" has one; "tsv" has tabs`)
+	case s.Format != CSV && s.Format != Fields:
+		return config("delimiter", string(d), `only the formats "csv" and "fields" have one; "tsv" has tabs`)
 	case d == '"' || d == '\r' || d == '\n' || d == utf8.RuneError || !utf8.ValidRune(d):
 		return config("delimiter", string(d), "must be one character, and no quote or line end")
+	case s.Format == Fields && (d == 0 || d >= utf8.RuneSelf):
+		return config("delimiter", string(d), `must be ASCII in the format "fields"; "csv" has any character`)
+	case s.Format == Fields:
+		s.separator = byte(d)
 	}
 	return nil
 }

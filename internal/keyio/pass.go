@@ -47,11 +47,13 @@ type block struct {
 	nul     bool       // data contains NUL bytes, which make rows bad, not for CSV
 	bad     badRows    // skipped rows, or with Pass, accepted bad rows
 	stop    error      // the error of the bad row that comes after Keys, or nil
-	columns columns    // the columns to read of TSV
+	columns columns    // the columns to read of TSV and Fields
 	ends    []int      // the ends of the parts of data, for CSV
 	keyless badRows    // rows without a key, for JSONL
 	json    *object    // the parser of rows, for JSONL
 	done    chan error // receives the result of the worker
+
+	prepared []byte // keys that Options.Lower changed
 }
 
 // Count returns the number of keys.

@@ -256,10 +256,13 @@ func FuzzProcess(f *testing.F) {
 			Column: "2"},
 		{Format: CSV, Column: "2", Second: "1", Rows: true}, {BadRows: Skip}, {BadRows: Pass}, {Format: Hex},
 		{Format: Hex, BadRows: Skip}, {Format: CSV, Column: "2", BadRows: Skip}, {Format: TSV, Column: "2", BadRows: Skip},
+		{Comments: "#", Trim: true, Lower: true}, {Format: Fields, Column: "2", Comments: "//", Rows: true},
+		{Format: Fields, Delimiter: ':', Lower: true, BadRows: Skip}, {Format: CSV, Comments: "#", Trim: true, Rows: true},
 	}
 	seeds := []string{
 		"", "\n", "a\nb\r\nc", "a\x00b\nc\x00", "a,b\n1,2\n", "\"a\"\"\",\"b\nc\"\n1,2", "a\tb\n1\t2\n", "\xef\xbb\xbfa\n",
 		string(gzipped(f, "a\nb\n")), string(zstded(f, "a\nb\n")), "\x1f\x8b", "BZh9", "a\xff\xfeb\n",
+		" # a\nA  b # c\n//\na:B //\n", "# \"\n\"A\n#\", b\n",
 	}
 	for i := range formats {
 		for _, s := range seeds {
