@@ -114,25 +114,28 @@ func (p *Plan) Finish(ctx context.Context, out Store, o Options) (*shard.Manifes
 type Config struct {
 	Build bloomery.Config
 	Keys  KeyFormat
-	// RangeBytes is the size of a range of plain text. Small files share a range; a compressed, CSV or TSV file is one
-	// range. Below 64 KiB, the files and requests of a build take more time than its keys. Default: 32 MiB.
+	// RangeBytes is the size of a range of plain text. Small files share a range; a file that is compressed or has
+	// columns is one range. Below 64 KiB, the files and requests of a build take more time than its keys. Default: 32
+	// MiB.
 	RangeBytes int64
 }
 
 // KeyFormat is the format of the keys in the input. The zero value is one key per line. Input that is compressed with
 // gzip, zstd or bzip2 is decompressed.
 type KeyFormat struct {
-	Name      string // "lines", "null" (each key ends in a NUL byte), "csv", "tsv" or "jsonl". Default: "lines".
-	Column    string // of the keys: in CSV and TSV a name or a number from 1, by default 1; in JSONL a path as user.id
-	Header    bool   // the first row of CSV and TSV is a header row; implied if a column is given by name
-	Delimiter string // between the fields of CSV: one character. Default: a comma.
+	// Name is "lines", "fields", "csv", "tsv", "jsonl", "hex" or "null" (keys end in NUL bytes). Default: "lines".
+	Name      string
+	Column    string // of the keys: a name in the header row, or a number from 1, by default 1; in JSONL a path as user.id
+	Header    bool   // the first row of a file with columns is a header row; implied if a column is given by name
+	Delimiter string // between the fields: one character. Default: a comma in CSV, blanks in "fields".
+	Comments  string // what a comment begins with: rows that begin so, and ends of lines behind a blank, are left out
 	KeepEmpty bool   // empty lines and fields are keys
 	MaxKey    int    // length limit of a key in bytes, at most 1 GiB. Default: 1 MiB.
 
 	// ValueColumn is the column of the values, given like Column, and Separator is the byte between the key and the
 	// value of a line, below 0x80. Both need a Spec with values, such as ribbon(value_bits=8). Defaults: the second
-	// column of CSV and TSV, and a tab. A run file stores the value in place of 32 bits of the hash. If a key has two
-	// values, in any ranges, Build returns an error.
+	// column, and a tab. A run file stores the value in place of 32 bits of the hash. If a key has two values, in any
+	// ranges, Build returns an error.
 	ValueColumn string
 	Separator   string
 }

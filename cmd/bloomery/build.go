@@ -273,6 +273,7 @@ func (a *app) reportBuilt(path, like, shards string, r report, start time.Time) 
 		a.warn("%s: %d keys, and the size of %s is for %d; soon they will have no room\n"+
 			"  Build a new one with more room: --capacity N.", pathName(path), r.Keys, like, r.Capacity)
 	}
+	r.notes = a.keyNotes
 	if r.ExceptionBits > 0 && r.Allowed == 0 {
 		a.warn("--allow: there is no key in the list; the filter is exact for nothing")
 	}
@@ -332,7 +333,9 @@ func (a *app) gather(
 	}
 
 	var set *bloomery.Set
-	if err = s.feed(ctx, what, parse, b.AddMany, b.AddManyValues); err == nil {
+	sample := newKeySample(in)
+	if err = s.feed(ctx, what, parse, b.AddMany, b.AddManyValues, sample.look); err == nil {
+		a.noteKeys(sample)
 		set, err = b.Build(ctx)
 		err = s.nameConflict(ctx, &in, parse, b.Hasher(), err)
 	}

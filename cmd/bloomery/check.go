@@ -81,7 +81,7 @@ func (a *app) check(ctx context.Context, ask asker, failed func() error, f check
 		what = a.answering(what)
 	}
 
-	f.in.rows = f.in.columns() && !f.count
+	f.in.rows = f.in.printsRows() && !f.count
 	var selected atomic.Int64
 	err := a.pass(ctx, f.in, inputs, what, func(b *keyio.Batch) error {
 		selected.Add(a.answers(ask, f, b))

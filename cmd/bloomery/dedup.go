@@ -117,7 +117,7 @@ func (f *dedupFlags) check(c *cobra.Command) error {
 	}
 
 	f.in.block = 64 << 10 // less memory
-	f.in.rows = f.in.columns() && !f.count
+	f.in.rows = f.in.printsRows() && !f.count
 	f.in.oneKey = true
 	return nil
 }

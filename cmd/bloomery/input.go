@@ -23,6 +23,8 @@ type inputFlags struct {
 	format, column     string
 	delimiter          rune // 0 if not given
 	header, keep, null bool
+	comments           string // what a comment begins with, or ""
+	trim, lower        bool
 	rows               bool                         // keep whole rows; no flag
 	oneKey             bool                         // refuse rows with several keys; no flag
 	second, secondFlag string                       // a second column, and the flag that names it, such as "time-column"
@@ -35,16 +37,19 @@ type inputFlags struct {
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
-	const formatHelp = "`FORMAT`: lines, csv, tsv, jsonl, null or hex"
+	const formatHelp = "`FORMAT`: lines, fields, csv, tsv, jsonl, null or hex"
 	c.Flags().StringVar(&f.format, "input-format", "lines", formatHelp)
 	c.Flags().StringVar(&f.column, "column", "", "`NAME`: column of the key, or its number (default 1); in jsonl a path")
-	const delimiterHelp = "`CHARACTER`: separator of csv fields, such as \";\" (default \",\")"
+	const delimiterHelp = "`CHARACTER`: between columns of csv (default \",\") or fields (blanks)"
 	c.Flags().Func("delimiter", delimiterHelp, func(s string) (err error) {
 		f.delimiter, err = parseDelimiter(s)
 		return err
 	})
 	c.Flags().BoolVar(&f.header, "header", false,
 		"the first row is a header, although --column is a number")
+	c.Flags().StringVar(&f.comments, "comments", "", "`TEXT`: what a comment begins with, such as '#'")
+	c.Flags().BoolVar(&f.trim, "trim", false, "cut off blanks around keys")
+	c.Flags().BoolVar(&f.lower, "lower", false, "read A to Z in keys as a to z")
 	c.Flags().BoolVar(&f.keep, "keep-empty", false, "empty lines are keys")
 	c.Flags().BoolVarP(&f.null, "null", "0", false,
 		"keys end in NUL bytes, in inputs and output")
@@ -56,8 +61,9 @@ func (f *inputFlags) register(c *cobra.Command) {
 		}
 		return int(n), err
 	})
-	complete(c, "input-format", "lines", "csv", "tsv", "jsonl", "null", "hex")
-	cli.NameFlags(c, inputTitle, "input-format", "column", "delimiter", "header", "keep-empty", "null", "max-key-bytes")
+	complete(c, "input-format", "lines", "fields", "csv", "tsv", "jsonl", "null", "hex")
+	cli.NameFlags(c, inputTitle, "input-format", "column", "delimiter", "comments", "trim", "lower", "header",
+		"keep-empty", "null", "max-key-bytes")
 }
 
 // inputTitle is the title of flags that a page of help only names.
@@ -82,6 +88,10 @@ func (f *inputFlags) options() (keyio.Options, error) {
 		Format: keyio.Format(f.format), Column: f.column, Header: f.header, KeepEmpty: f.keep, Rows: f.rows, OneKey: f.oneKey,
 		Delimiter: f.delimiter, MaxKey: f.maxKey, Second: f.second,
 		BlockSize: f.block, BadRows: f.bad, LineNumbers: f.numbers, Parse: f.parse,
+		Comments: f.comments, Trim: f.trim, Lower: f.lower,
+	}
+	if f.format == string(keyio.Hex) && (f.trim || f.lower) {
+		return o, errors.New("--trim, --lower: hex digits have no blanks, and either case; leave out --input-format hex")
 	}
 	if f.null {
 		if o.Format != keyio.Lines && o.Format != keyio.Null {
@@ -90,7 +100,7 @@ func (f *inputFlags) options() (keyio.Options, error) {
 		o.Format = keyio.Null
 	}
 
-	if f.bad == "" && (o.Format == keyio.Lines || o.Format == keyio.TSV) {
+	if f.bad == "" && (o.Format == keyio.Lines || o.Format == keyio.TSV || o.Format == keyio.Fields) {
 		o.BadRows = f.normal
 	}
 	return o, nil
@@ -148,7 +158,7 @@ func (f *inputFlags) printRow(b *keyio.Batch, i int, json bool, present *bool) {
 	case json:
 		line := rowLine{Key: f.key(b.Keys[i]), Present: present}
 		if f.rows {
-			line.Row = strings.TrimSuffix(strings.TrimSuffix(string(b.Rows[i]), "\n"), "\r")
+			line.Row = strings.TrimSuffix(strings.TrimSuffix(string(b.Rows[i]), string(f.end())), "\r")
 		}
 		b.Out = cli.AppendJSON(b.Out, line)
 	case f.rows:
@@ -161,6 +171,12 @@ func (f *inputFlags) printRow(b *keyio.Batch, i int, json bool, present *bool) {
 // columns reports whether the inputs have rows.
 func (f *inputFlags) columns() bool {
 	return keyio.Format(f.format).HasColumns()
+}
+
+// printsRows reports whether commands print whole rows, because a key is only a part of its row or differs from it.
+func (f *inputFlags) printsRows() bool {
+	isPart := f.comments != "" || f.trim || f.lower
+	return f.columns() || isPart && f.format != string(keyio.Hex)
 }
 
 // source is a list of inputs with keys.
@@ -244,9 +260,10 @@ func (a *app) pass(
 	return s.pass(ctx, what, work, emit)
 }
 
-// feed passes all keys to keys, or keys with values, if parse finds them, to withValues. parse may be nil.
+// feed passes all keys to keys, or keys with values, if parse finds them, to withValues, and then batches to emit. parse
+// and emit may be nil.
 func (s *source) feed(ctx context.Context, what string, parse parseValues, keys func([][]byte) error,
-	withValues func([][]byte, []uint64) error) error {
+	withValues func([][]byte, []uint64) error, emit func(*keyio.Batch) error) error {
 	return s.pass(ctx, what, func(b *keyio.Batch) error {
 		if parse != nil {
 			if err := parse(b); err != nil {
@@ -257,7 +274,7 @@ func (s *source) feed(ctx context.Context, what string, parse parseValues, keys 
 			return withValues(b.Keys, b.Values)
 		}
 		return keys(b.Keys)
-	}, nil)
+	}, emit)
 }
 
 // count returns the number of keys. parse, if not nil, may drop lines.

@@ -23,7 +23,7 @@ import (
 )
 
 // notWithKey are flags for inputs, which exclude -e.
-var notWithKey = []string{"column", "delimiter", "header", "keep-empty", "max-key-bytes", "bad-rows"}
+var notWithKey = []string{"column", "delimiter", "comments", "header", "keep-empty", "max-key-bytes", "bad-rows"}
 
 // keyFlag adds -e, for commands that answer row by row. Their arguments are FILE and then inputs, unless keys are
 // given.
@@ -44,7 +44,8 @@ func (f *inputFlags) keysOrInputs(c *cobra.Command, args []string) error {
 	return cobra.MinimumNArgs(1)(c, args)
 }
 
-// given returns the keys of -e: the bytes of each argument, or with --input-format hex those that its digits stand for.
+// given returns the keys of -e, with the arguments as rows: the bytes of each argument, or with --input-format hex those
+// that its digits stand for.
 func (f *inputFlags) given() (*keyio.Batch, error) {
 	if f.columns() {
 		return nil, fmt.Errorf("-e: a key has no columns; leave out --input-format %s", f.format)
@@ -65,10 +66,12 @@ func (f *inputFlags) given() (*keyio.Batch, error) {
 				return nil, fmt.Errorf("-e %q: %w", text, err)
 			}
 		}
+		key = keyio.Prepare(key, o.Trim, o.Lower)
 		if len(key) == 0 { // an unset shell variable
 			return nil, errors.New("-e: the key is empty")
 		}
 		b.Keys = append(b.Keys, key)
+		b.Rows = append(b.Rows, append([]byte(text), f.end()))
 	}
 	return b, nil
 }

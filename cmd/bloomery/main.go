@@ -43,6 +43,7 @@ type app struct {
 	badRows        int64 // skipped, or used as keys
 	keyless        int64 // rows without a key
 	secretFile     string
+	keyNotes       []object // about the keys of a build
 }
 
 // run is the whole program. It returns the exit code.

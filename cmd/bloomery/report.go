@@ -24,6 +24,7 @@ type report struct {
 	distinct uint64 // estimated number of distinct keys, 0 unless it is less than Keys
 	manifest *shard.Manifest
 	window   *window.Info // of a filter of package window
+	notes    []object     // about the keys of a build
 }
 
 func reportOf(set *bloomery.Set, file bloomery.FileInfo) report {
@@ -64,6 +65,7 @@ func (r report) json() object {
 		{"exception_bits,omitempty", r.ExceptionBits}, // part of bits
 		{"trimmed,omitempty", r.file.Trimmed}, {"format_version", container.Version},
 		{"sharded,omitempty", shardsOf(r.manifest)}, {"window,omitempty", windowJSON(r.window)},
+		{"notes,omitempty", r.notes},
 	}
 }
 

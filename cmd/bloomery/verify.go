@@ -188,7 +188,7 @@ func (a *app) ask(ctx context.Context, set verified, f verifyFlags) (r bloomery.
 	if err != nil {
 		return r, err
 	}
-	if err := members.feed(ctx, "members", parse, v.AskMembers, values); err != nil {
+	if err := members.feed(ctx, "members", parse, v.AskMembers, values, nil); err != nil {
 		return r, err
 	}
 	if absent != nil {

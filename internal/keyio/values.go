@@ -13,13 +13,15 @@ import (
 const DefaultSeparator = '\t'
 
 // Values describes how the inputs give a value for each key: a whole number in decimal digits. In Lines and Null the
-// value follows the last separator; open them with Options.KeepEmpty, so that line numbers in errors are right. In CSV
-// and TSV it is the column Options.Second.
+// value follows the last separator; open them with Options.KeepEmpty, and with LineNumbers if they have Comments, so that
+// line numbers in errors are right. In formats with columns it is the column Options.Second.
 type Values struct {
 	// Bits is the largest number of bits of a value. Range: 1 to 64.
 	Bits int
 	// Separator is the byte between a key and its value in a line. Default: DefaultSeparator.
 	Separator byte
+	// Trim cuts off the blanks between the key of a line and the separator; see Options.Trim.
+	Trim bool
 	// Column is true if the values are the fields of Batch.Second.
 	Column bool
 	// Optional allows batches without values: no line has a Separator, or all fields of Batch.Second are empty.
@@ -55,7 +57,14 @@ func (v Values) Read(b *Batch) error {
 		}
 		key, value, reason := splitValue(line, v.Separator, largest)
 		if reason != "" {
-			return &BadValueError{Input: b.Input, Line: b.Line + int64(i), Reason: reason}
+			number := b.Line + int64(i)
+			if len(b.LineNumbers) > 0 {
+				number = b.LineNumbers[i]
+			}
+			return &BadValueError{Input: b.Input, Line: number, Reason: reason}
+		}
+		if v.Trim {
+			key = bytes.TrimRight(key, blanks)
 		}
 		keys, b.Values = append(keys, key), append(b.Values, value)
 	}

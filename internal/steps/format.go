@@ -43,12 +43,13 @@ type KeyFormat struct {
 	Column    string `json:"column,omitempty"`
 	Header    bool   `json:"header,omitempty"`
 	Delimiter string `json:"delimiter,omitempty"` // one character
+	Comments  string `json:"comments,omitempty"`
 	KeepEmpty bool   `json:"keep_empty,omitempty"`
 	MaxKey    int    `json:"max_key,omitempty"`
 
 	// ValueColumn is the column of the values, given like Column, and Separator the byte between the key and the value
 	// of a line, below 0x80. They need a Spec with values, such as ribbon(value_bits=8). Defaults: the second column of
-	// CSV and TSV, and a tab.
+	// formats with columns, and a tab.
 	ValueColumn string `json:"value_column,omitempty"`
 	Separator   string `json:"separator,omitempty"`
 }
@@ -67,7 +68,7 @@ func (f Formats) formatOf(k KeyFormat) Format {
 func KeysOf(o keyio.Options) KeyFormat {
 	k := KeyFormat{
 		Name: string(o.Format), Column: o.Column, Header: o.Header, KeepEmpty: o.KeepEmpty, MaxKey: o.MaxKey,
-		ValueColumn: o.Second,
+		ValueColumn: o.Second, Comments: o.Comments,
 	}
 	if o.Delimiter != 0 {
 		k.Delimiter = string(o.Delimiter)
@@ -78,7 +79,7 @@ func KeysOf(o keyio.Options) KeyFormat {
 func (k KeyFormat) options() keyio.Options {
 	o := keyio.Options{
 		Format: keyio.Format(k.Name), Column: k.Column, Header: k.Header, KeepEmpty: k.KeepEmpty, MaxKey: k.MaxKey,
-		Second: k.ValueColumn,
+		Second: k.ValueColumn, Comments: k.Comments,
 	}
 	for _, c := range k.Delimiter {
 		o.Delimiter = c

@@ -10,13 +10,13 @@ import (
 )
 
 // text implements Format for the formats of keyio. Plain lines are divided into spans of bytes; a line belongs to the
-// span in which it begins. A compressed object, and one of CSV or TSV, is one span, because only its start is known to
+// span in which it begins. A compressed object, and one with columns, is one span, because only its start is known to
 // be a boundary.
 type text struct{ keys KeyFormat }
 
 func (f text) Split(ctx context.Context, in Source, o Object, size int64) ([]Span, error) {
 	whole := []Span{{0, o.Size}}
-	if format := keyio.Format(f.keys.Name); o.Size <= size || format == keyio.CSV || format == keyio.TSV {
+	if o.Size <= size || f.keys.columns() {
 		return whole, nil
 	}
 
@@ -39,6 +39,7 @@ func (f text) Read(ctx context.Context, in Source, o Object, s Span, r Reading) 
 	work := r.Work
 	if r.ValueBits > 0 {
 		options.KeepEmpty = options.KeepEmpty || !r.Keys.columns() // errors count empty lines too
+		options.LineNumbers = options.Comments != ""
 		values := r.Keys.values(r.ValueBits)
 		work = func(b *keyio.Batch) error {
 			if err := values.Read(b); err != nil {

@@ -72,7 +72,7 @@ func (k KeyFormat) checkValues(bits int, own bool) error {
 	case k.columns() && k.Separator != "":
 		return bad("separator", k.Separator, "columns have none; use the delimiter")
 	case !k.columns() && k.ValueColumn != "":
-		return bad("value_column", k.ValueColumn, `lines have no columns; set the format to "csv" or "tsv"`)
+		return bad("value_column", k.ValueColumn, `lines have no columns; set the format to "csv", "tsv" or "fields"`)
 	case !k.columns() && (len(k.Separator) != 1 || k.Separator == "\n" || k.Separator[0] >= 0x80):
 		return bad("separator", k.Separator, "want one byte below 0x80, and no line end")
 	}
