@@ -104,15 +104,23 @@ const inputsHead = `An INPUT is a file with keys; without one, a command reads s
 recognised by content. Formats:
 
   lines   a key per line, up to LF or CRLF
-  csv     a key per row, in --column; fields may be quoted
-  tsv     the same with tabs between the fields, and no quotes
+  fields  a key per row, in --column; blanks separate the fields, of which
+          several count as one, or --delimiter does
+  csv     the same with a comma or --delimiter; fields may be quoted
+  tsv     the same with tabs, and no quotes
   jsonl   a JSON object per line, its key in the member --column
   null    keys that end in NUL bytes, as find -print0 prints them
   hex     hexadecimal digits per line, such as SHA-1 sums
 
-Keys are compared byte for byte: lower-case them, and cut an e-mail to its domain, as the list does:
+Keys are bytes, compared byte for byte. --trim cuts blanks off the keys of inputs and of -e, --lower reads A to Z as a
+to z; both know ASCII only. --comments '#' leaves out lines that begin with #, after blanks, and in lines, fields, null
+and hex what follows a blank and #. Hosts files, HIBP's lists of SHA1:COUNT, and domains of e-mails:
 
-  awk -F@ '{ print tolower($NF) }' emails.txt | bloomery check FILE
+  bloomery build -o ads --input-format fields --column 2 --comments '#' hosts
+  bloomery build -o pwned --input-format fields --delimiter : --lower hibp
+  bloomery check FILE --input-format fields --delimiter @ --column 2 emails
+
+build prints a note if 1% of the keys look as if they need such a flag.
 
 Other CRs belong to their keys. A UTF-8 byte-order mark at the start is dropped. UTF-16 is an error; convert it with
 iconv. In hex, an integer has 16 digits, little endian, and a value and its tab are digits too.
@@ -121,8 +129,8 @@ The column of jsonl is a path, such as user.id; a dot within a name is \. as in 
 its quotes, a number as it is written, and an array several keys. Lines whose key is missing or null are left out and
 counted: without_key in --count --json.
 
-check, exact check and dedup print whole rows of csv, tsv and jsonl, behind the header row, which all inputs must share.
-Rows with an empty key are left out.
+check, exact check and dedup print whole rows of fields, csv, tsv and jsonl, behind the header row, which all inputs
+must share, and with --comments, --trim or --lower whole lines. Rows with an empty key are left out.
 
 Regular files may be read twice; a change in between is an error, so pipe an input that grows. Hashes of keys, 16 bytes
 each, stay in memory up to --memory; the others go to a temporary file.
@@ -130,11 +138,11 @@ each, stay in memory up to --memory; the others go to a temporary file.
 "-" is standard input or output, unless a file or folder is required; "./-" is a file of that name. An input that is
 also standard output is an error.
 
-A row is bad if it has a NUL byte, too few columns, wrong quotes, digits, JSON or time, or a key above --max-key-bytes. It
-ends a command with exit code 2, after the answers for all rows before; build and others then write nothing. --bad-rows
-skip leaves it out, with a warning, and bad_rows in --count --json. Without --bad-rows, check, count, get and dedup
-accept NUL bytes in lines and tsv as part of the key, since truncated logs have them. UTF-16, damaged compressed data, a
-NUL byte in a header row and quotes without an end always stop.
+A row is bad if it has a NUL byte, too few columns, wrong quotes, digits, JSON or time, or a key above --max-key-bytes.
+It ends a command with exit code 2, after the answers for all rows before; build and others then write nothing.
+--bad-rows skip leaves it out, with a warning, and bad_rows in --count --json. Without --bad-rows, check, count, get and
+dedup accept NUL bytes in lines, fields and tsv as part of the key, since truncated logs have them. UTF-16, damaged
+compressed data, a NUL byte in a header row and quotes without an end always stop.
 
 The flags:
 
