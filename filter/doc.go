@@ -33,6 +33,7 @@
 //	bitsandblooms     filter of bits-and-blooms (Go)
 //	redisbloom        chain of filters of RedisBloom
 //	spark             filter of Apache Spark
+//	dcso              filter of DCSO's bloom (Go)
 //
 // # Rates
 //

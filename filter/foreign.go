@@ -34,17 +34,19 @@ const (
 	// keys and mix them with their own seed. Lo is the number if the key has 8 bytes, little endian; keys of other
 	// lengths, which FastFilter does not have, are XXH64 with seed 0. Hi is Lo with the lower 32 bits zero.
 	Uint64 HashID = 8
+	// FNV1 is the hash function of DCSO's bloom: FNV-1 of 64 bits. Lo is the hash. Hi is Lo with the lower 32 bits zero.
+	FNV1 HashID = 9
 )
 
 // foreign reports whether the hash function belongs to another system.
-func (id HashID) foreign() bool { return id >= XXH64 && id <= Uint64 }
+func (id HashID) foreign() bool { return id >= XXH64 && id <= FNV1 }
 
 // ForeignHasher returns the hasher of a hash function of another system. The error wraps ErrConfig if id is
 // XXH3, SipHash or unknown.
 func ForeignHasher(id HashID) (Hasher, error) {
 	if !id.foreign() {
-		want := fmt.Sprintf("want %s, %s, %s, %s, %s or %s", XXH64, Murmur3, Murmur3Twice, Murmur64A, Murmur3x86,
-			Uint64)
+		want := fmt.Sprintf("want %s, %s, %s, %s, %s, %s or %s", XXH64, Murmur3, Murmur3Twice, Murmur64A,
+			Murmur3x86, Uint64, FNV1)
 		return Hasher{}, &ConfigError{"hash", id, want}
 	}
 	return Hasher{kind: uint64(id)}, nil
@@ -60,6 +62,8 @@ func (id HashID) sumForeign(key []byte) Hash {
 		return short(xxhash.Sum64(key))
 	case XXH64:
 		return short(xxhash.Sum64(key))
+	case FNV1:
+		return short(sums.FNV1(key))
 	case Murmur3x86:
 		a := sums.Murmur3Spark(key, 0)
 		return short(uint64(sums.Murmur3Spark(key, a))<<32 | uint64(a))

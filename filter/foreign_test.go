@@ -33,14 +33,23 @@ func TestXXH64Vectors(t *testing.T) {
 	}
 }
 
+func TestFNV1Vectors(t *testing.T) {
+	h, _ := ForeignHasher(FNV1)
+	for key, want := range map[string]uint64{"": 0xcbf29ce484222325, "a": 0xaf63bd4c8601b7be, "foobar": 0x340d8765a4dda9c2} {
+		if got := h.SumString(key); got != (Hash{Hi: want >> 32 << 32, Lo: want}) {
+			t.Errorf("%q: %x, want %x", key, got, want)
+		}
+	}
+}
+
 func TestForeignHasher(t *testing.T) {
-	for _, id := range []HashID{0, XXH3, SipHash, 9} {
+	for _, id := range []HashID{0, XXH3, SipHash, 10} {
 		if _, err := ForeignHasher(id); !errors.Is(err, ErrConfig) || id.foreign() {
 			t.Errorf("%v: %v", id, err)
 		}
 	}
 	names := map[string]bool{}
-	for id := XXH64; id <= Uint64; id++ {
+	for id := XXH64; id <= FNV1; id++ {
 		h, err := ForeignHasher(id)
 		if err != nil || h.ID() != id || h.Seed() != 0 || h.KeyCheck() != 0 || h == (Hasher{}) || names[id.String()] {
 			t.Errorf("%v: %v, %v", id, h, err)

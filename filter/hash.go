@@ -35,7 +35,7 @@ const (
 var hashNames = [...]string{
 	XXH3: "xxh3-128", SipHash: "siphash-128",
 	XXH64: "xxh64", Murmur3: "murmur3-x64-128", Murmur3Twice: "murmur3-x64-128-twice", Murmur64A: "murmur64a-twice",
-	Murmur3x86: "murmur3-x86-32-twice", Uint64: "uint64",
+	Murmur3x86: "murmur3-x86-32-twice", Uint64: "uint64", FNV1: "fnv1-64",
 }
 
 // String returns the name in files and reports, such as "xxh3-128".

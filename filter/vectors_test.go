@@ -36,7 +36,7 @@ func newVectors(t *testing.T) (v vectors) {
 	for _, seed := range []uint64{0, 1, 0xff, 1 << 31, 1 << 32, 0xfedcba9876543210, 1<<64 - 1} {
 		hashers = append(hashers, NewHasher(seed))
 	}
-	for id := XXH64; id <= Uint64; id++ {
+	for id := XXH64; id <= FNV1; id++ {
 		h, err := ForeignHasher(id)
 		if err != nil {
 			t.Fatal(err)

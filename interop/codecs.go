@@ -8,9 +8,12 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/family/dcso"
 	"github.com/bloomery/bloomery/internal/family/java"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // codec reads and writes one format: a header, then 64-bit words.
@@ -20,8 +23,9 @@ type codec struct {
 	// head reads and checks the header. The result is meaningless after an error of the reader.
 	head func(*reader) header
 	// marshal returns the header of a filter of the family. It does not read the words.
-	marshal func(family.Encoded) ([]byte, error)
+	marshal func(*container.File) ([]byte, error)
 	width   uint64 // width of the slots of family fuse, in bits; 0 for other families
+	tail    bool   // other data of any length may follow the words
 	// hash is the hash of the filters that the format can hold. It determines the family, or a form of it: see
 	// families.UserOf.
 	hash filter.HashID
@@ -44,6 +48,7 @@ type header struct {
 	words  uint64                      // number of 64-bit words, below 2^57
 	slots  *slots                      // if not nil, the words are slots, which may end within a word
 	keys   func(words []uint64) uint64 // the number of keys, stored or estimated
+	rate   float64                     // the chosen rate, or 0 if none is stored or the family knows it
 	form   *form                       // if not nil, the variant of the format that cannot be read
 }
 
@@ -54,7 +59,7 @@ type form struct {
 }
 
 func codecs() []codec {
-	return append([]codec{parquet, guavaFile, bitsAndBlooms, redisBloom, sparkFile}, fuseFiles...)
+	return append([]codec{parquet, guavaFile, bitsAndBlooms, redisBloom, sparkFile, dcsoFile}, fuseFiles...)
 }
 
 // bodyBytes returns the number of bytes after the header.
@@ -93,7 +98,7 @@ var guavaFile = codec{
 		spec := families.UserOf(filter.Murmur3).With("k", k).With("strategy", strategy).With("words", words)
 		return header{spec: spec, words: words, keys: estimate(reached, k)}
 	},
-	marshal: func(e family.Encoded) ([]byte, error) {
+	marshal: func(e *container.File) ([]byte, error) {
 		s := family.Reader(e.Spec)
 		b := []byte{0, byte(s.Uint("k"))}
 		if s.Uint("strategy") == 64 {
@@ -151,7 +156,7 @@ var sparkFile = codec{
 		}
 		return header{spec: spec, words: uint64(words), keys: estimate(max(reached, 1), int(k))}
 	},
-	marshal: func(e family.Encoded) ([]byte, error) {
+	marshal: func(e *container.File) ([]byte, error) {
 		s := family.Reader(e.Spec)
 		version := uint32(s.Uint("version"))
 		b := binary.BigEndian.AppendUint32(nil, version)
@@ -191,7 +196,7 @@ var bitsAndBlooms = codec{
 		}
 		return header{spec: spec, words: (length + 63) / 64, keys: estimate(m, int(k))}
 	},
-	marshal: func(e family.Encoded) ([]byte, error) {
+	marshal: func(e *container.File) ([]byte, error) {
 		s := family.Reader(e.Spec)
 		m := s.Uint("m")
 		b := binary.BigEndian.AppendUint64(nil, m)
@@ -202,3 +207,52 @@ var bitsAndBlooms = codec{
 
 // maxProbes is the largest number of probes per key that the family accepts. The library has no limit.
 const maxProbes = 255
+
+// dcsoFile is the output of WriteFilter of github.com/DCSO/bloom from 0.2 on, not compressed. All numbers have 8 bytes
+// and are little endian.
+//
+//	version   1; 0.1 wrote another format, without a version, which no later version reads
+//	capacity  number of keys that the filter was made for, 1 or more
+//	rate      false-positive rate that the filter was made for, a float64 above 0 and below 1
+//	k         number of probes per key
+//	m         number of bits
+//	keys      number of keys; the program counts those that set a bit
+//	words     ⌈m/64⌉ of them
+//	          data of any length that was attached to the filter
+//
+// A key has the bytes that Add takes; the program adds lines.
+var dcsoFile = codec{
+	format: DCSO, hash: filter.FNV1, tail: true,
+	head: func(r *reader) header {
+		var b [6]uint64
+		for i, start := 0, r.appendBytes(nil, 48); i < len(b) && r.err == nil; i++ {
+			b[i] = littleUint64(start[8*i:])
+		}
+		room, rate, k, m, keys := b[1], math.Float64frombits(b[2]), b[3], b[4], b[5]
+		switch {
+		case b[0] != 1:
+			r.fail(ErrFormat, "version %d, want 1", b[0])
+		case room == 0 || !(rate > 0 && rate < 1) || m == 0:
+			r.fail(filter.ErrCorrupt, "%d bits for %d keys at a rate of %g", m, room, rate)
+		case k == 0 || k > maxProbes:
+			r.fail(ErrFormat, "%d probes, want 1 to %d", k, maxProbes)
+		case m >= 1<<62:
+			r.fail(filter.ErrTooLarge, "%d bits", m)
+		}
+		stored := func([]uint64) uint64 { return keys }
+		return header{spec: dcso.Spec(m, int(k), room), words: (m + 63) / 64, keys: stored, rate: rate}
+	},
+	marshal: func(e *container.File) ([]byte, error) {
+		s := family.Reader(e.Spec)
+		room, k, m := s.Uint("n"), s.Uint("k"), s.Uint("m")
+		rate := e.FPRChosen
+		if rate == 0 {
+			rate = min(max(probe.FPR(room, m, int(k)), 0x1p-1022), 1-0x1p-53)
+		}
+		b := binary.LittleEndian.AppendUint64(nil, 1)
+		for _, v := range []uint64{room, math.Float64bits(rate), k, m, e.Keys} {
+			b = binary.LittleEndian.AppendUint64(b, v)
+		}
+		return b, s.Err()
+	},
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 )
@@ -182,8 +183,8 @@ func fuseFile(f Format, width uint64, l layout) codec {
 				With("segments", s.segments).With("width", s.width)
 			return header{spec: spec, words: s.slotBytes() / 8, slots: &s, keys: s.estimate}
 		},
-		marshal: func(e family.Encoded) ([]byte, error) {
-			s := slotsOf(e)
+		marshal: func(e *container.File) ([]byte, error) {
+			s := slotsOf(e.Encoded)
 			if s.number() > math.MaxUint32 {
 				return nil, fmt.Errorf("%d slots, the limit of the header is %d", s.number(), uint32(math.MaxUint32))
 			}

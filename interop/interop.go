@@ -1,6 +1,6 @@
 // Package interop reads and writes the filter files of other systems, byte for byte: Parquet, Guava, bits-and-blooms,
-// RedisBloom, Spark and FastFilter. A filter that was read gives the same answers as in its own system, keeps that
-// system's hash function, takes more keys, and is stored in a Bloomery file like any other.
+// RedisBloom, Spark, DCSO's bloom and FastFilter. A filter that was read gives the same answers as in its own system,
+// keeps that system's hash function, takes more keys, and is stored in a Bloomery file like any other.
 //
 // [Read] reads a file of a known format as a bloomery.Set, [Detect] tells the format, and [Write] writes a Set. To make
 // a filter for another system, build a Set of its family, and for Parquet set Config.Hashing.ID to filter.XXH64:
@@ -11,10 +11,11 @@
 //	bits-and-blooms  output of WriteTo or MarshalBinary, v3  bitsandblooms(k=,m=)               Murmur3Twice
 //	redisbloom       all data of BF.SCANDUMP, concatenated   redisbloom(links=,words=)          Murmur64A
 //	spark            output of BloomFilter.writeTo, V1, V2   spark(k=,version=1|2,words=)       Murmur3x86
+//	dcso             output of the program bloom of DCSO     dcso(k=,m=,n=)                     FNV1
 //	xorfilter8 ...   binary fuse filters of FastFilter       fuse(...,width=8|16|32)            Uint64
 //
-// Keys are bytes. The [guide] describes how the other systems turn values into bytes. RedisBloom and FastFilter in C
-// store the number of keys; for the other formats it is estimated from the bits or slots that are set.
+// Keys are bytes. The [guide] describes how the other systems turn values into bytes. RedisBloom, DCSO's bloom and
+// FastFilter in C store the number of keys; for the other formats it is estimated from the bits or slots that are set.
 //
 // Input may be hostile. Sizes are checked against each other and against the limit of the caller, and memory is
 // allocated as bytes arrive. These formats have no checksums: a damaged file may be read as another filter.
@@ -50,6 +51,7 @@ const (
 	BitsAndBlooms Format = "bits-and-blooms"
 	RedisBloom    Format = "redisbloom"
 	Spark         Format = "spark"
+	DCSO          Format = "dcso"
 	// Binary fuse filters of FastFilter with slots of 8, 16 and 32 bits: of Go, C and Rust.
 	XorFilter8   Format = "xorfilter8"
 	XorFilter16  Format = "xorfilter16"
@@ -124,11 +126,12 @@ func (c *codec) checkSet(s *bloomery.Set) error {
 }
 
 // Read reads one filter of at most maxBytes, header included, from r. It stops at the end of the filter, and does not
-// read the bytes after it. It takes the options of bloomery.FromBytes; WithMaxBytes limits the size in our own format,
-// which is at most 1 KiB larger. It allocates at most four times the bytes that arrived plus 8 MiB; for the header of a
-// RedisBloom filter at most twelve times its bytes. On error the Set is nil, and the error comes from r, or gives the
-// byte offset where reading stopped and wraps ErrFormat, ErrForm, filter.ErrCorrupt, filter.ErrTooLarge or
-// io.ErrUnexpectedEOF. The error wraps errors.ErrUnsupported if the family has no form for WithConcurrent.
+// read the bytes after it, such as the data attached to a filter of DCSO. It takes the options of bloomery.FromBytes;
+// WithMaxBytes limits the size in our own format, which is at most 1 KiB larger. It allocates at most four times the
+// bytes that arrived plus 8 MiB; for the header of a RedisBloom filter at most twelve times its bytes. On error the Set
+// is nil, and the error comes from r, or gives the byte offset where reading stopped and wraps ErrFormat, ErrForm,
+// filter.ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF. The error wraps errors.ErrUnsupported if the family has
+// no form for WithConcurrent.
 func Read(r io.Reader, f Format, maxBytes uint64, o ...bloomery.Option) (*bloomery.Set, error) {
 	c, err := codecOf(f)
 	if err != nil {
@@ -172,6 +175,7 @@ func Read(r io.Reader, f Format, maxBytes uint64, o ...bloomery.Option) (*bloome
 	}
 
 	file := container.New(kind.ID, e, hasher)
+	file.FPRChosen = h.rate
 	if r, ok := decoded.(interface{ FPR() float64 }); ok && r.FPR() < 1 { // the format stores the chosen rate
 		file.FPRChosen = r.FPR()
 	}
@@ -185,16 +189,13 @@ func Read(r io.Reader, f Format, maxBytes uint64, o ...bloomery.Option) (*bloome
 }
 
 // storedForm returns the stored form of a Set in separate memory.
-func storedForm(s *bloomery.Set) (family.Encoded, error) {
+func storedForm(s *bloomery.Set) (*container.File, error) {
 	b, err := s.MarshalBinary()
 	if err != nil {
-		return family.Encoded{}, err
+		return nil, err
 	}
 	file, _, err := container.FromBytes(b, container.Options{})
-	if err != nil {
-		return family.Encoded{}, err
-	}
-	return file.Encoded, nil
+	return file, err
 }
 
 // Write writes a Set in a format, with the bytes that the other system would write. If the Set does not have the
@@ -227,17 +228,17 @@ func Write(w io.Writer, s *bloomery.Set, f Format) error {
 	if c.width == 0 {
 		return writeWords(w, words, c.bigEnd)
 	}
-	return writeSlots(w, words, slotsOf(e).slotBytes())
+	return writeSlots(w, words, slotsOf(e.Encoded).slotBytes())
 }
 
 // shortest is the size in bytes of the smallest file of all formats: a Guava filter of one word.
 const shortest = 6 + 8
 
-// Detect returns the format of a file of size bytes: the one whose header is valid and implies that size. It reads only
-// headers. The error wraps ErrForm if a format matches in a variant that cannot be read, and ErrFormat if no format
-// matches. It then also wraps filter.ErrFamily for a file of package window, and io.ErrUnexpectedEOF for a file that
-// begins with a valid header but is too short; its text names the likely format and the length. Other errors come from
-// r.
+// Detect returns the format of a file of size bytes: the one whose header is valid and implies that size, or for DCSO
+// at most that size, because data may be attached to such a filter. It reads only headers. The error wraps ErrForm if a
+// format matches in a variant that cannot be read, and ErrFormat if no format matches. It then also wraps
+// filter.ErrFamily for a file of package window, and io.ErrUnexpectedEOF for a file that begins with a valid header but
+// is too short; its text names the likely format and the length. Other errors come from r.
 func Detect(r io.ReaderAt, size int64) (Format, error) {
 	if size < shortest {
 		const text = "%w or any other known one: it has %d bytes, a filter at least %d"
@@ -263,13 +264,16 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 		}
 		var invalid *container.FormatError
 		switch {
-		case in.err == nil && h.form == nil && whole == uint64(size):
+		case in.err == nil && h.form == nil && (whole == uint64(size) || c.tail && whole < uint64(size)):
 			return c.format, nil
 		case (in.err == nil || in.end > uint64(size)) && whole > uint64(size) && whole < least:
 			least = whole
 			what = fmt.Sprintf("end of what looks like a "+what, c.format, whole)
 			short = fmt.Errorf("%w or any other known one: %w", ErrFormat,
 				container.Broken(uint64(size), what, io.ErrUnexpectedEOF))
+			if c.tail { // its long header is no coincidence, but looks like an older form of RedisBloom
+				form = nil
+			}
 		case errors.Is(in.err, ErrForm) && form == nil:
 			form = fmt.Errorf("%s: %w", c.format, in.err)
 		case in.err != nil && !errors.As(in.err, &invalid):

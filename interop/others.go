@@ -114,7 +114,7 @@ func isBitSet(head []byte, size uint64) bool {
 		return false
 	}
 	for _, length := range []uint64{binary.BigEndian.Uint64(head), littleUint64(head)} {
-		if length > 0 && length < 1<<62 && size == 8+(length+63)/64*8 {
+		if length > 1 && length < 1<<62 && size == 8+(length+63)/64*8 {
 			return true
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/families"
-	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/interop/internal/parquetmeta"
 )
 
@@ -58,7 +57,7 @@ var parquet = codec{
 			words: 4 * blocks, keys: estimate(256*blocks, 8),
 		}
 	},
-	marshal: func(e family.Encoded) ([]byte, error) {
+	marshal: func(e *container.File) ([]byte, error) {
 		size := 8 * uint64(len(e.Sections[0]))
 		if size > math.MaxInt32 {
 			return nil, fmt.Errorf("%d bytes, the limit of the header is %d", size, math.MaxInt32)

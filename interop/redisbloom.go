@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/family/redisbloom"
@@ -46,8 +47,8 @@ var redisBloom = codec{
 		stored := func([]uint64) uint64 { return section[0] }
 		return header{spec: spec, before: [][]uint64{section}, words: words, keys: stored}
 	},
-	marshal: func(e family.Encoded) ([]byte, error) {
-		f, err := decodedChain(e)
+	marshal: func(e *container.File) ([]byte, error) {
+		f, err := decodedChain(e.Encoded)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +82,7 @@ func Chunks(s *bloomery.Set) (iter.Seq2[int64, []byte], error) {
 		return nil, err
 	}
 
-	f, err := decodedChain(e)
+	f, err := decodedChain(e.Encoded)
 	if err != nil {
 		return nil, err
 	}

@@ -34,6 +34,8 @@ func (a *app) convertCommand() *cobra.Command {
                    the Parquet file
   guava            BloomFilter.writeTo of Guava (Java)
   spark            BloomFilter.writeTo of Apache Spark, versions 1 and 2
+  dcso             filter of the program bloom of DCSO, CIRCL's hashlookup;
+                   gzip data, too
   bits-and-blooms  WriteTo of github.com/bits-and-blooms/bloom/v3
   redisbloom       the data of all BF.SCANDUMPs of a key, concatenated
   xorfilter8 16 32 Save of github.com/FastFilter/xorfilter (Go)
@@ -43,7 +45,7 @@ func (a *app) convertCommand() *cobra.Command {
 
 Without --from the content decides, without --to the system of the filter. Build filters for another system with one of:
 
-  --spec guava, bitsandblooms, redisbloom, spark
+  --spec guava, bitsandblooms, dcso, redisbloom, spark
   --spec "blocked(layout=split)" --hash xxh64     for Parquet
   --spec "fuse(width=8)" --hash uint64            for FastFilter and xorf,
                                                   from keys of 8 bytes
@@ -96,7 +98,7 @@ func (a *app) convert(ctx context.Context, path string, f convertFlags) error {
 	}
 
 	i, hash := set.Info(), set.Hasher().ID().String()
-	counts := []interop.Format{ownFormat, interop.RedisBloom, interop.FastFilter8, interop.FastFilter16}
+	counts := []interop.Format{ownFormat, interop.RedisBloom, interop.DCSO, interop.FastFilter8, interop.FastFilter16}
 	about := "about "
 	if slices.Contains(counts, source) {
 		about = ""

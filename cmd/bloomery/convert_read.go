@@ -10,6 +10,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/klauspost/compress/gzip"
+
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
@@ -67,9 +69,23 @@ func (a *app) readAny(
 		set, err := readColumn(path, f, st, column)
 		return set, interop.Parquet, err
 	}
+	var in readerAt = f
+	if st.Mode().IsRegular() && from != ownFormat && isGzip(f) {
+		head, rest, err := inflate(f)
+		if err != nil {
+			return nil, "", fmt.Errorf("%s: %w", path, err)
+		}
+		in = struct {
+			io.Reader
+			io.ReaderAt
+		}{rest, bytes.NewReader(head)}
+		if limit = min(interop.MaxSize(head), max(mostInflated, mostInflation*limit)); len(head) < stdinHead {
+			limit = uint64(len(head))
+		}
+	}
 	if from == "" {
-		if from, err = recognise(f, limit); err != nil {
-			return nil, "", refusal(path, f, "", err)
+		if from, err = recognise(in, limit); err != nil {
+			return nil, "", refusal(path, in, "", err)
 		}
 	}
 	if from == ownFormat {
@@ -77,7 +93,7 @@ func (a *app) readAny(
 		return set, from, err
 	}
 	defer context.AfterFunc(ctx, func() { _ = f.Close() })() // a Read of a pipe may block forever
-	set, err := readForeign(path, f, from, limit, st.Mode().IsRegular())
+	set, err := a.readForeign(path, in, from, limit, st.Mode().IsRegular())
 	if ctx.Err() != nil {
 		return nil, "", ctx.Err()
 	}
@@ -111,7 +127,14 @@ func (a *app) readAnyStdin(from interop.Format) (*bloomery.Set, interop.Format, 
 			own, err = readWhole(rest, bloomery.WithSecret(secret))
 			return nil, err
 		}
-		most := min(interop.MaxSize(head), math.MaxInt64-1) + 1 // one more byte is an error of the format
+		limit := uint64(math.MaxInt64 - 1)
+		if isGzip(bytes.NewReader(head)) {
+			limit = mostInflated
+			if head, rest, err = inflate(rest); err != nil {
+				return nil, err
+			}
+		}
+		most := min(interop.MaxSize(head), limit) + 1 // one more byte is an error of the format
 		return io.ReadAll(io.LimitReader(rest, int64(max(most, stdinHead))))
 	})
 	if err != nil {
@@ -127,17 +150,44 @@ func (a *app) readAnyStdin(from interop.Format) (*bloomery.Set, interop.Format, 
 			return nil, "", refusal(name, in, "", err)
 		}
 	}
-	set, err := readForeign(name, in, from, uint64(len(content)), true)
+	set, err := a.readForeign(name, in, from, uint64(len(content)), true)
 	return set, from, err
 }
 
-// readForeign reads a filter of another system that must end where f ends. limit is the length of f, or if that is not
-// known its largest possible length.
-func readForeign(
-	name string, f interface {
-		io.Reader
-		io.ReaderAt
-	}, from interop.Format, limit uint64, known bool,
+// readerAt is an input. Its ReaderAt has at least the first bytes.
+type readerAt interface {
+	io.Reader
+	io.ReaderAt
+}
+
+// A filter in gzip data has at most mostInflated bytes, or mostInflation times the bytes of the file, so that a small
+// file cannot take all memory: gzip shrinks an empty filter to a thousandth, and a full one not at all.
+const (
+	mostInflated  = 1 << 30
+	mostInflation = 16
+)
+
+// isGzip reports whether f begins with gzip data.
+func isGzip(f io.ReaderAt) bool {
+	var magic [3]byte
+	_, err := f.ReadAt(magic[:], 0)
+	return err == nil && string(magic[:]) == "\x1f\x8b\x08"
+}
+
+// inflate returns the first bytes of the content of the gzip data in r, and a reader of the whole content.
+func inflate(r io.Reader) (head []byte, whole io.Reader, err error) {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	head, err = io.ReadAll(io.LimitReader(z, stdinHead))
+	return head, io.MultiReader(bytes.NewReader(head), z), err
+}
+
+// readForeign reads a filter of another system that must end where f ends, unless it is a filter of DCSO, which data
+// may follow. limit is the length of f, or if that is not known its largest possible length.
+func (a *app) readForeign(
+	name string, f readerAt, from interop.Format, limit uint64, known bool,
 ) (*bloomery.Set, error) {
 	in := &io.LimitedReader{R: f, N: math.MaxInt64} // counts
 	set, err := interop.Read(in, from, limit)
@@ -148,9 +198,18 @@ func readForeign(
 		}
 		return nil, refusal(name, f, from, err)
 	}
-	if n, _ := io.ReadFull(f, make([]byte, 1)); n > 0 {
+
+	n, err := io.ReadFull(f, make([]byte, 1))
+	switch {
+	case n > 0 && from == interop.DCSO:
+		a.note("note: %s: the data attached to the filter (bloom get-data) is left out", name)
+		_, err = io.Copy(io.Discard, f) // the checksum of gzip data is at its end
+	case n > 0:
 		return nil, cli.Advise(fmt.Errorf("%s: there are bytes behind the %s filter: %w", name, from, filter.ErrCorrupt),
 			fmt.Sprintf("If it is whole, give it alone, its first %[1]d bytes: head -c %[1]d", math.MaxInt64-in.N))
+	}
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return set, nil
 }

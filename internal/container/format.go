@@ -5,10 +5,11 @@
 //	     0      8  magic: 89 42 4C 4D 52 59 0D 0A ("\x89BLMRY\r\n"; a transfer in text mode breaks it)
 //	     8      2  format version: 1
 //	    10      2  family: 1 standard, 2 blocked, 3 fuse, 4 partitioned, 5 blockpartitioned, 6 twochoice, 7 rankindexed,
-//	               8 counting, 10 ribbon (9 and 11 are not used), 20 guava, 21 bitsandblooms, 22 redisbloom, 23 spark
+//	               8 counting, 10 ribbon (9 and 11 are not used), 20 guava, 21 bitsandblooms, 22 redisbloom, 23 spark,
+//	               24 dcso
 //	    12      2  hash: 1 xxh3-128 with seed, 2 siphash-128 with a secret that is not in the file, and of other
 //	               systems: 3 xxh64, 4 murmur3-x64-128, 5 murmur3-x64-128-twice, 6 murmur64a-twice,
-//	               7 murmur3-x86-32-twice, 8 uint64: the key itself
+//	               7 murmur3-x86-32-twice, 8 uint64: the key itself, 9 fnv1-64
 //	    14      1  number of sections, 1 to 8; with exceptions from 2 on
 //	    15      1  flags: bit 0 if the file has exceptions; the other bits are zero
 //	    16      8  hash 1: its seed; hash 2: the check of its secret, never zero; others: zero

@@ -418,7 +418,7 @@ func TestReadPipe(t *testing.T) {
 // TestTakesHash checks that a filter cannot be written with a hash function that it does not support.
 func TestTakesHash(t *testing.T) {
 	for _, s := range samples(t) {
-		for id := filter.XXH3; id <= filter.Uint64; id++ {
+		for id := filter.XXH3; id <= filter.FNV1; id++ {
 			h := filter.NewHasher(0)
 			switch {
 			case id == filter.SipHash:

@@ -38,6 +38,7 @@ var specs = map[string][]string{
 	"spark": {"bits_per_key=4", "fpr=0.01", "bits_per_key=17.3,version=2", "fpr=0.001,version=2",
 		"bits_per_key=8,k=1"},
 	"guava":      {"bits_per_key=4", "fpr=0.01", "bits_per_key=17.3", "fpr=0.001,strategy=32", "bits_per_key=8,k=1"},
+	"dcso":       {"bits_per_key=4", "fpr=0.01", "bits_per_key=17.3", "fpr=0.001", "bits_per_key=8,k=1"},
 	"redisbloom": {"fpr=0.01", "expansion=0,fpr=0.001", "bits_per_key=12", "capacity=20000,fpr=0.01"},
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family/blocked"
 	"github.com/bloomery/bloomery/internal/family/blockpartitioned"
 	"github.com/bloomery/bloomery/internal/family/counting"
+	"github.com/bloomery/bloomery/internal/family/dcso"
 	"github.com/bloomery/bloomery/internal/family/fuse"
 	"github.com/bloomery/bloomery/internal/family/java"
 	"github.com/bloomery/bloomery/internal/family/partitioned"
@@ -51,6 +52,7 @@ var formats = []Format{
 	format(21, bitsandblooms.Traits, bitsandblooms.SectionWords, bitsandblooms.Decode),
 	format(22, redisbloom.Traits, redisbloom.SectionWords, redisbloom.Decode),
 	format(23, java.SparkTraits, java.Spark.SectionWords, java.Spark.Decode),
+	format(24, dcso.Traits, dcso.SectionWords, dcso.Decode),
 }
 
 // makeList returns the families with the data for planners and builders, in the order of formats. It is a function
@@ -72,6 +74,7 @@ func makeList() []Family {
 		entryOf(21, bitsandblooms.About, bitsandblooms.ConfigFromSpec, asEmpty(bitsandblooms.New), nil),
 		entryOf(22, redisbloom.About, redisbloom.ConfigFromSpec, asEmpty(redisbloom.New), asBuilder(redisbloom.NewBuilder)),
 		entryOf(23, java.AboutSpark, java.Spark.ConfigFromSpec, asEmpty(java.New), asBuilder(java.NewBuilder)),
+		entryOf(24, dcso.About, dcso.ConfigFromSpec, asEmpty(dcso.New), asBuilder(dcso.NewBuilder)),
 	}
 }
 

@@ -167,12 +167,12 @@ var (
 )
 
 // Foreign reports whether a hash function belongs to another system.
-func Foreign(id filter.HashID) bool { return id >= filter.XXH64 && id <= filter.Uint64 }
+func Foreign(id filter.HashID) bool { return id >= filter.XXH64 && id <= filter.FNV1 }
 
 // ParseHashID returns the hash function with this name, or an error that lists all names.
 func ParseHashID(name string) (filter.HashID, error) {
 	var names []string
-	for id := filter.XXH3; id <= filter.Uint64; id++ {
+	for id := filter.XXH3; id <= filter.FNV1; id++ {
 		if id.String() == name {
 			return id, nil
 		}
@@ -184,7 +184,7 @@ func ParseHashID(name string) (filter.HashID, error) {
 // HashBits returns the number of bits of a hash that a filter can use.
 func HashBits(id filter.HashID) int {
 	switch id {
-	case filter.XXH64, filter.Murmur3x86, filter.Uint64:
+	case filter.XXH64, filter.Murmur3x86, filter.Uint64, filter.FNV1:
 		return 64
 	case filter.Murmur3Twice:
 		return 256

@@ -1,5 +1,5 @@
-// Package sums computes the checksum of all files of the project, CRC-32C, and the hash functions of Austin Appleby
-// that other systems use: MurmurHash3 x64 128, MurmurHash64A and MurmurHash3 x86 32. They read words as little endian
+// Package sums computes the checksum of all files of the project, CRC-32C, and hash functions that other systems use:
+// MurmurHash3 x64 128, MurmurHash64A and MurmurHash3 x86 32 of Austin Appleby, and FNV-1 of 64 bits. They read words as little endian
 // on every machine and do not allocate. Package filter depends on it, so it imports the standard library only.
 package sums
 
@@ -138,4 +138,13 @@ func Murmur3Spark(key []byte, seed uint32) uint32 {
 func word32(h, k uint32) uint32 {
 	h ^= bits.RotateLeft32(k*0xcc9e2d51, 15) * 0x1b873593
 	return bits.RotateLeft32(h, 13)*5 + 0xe6546b64
+}
+
+// FNV1 returns FNV-1 of 64 bits (Fowler, Noll and Vo, in the public domain).
+func FNV1(key []byte) uint64 {
+	h := uint64(0xcbf29ce484222325)
+	for _, c := range key {
+		h = h*0x100000001b3 ^ uint64(c)
+	}
+	return h
 }
