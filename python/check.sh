@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks the Python package: makes a virtual environment, installs the pinned packages of the tests, builds the package
-# from a source distribution, and runs pytest, mypy and ruff. Arguments go to pytest. It prints NOT RUN, and succeeds,
-# where Python 3.11 or newer with venv, or a C compiler, is missing.
+# from a source distribution, and runs pytest, mypy, pyright and ruff. Arguments go to pytest. It prints NOT RUN, and
+# succeeds, where Python 3.11 or newer with venv, or a C compiler, is missing.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -48,6 +48,14 @@ fi
 BLOOMERY_ALL_PACKAGES=1 "$bin/python" -m pytest -q "$@"
 "$bin/python" -m pytest -q tests/beside.py # says NOT RUN where PyPI or Python 3.12 is missing
 "$bin/mypy"
+# What callers see, with and without the types of other packages.
+"$bin/mypy" --config-file= --strict tests/typed.py tests/typed_columns.py
+MYPYPATH=src "$bin/mypy" --config-file= --strict --no-site-packages --follow-imports=silent tests/typed.py
+if "$bin/pyright" --version >/dev/null 2>&1; then
+  "$bin/pyright" --pythonpath "$bin/python" tests/typed.py tests/typed_columns.py
+else
+  echo "NOT RUN: pyright needs Node and the npm registry"
+fi
 "$bin/ruff" check .
 "$bin/ruff" format --check .
 if [ -n "$compiling" ]; then # the same answers as the command, and the same files refused

@@ -5,6 +5,8 @@ from typing import Any
 
 from typing_extensions import Buffer, CapsuleType
 
+from ._types import Key
+
 class Keys:
     """Many keys: a list, a buffer or an Arrow array, without copies of the last two."""
 
@@ -43,7 +45,7 @@ class Handle:
     @property
     def closed(self) -> bool:
         """Whether close was called."""
-    def __contains__(self, key: object, /) -> bool: ...
+    def __contains__(self, key: Key, /) -> bool: ...
     def _get(self) -> Any:
         """Returns the object. Raises ValueError if closed."""
     def _set(self, opened: object, router: Router | None = ..., expected: object = ..., /) -> bool:

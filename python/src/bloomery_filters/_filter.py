@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, overload
 
 from . import _core
-from ._arrays import answer
+from ._arrays import ArrowAnswers, answer
 from ._errors import FormatError, refused
 from ._info import Info, exact_info, filter_info
 from ._source import contents, identity, open_file
+from ._types import Answers, ArrowArray, ArrowStream, Key, NullableColumn, NumpyArray, PandasColumn
 
 
 def load(path: str, secret: bytes | None) -> _core.Opened:
@@ -38,6 +40,21 @@ class Filter(_core.Handle):
         # Reentrant, because a signal handler may call reload while reload runs.
         self._reloading = threading.RLock()
 
+    # NumPy comes first: its arrays have __index__, as keys have.
+    @overload
+    def contains(self, keys: NumpyArray[Answers]) -> Answers: ...
+    @overload
+    def contains(self, keys: Key) -> bool: ...  # type: ignore[overload-overlap] # str and bytes are iterables, too
+    @overload
+    def contains(self, keys: PandasColumn[Answers]) -> Answers: ...
+    @overload
+    def contains(self, keys: NullableColumn[Answers]) -> Answers: ...
+    @overload
+    def contains(self, keys: ArrowArray) -> ArrowAnswers: ...
+    @overload
+    def contains(self, keys: ArrowStream) -> ArrowAnswers | list[ArrowAnswers]: ...
+    @overload
+    def contains(self, keys: Iterable[Key]) -> list[bool]: ...
     def contains(self, keys: Any) -> Any:
         """Returns whether each of the keys may be in the set.
 
@@ -59,7 +76,7 @@ class Filter(_core.Handle):
         """
         return answer(self, keys)
 
-    def count(self, key: object) -> int:
+    def count(self, key: Key) -> int:
         """Returns how often the key was added, or more; 0 if it is absent.
 
         A counting filter returns at most 15, which also stands for larger counts. Raises TypeError if the filter does
@@ -71,7 +88,7 @@ class Filter(_core.Handle):
         result: int = opened.count(key)
         return result
 
-    def get(self, key: object) -> int | None:
+    def get(self, key: Key) -> int | None:
         """Returns the value of the key, 0 if it was added without one, or None if it is absent.
 
         At the false-positive rate, an absent key gets an arbitrary value. Raises TypeError if the filter has no values.
@@ -147,7 +164,7 @@ class Filter(_core.Handle):
 class ExactSet(Filter):
     """An open exact set. For the keys of its universe, every answer is right."""
 
-    def contains_in(self, partition: object, key: object) -> bool:
+    def contains_in(self, partition: Key, key: Key) -> bool:
         """Returns whether the key is in the set, in the partition with this name.
 
         A set without partitions ignores the name.
@@ -155,11 +172,11 @@ class ExactSet(Filter):
         has: bool = self._get().has_in(partition, key)
         return has
 
-    def count(self, key: object) -> int:
+    def count(self, key: Key) -> int:
         """Raises TypeError: an exact set does not count."""
         raise TypeError("an exact set has no counts")
 
-    def get(self, key: object) -> int | None:
+    def get(self, key: Key) -> int | None:
         """Raises TypeError: an exact set has no values."""
         raise TypeError("an exact set has no values")
 

@@ -15,6 +15,7 @@ from ._filter import Filter
 from ._info import FAMILIES, HASHES, Info, ShardedInfo
 from ._manifest import MAX_BYTES, Entry, Manifest, parse
 from ._source import contents, open_file
+from ._types import Key
 
 MANIFEST = "manifest.json"
 
@@ -136,14 +137,14 @@ class ShardedFilter(Filter):
         shards: Shards = self._get()
         return shards
 
-    def count(self, key: object) -> int:
+    def count(self, key: Key) -> int:
         """Returns how often the key was added, or more. Raises TypeError if the filters do not count."""
         shard = self._shards().of(key)
         if not shard.info()["counts"]:
             raise TypeError(f"no counts in {self!r}")
         return shard.count(key)
 
-    def get(self, key: object) -> int | None:
+    def get(self, key: Key) -> int | None:
         """Returns the value of the key, or None if it is absent. Raises TypeError if the filters have no values."""
         shard = self._shards().of(key)
         if shard.info()["value_bits"] == 0:
