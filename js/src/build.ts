@@ -29,12 +29,21 @@ export interface BuildProgress {
 /** A family that build knows. Filters of fuse and ribbon are smaller; keys can be added later to the others. */
 export type BuildSpec = 'standard' | 'blocked' | 'fuse' | 'ribbon';
 
+/** What is built, by either of two names of one option. */
+type Choice =
+  | {
+    /** The family of the filter, without parameters. */
+    spec: BuildSpec;
+    family?: undefined;
+  }
+  | {
+    /** Another name of spec. */
+    family: BuildSpec;
+    spec?: undefined;
+  };
+
 /** What is built, and how. Either spec or family is required. */
-export interface BuildOptions {
-  /** The family of the filter, without parameters. */
-  spec?: BuildSpec;
-  /** Another name of spec. */
-  family?: BuildSpec;
+export type BuildOptions = Choice & {
   /** The highest false-positive rate, above 0 and below 1. Default: 0.01. The file stores it. */
   fpr?: number;
   /** The seed of the hash function: an integer of 0 to 2^64-1. Default: 0. */
@@ -47,7 +56,7 @@ export interface BuildOptions {
   progress?: (state: BuildProgress) => void;
   /** Stops the build, which then rejects with the reason of the signal. */
   signal?: AbortSignal;
-}
+};
 
 const makers: Record<BuildSpec, Maker> = { standard, blocked, fuse, ribbon };
 
@@ -70,8 +79,8 @@ const rules: Record<string, Rule> = {
 const many = 1 << 14;
 
 /**
- * Builds a filter of keys, and returns the bytes of its file. The command `bloomery build` writes the same
- * bytes with the same spec, rate, and seed or secret. The order of the keys does not matter. A key that comes twice counts once in
+ * Builds a filter of keys, and returns the bytes of its file. The command `bloomery build` writes the same bytes with
+ * the same spec, rate, and seed or secret. The order of the keys does not matter. A key that comes twice counts once in
  * fuse and ribbon, and twice in the size of the others.
  *
  * Keys are an array or another iterable, also an asynchronous one, of texts, bytes, BigInts, pairs of 32-bit halves,

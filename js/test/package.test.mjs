@@ -178,6 +178,16 @@ export async function use(file: Uint8Array): Promise<boolean[]> {
   const families: Family[] = [blocked, fuse];
   // @ts-expect-error a number is not a key
   filter.has(5);
+  // @ts-expect-error nor is one in a list
+  filter.hasMany([1.5]);
+  // @ts-expect-error nor of a count
+  filter.count(1.5);
+  // @ts-expect-error nor of a value
+  filter.get(1.5);
+  // @ts-expect-error a key that may be missing is not a key
+  filter.has(keys.length ? 'x' : undefined);
+  // @ts-expect-error an ArrayBuffer is not a key
+  filter.has(new ArrayBuffer(8));
   // @ts-expect-error core needs families
   openCore(file);
   // @ts-expect-error a secret is not a number
@@ -251,8 +261,15 @@ export async function use(file: Uint8Array): Promise<boolean[]> {
   const progress = ({ keys, done }: BuildProgress): number => keys + done;
   const how: BuildOptions = { spec: 'fuse', fpr: 0.01, seed: 7n, progress };
   const built: Uint8Array = await build(new Set<string | number>(['a', 5]), how);
+  build(['a'], { family: 'fuse' });
   // @ts-expect-error guava is not built
   build([built], { spec: 'guava' });
+  // @ts-expect-error a family is required
+  build([built], { fpr: 0.01 });
+  // @ts-expect-error spec and family are one option
+  build([built], { spec: 'fuse', family: 'fuse' });
+  // @ts-expect-error a rate is not a text
+  build([built], { spec: 'fuse', fpr: '1%' });
   const patched: Uint8Array = await patch(file, list.bytes, { maxBytes: 9 });
   if (list.error instanceof ReleaseError && list.error.reason === 'expired' && listed) return [!patched];
   if (some && found && counted && unsure && several && absent && other && another) throw error;
