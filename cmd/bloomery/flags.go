@@ -240,7 +240,11 @@ func (f *wishFlags) read(n *plan.Needs) error {
 	for _, word := range f.needs {
 		set, ok := needWords[strings.TrimSpace(word)]
 		if !ok {
-			return fmt.Errorf("--needs %s: there are %s", word, strings.Join(needNames(), ", "))
+			err := fmt.Errorf("--needs %s: there are %s", word, strings.Join(needNames(), ", "))
+			if slices.ContainsFunc(topics, func(t cli.Topic) bool { return t.Name == "values" && t.Is(word) }) {
+				return cli.Advise(err, "For values of keys, give --value-bits V; see bloomery help values.")
+			}
+			return err
 		}
 		set(n)
 	}

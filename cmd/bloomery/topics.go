@@ -18,7 +18,8 @@ var topics = []cli.Topic{
 	{Name: "rates", Short: "False-positive rates and sizes", Text: constant(ratesText)},
 	{Name: "inputs", Short: "Formats of keys, bad rows, standard input and output", Text: inputsText},
 	{Name: "updates", Short: "Lists that change: small deltas, lost keys, allowed keys", Text: constant(updatesText)},
-	{Name: "values", Short: "Values and counts of keys", Text: constant(valuesText)},
+	{Name: "values", Short: "Values and counts of keys", Text: constant(valuesText),
+		Words: []string{"maplet", "bloomier", "key-value", "static-function"}},
 	{Name: "sharded", Short: "Sharded sets, for lists that exceed the memory", Text: constant(shardedText)},
 	{Name: "exit-codes", Short: "Exit codes, errors and JSON", Text: constant(exitCodesText)},
 }
@@ -179,7 +180,8 @@ and the number, such as "10.0.0.1<TAB>3"; csv and tsv have --value-column. A key
                 alike, at the false-positive rate, share a value
   ribbon        values are always right and never change; each key needs one
 
-"ribbon(r=0)" stores values only: every key seems present, and absent keys have any value.
+"ribbon(r=0)" stores values only: every key seems present, and absent keys have any value. Others call these filters
+maplet (rankindexed), Bloomier or key-value filter (ribbon), and static function (r=0).
 
 add and verify read lines as build does. check, count and get read whole lines as keys; --input-format tsv leaves the
 value out.

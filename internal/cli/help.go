@@ -18,7 +18,15 @@ const Columns = 80
 // Topic is a page of help about what several commands share.
 type Topic struct {
 	Name, Short string
+	Words       []string // other names of its subject, in lower case, with hyphens for spaces
 	Text        func() string
+}
+
+// Is reports whether text is the name of the topic, or another name of its subject, with or without the word filter.
+func (t Topic) Is(text string) bool {
+	text = strings.ReplaceAll(strings.ToLower(text), " ", "-")
+	short := strings.TrimSuffix(strings.TrimSuffix(text, "s"), "-filter")
+	return text == t.Name || slices.Contains(t.Words, short)
 }
 
 // Page returns the page of the topic.
@@ -250,7 +258,7 @@ func indent(lines []string, n int) string {
 // showTopic prints the page of a topic. It reports whether there is one.
 func showTopic(c *cobra.Command, topics []Topic, args []string) bool {
 	for _, t := range topics {
-		if len(args) == 1 && args[0] == t.Name {
+		if t.Is(strings.Join(args, " ")) {
 			fmt.Fprint(c.OutOrStdout(), t.Page())
 			return true
 		}

@@ -142,7 +142,9 @@ func unknown(name string) error {
 var outside = [][2]string{
 	{"binaryfuse", "fuse"}, {"xor", "fuse"}, {"cuckoo", "rankindexed"}, {"quotient", "rankindexed"}, {"cbf", "counting"},
 	{"countingbloom", "counting"}, {"blockedbloom", "blocked"}, {"splitblock", "blocked(layout=split)"},
-	{"bloom", "standard"},
+	{"bloomier", "ribbon(value_bits=8)"}, {"keyvalue", "ribbon(value_bits=8)"}, {"maplet", "rankindexed(value_bits=8)"},
+	{"staticfunction", "ribbon(r=0,value_bits=8)"},
+	{"bloom", "standard"}, // after bloomier
 }
 
 // meant returns the end of an error about the name of a family: a family of ours that the user may want, or "".
