@@ -15,11 +15,28 @@ import (
 //
 // The file contains the state of the filter at its latest time, with all keys whose Add or TestAndAdd returned before
 // Save began. Other goroutines may use the filter meanwhile; the file contains some of the keys that they add. The file
-// does not contain the secret. Save locks eight buckets at a time. It makes a copy as large as the filter; the filter
-// keeps the memory of the copy for the next Save, WriteTo or MarshalBinary. If several of these run at the same time,
-// each makes its own copy.
+// does not contain the secret. Save locks eight buckets at a time. It makes a copy as large as the filter; the next Save,
+// WriteTo or MarshalBinary reuses the memory of the copy unless the garbage collector has freed it. If several of these
+// run at the same time, each makes its own copy.
 func (f *Filter[K]) Save(ctx context.Context, path string) error {
 	return f.ring.saveTo(func(file *container.File) error { return container.WriteFile(ctx, path, file) })
+}
+
+// Lock takes the lock of a file for one process that opens and saves it, until unlock is called. The file need not
+// exist. The lock is a file beside it with the suffix ".lock", which stays; "bloomery dedup --state" takes the same lock.
+// While another process has the lock, or another call in this one, Lock waits until ctx ends, and tries at least once.
+// The error is then ctx.Err(). Other errors name a path that cannot be replaced as one file, such as a folder.
+func Lock(ctx context.Context, path string) (unlock func(), err error) {
+	path, err = container.Resolve(path)
+	if err != nil {
+		return nil, err
+	}
+
+	f, _, err := container.LockFile(ctx, path+container.LockSuffix, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = container.Unlock(f) }, nil // a close releases the lock even if it fails
 }
 
 // WriteTo writes the filter in the format of Save.

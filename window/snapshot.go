@@ -37,14 +37,14 @@ type saved struct {
 }
 
 // snapshotFile returns a copy of the filter, up to date for the latest time. When the caller no longer uses the file,
-// spare.Store keeps its memory for the next copy.
+// spare.Put keeps its memory for the next copy.
 //
 // It copies group by group, while other goroutines use the filter. A bucket of the copy is in the epoch in which it was
 // copied. The clock is copied last, so that no bucket is ahead of it; then each bucket of the copy is brought up to the
 // time of this clock.
 func (r *ring) snapshotFile() (*container.File, *saved, error) {
 	r.readClock()
-	to := r.spare.Swap(nil) // nil at first, and while another copy is being written
+	to, _ := r.spare.Get().(*saved) // nil at first, and while another copy is being written
 	if to == nil {
 		to = &saved{epochs: make([]uint32, r.buckets)}
 	}
@@ -68,7 +68,7 @@ func (r *ring) saveTo(write func(*container.File) error) error {
 	if err != nil {
 		return err
 	}
-	defer r.spare.Store(copied)
+	defer r.spare.Put(copied)
 	return write(file)
 }
 

@@ -239,6 +239,7 @@ var (
 
 	_ func(ctx, string, window.Config) (*window.Filter[string], error) = window.Open[string]
 	_ func(io.Reader, window.Config) (*window.Filter[string], error)   = window.Read[string]
+	_ func(ctx, string) (func(), error)                                = window.Lock
 )
 
 var (
