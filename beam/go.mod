@@ -4,8 +4,8 @@ go 1.26.0
 
 require (
 	github.com/apache/beam/sdks/v2 v2.77.0
-	github.com/bloomery/bloomery v0.0.0
-	github.com/bloomery/bloomery/buckets v0.0.0
+	github.com/bloomery/bloomery v1.0.0-dev
+	github.com/bloomery/bloomery/buckets v1.0.0-dev
 	github.com/parquet-go/parquet-go v0.32.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
@@ -110,9 +110,4 @@ require (
 	google.golang.org/genproto v0.0.0-20260904194346-d0f1323225a4 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260904194346-d0f1323225a4 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260904194346-d0f1323225a4 // indirect
-)
-
-replace (
-	github.com/bloomery/bloomery => ..
-	github.com/bloomery/bloomery/buckets => ../buckets
 )

@@ -66,10 +66,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // command returns the command with its flags and its subcommand.
 func (a *app) command() *cobra.Command {
 	c := a.buildCommand()
-	if c.Version = job.Version(); c.Version == "" {
-		c.Version = "(devel)"
-	}
-
+	c.Version = cli.Version()
 	c.SilenceUsage, c.SilenceErrors = true, true
 	c.SetOut(a.stdout)
 	c.SetErr(a.stderr)

@@ -67,8 +67,8 @@
 #define BLOOMERY_H
 
 /* The version of this header, as a text and as 1,000,000 x major + 1,000 x minor + patch for #if. */
-#define BLOOMERY_VERSION "0.1.0"
-#define BLOOMERY_VERSION_NUMBER 1000
+#define BLOOMERY_VERSION "1.0.0-dev"
+#define BLOOMERY_VERSION_NUMBER 1000000
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/FastFilter/xorfilter v0.4.2-0.20260120015552-4e5a4d9df65a
-	github.com/bloomery/bloomery v0.0.0
+	github.com/bloomery/bloomery v1.0.0-dev
 	github.com/cespare/xxhash/v2 v2.3.0
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0
@@ -31,5 +31,3 @@ require (
 	golang.org/x/tools v0.51.0 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 )
-
-replace github.com/bloomery/bloomery => ..

@@ -2,7 +2,7 @@ module example.com/examples
 
 go 1.26.0
 
-require github.com/bloomery/bloomery v0.0.0
+require github.com/bloomery/bloomery v1.0.0-dev
 
 require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
@@ -12,5 +12,3 @@ require (
 	github.com/zeebo/xxh3 v1.1.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 )
-
-replace github.com/bloomery/bloomery => ..

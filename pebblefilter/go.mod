@@ -3,7 +3,7 @@ module github.com/bloomery/bloomery/pebblefilter
 go 1.26.0
 
 require (
-	github.com/bloomery/bloomery v0.0.0
+	github.com/bloomery/bloomery v1.0.0-dev
 	github.com/cockroachdb/pebble/v2 v2.1.7
 	golang.org/x/sys v0.49.0
 )
@@ -43,5 +43,3 @@ require (
 	golang.org/x/text v0.42.0 // indirect
 	google.golang.org/protobuf v1.33.0 // indirect
 )
-
-replace github.com/bloomery/bloomery => ..

@@ -13,6 +13,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal/runnerlib"
 
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -100,7 +101,7 @@ func (c *Config) plan(ctx context.Context) (t Task, p *steps.Plan, out steps.Sto
 		return t, nil, nil, err
 	}
 
-	t = Task{Input: url, Output: c.Output, Memory: c.Memory, Attempt: newAttempt(), Program: Version()}
+	t = Task{Input: url, Output: c.Output, Memory: c.Memory, Attempt: newAttempt(), Program: cli.Version()}
 	if c.remote() && !isURL(t.Output) {
 		if t.Output, err = filepath.Abs(t.Output); err != nil {
 			return t, nil, nil, err

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/buckets"
 	_ "github.com/bloomery/bloomery/buckets/all" // s3:// and gs://
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/hashes"
 	"github.com/bloomery/bloomery/internal/steps"
 	"github.com/bloomery/bloomery/internal/untrusted"
@@ -86,7 +86,7 @@ func forget(t Task) {
 }
 
 func newWorker(ctx context.Context, t Task) (*worker, error) {
-	if err := sameProgram(t.Program, Version()); err != nil {
+	if err := sameProgram(t.Program, cli.Version()); err != nil {
 		return nil, err
 	}
 
@@ -256,15 +256,6 @@ func ReadSecret(ctx context.Context, path string) (*filter.Secret, error) {
 			filter.SecretSize)
 	}
 	return (*filter.Secret)(b), nil
-}
-
-// Version returns the version of the module from which this program was built, or "" if the build has none.
-func Version() string {
-	b, ok := debug.ReadBuildInfo()
-	if !ok || b.Main.Version == "(devel)" {
-		return ""
-	}
-	return b.Main.Version
 }
 
 // sameProgram returns an error if the submitter and a worker are known to be different versions: they may not have the

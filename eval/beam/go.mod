@@ -10,10 +10,10 @@ tool (
 
 require (
 	github.com/apache/beam/sdks/v2 v2.77.0
-	github.com/bloomery/bloomery v0.0.0
-	github.com/bloomery/bloomery/beam v0.0.0
-	github.com/bloomery/bloomery/buckets v0.0.0
-	github.com/bloomery/bloomery/eval v0.0.0
+	github.com/bloomery/bloomery v1.0.0-dev
+	github.com/bloomery/bloomery/beam v1.0.0-dev
+	github.com/bloomery/bloomery/buckets v1.0.0-dev
+	github.com/bloomery/bloomery/eval v1.0.0-dev
 	github.com/parquet-go/parquet-go v0.32.0
 	github.com/spf13/cobra v1.10.2
 )
@@ -120,11 +120,4 @@ require (
 	google.golang.org/genproto v0.0.0-20260904194346-d0f1323225a4 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260904194346-d0f1323225a4 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260904194346-d0f1323225a4 // indirect
-)
-
-replace (
-	github.com/bloomery/bloomery => ../..
-	github.com/bloomery/bloomery/beam => ../../beam
-	github.com/bloomery/bloomery/buckets => ../../buckets
-	github.com/bloomery/bloomery/eval => ..
 )

@@ -6,8 +6,8 @@ require (
 	github.com/FastFilter/xorfilter v0.4.2-0.20260120015552-4e5a4d9df65a
 	github.com/RoaringBitmap/roaring/v2 v2.30.0
 	github.com/bits-and-blooms/bloom/v3 v3.7.1
-	github.com/bloomery/bloomery v0.0.0
-	github.com/bloomery/bloomery/eval v0.0.0
+	github.com/bloomery/bloomery v1.0.0-dev
+	github.com/bloomery/bloomery/eval v1.0.0-dev
 	github.com/cespare/xxhash/v2 v2.3.0
 	github.com/cockroachdb/pebble/v2 v2.1.7
 	github.com/dchest/siphash v1.2.3
@@ -49,9 +49,4 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
 	google.golang.org/protobuf v1.34.2 // indirect
-)
-
-replace (
-	github.com/bloomery/bloomery => ../..
-	github.com/bloomery/bloomery/eval => ..
 )

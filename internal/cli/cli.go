@@ -6,12 +6,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -188,12 +190,29 @@ func Sync(file any) error {
 	return f.Sync()
 }
 
-// Version returns the version of the module from which the program was built.
+//go:embed VERSION
+var version string
+
+// unreleased matches the end of the version that Go gives a module at a commit without a tag, or with changed files.
+var unreleased = regexp.MustCompile(`(?:[.-]\d{14}-([0-9a-f]{12}))?(?:\+(dirty))?$`)
+
+// Version returns the version of the repository, such as 1.0.0-rc.1. If the build knows that it is not a released
+// version, the commit and changes follow: 1.0.0-rc.1+1d69a9eba255.dirty.
 func Version() string {
-	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
-		return b.Main.Version
+	v := strings.TrimSpace(version)
+	if b, ok := debug.ReadBuildInfo(); ok {
+		v += suffixOf(b.Main.Version)
 	}
-	return "(devel)"
+	return v
+}
+
+// suffixOf returns what a build adds to the version for the version that Go gives its main module, or "".
+func suffixOf(main string) string {
+	part := unreleased.FindStringSubmatch(main)
+	if suffix := strings.Trim(part[1]+"."+part[2], "."); suffix != "" {
+		return "+" + suffix
+	}
+	return ""
 }
 
 // Short writes a number with three digits and a unit.

@@ -3,8 +3,8 @@ module github.com/bloomery/bloomery/pebblefilter/next
 go 1.26.0
 
 require (
-	github.com/bloomery/bloomery v0.0.0
-	github.com/bloomery/bloomery/pebblefilter v0.0.0
+	github.com/bloomery/bloomery v1.0.0-dev
+	github.com/bloomery/bloomery/pebblefilter v1.0.0-dev
 	github.com/cockroachdb/pebble v0.0.0-20260622152041-3b52a1827432
 )
 
@@ -46,9 +46,4 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
 	google.golang.org/protobuf v1.33.0 // indirect
-)
-
-replace (
-	github.com/bloomery/bloomery => ../..
-	github.com/bloomery/bloomery/pebblefilter => ..
 )

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -63,6 +64,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
                                         use_path_style=true, anonymous=true
   gs://bucket/prefix                    application default credentials
   file:///folder, or a path`,
+		Version:       version(),
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
@@ -86,6 +88,23 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		fmt.Fprintln(stderr, "bloomery-bucket:", err)
 	}
 	return exitError
+}
+
+// version returns the version of this program. In a build without one, go.mod has the version of Bloomery beside it.
+func version() string {
+	b, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := b.Main.Version
+	if v == "" || v == "(devel)" {
+		for _, d := range b.Deps {
+			if d.Path == "github.com/bloomery/bloomery" {
+				v = d.Version
+			}
+		}
+	}
+	return strings.TrimPrefix(v, "v")
 }
 
 // openSet opens the set at an address.

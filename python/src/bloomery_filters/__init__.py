@@ -36,7 +36,7 @@ from ._info import ExactInfo, Info, ShardedInfo
 from ._open import open
 from ._sharded import ShardedFilter
 
-__version__ = "0.1.0"
+__version__ = "1.0.0.dev0"
 
 __all__ = [
     "ChecksumError",
