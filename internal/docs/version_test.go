@@ -83,6 +83,7 @@ func TestVersion(t *testing.T) {
 	type form struct{ file, pattern, version string }
 	copies := []form{
 		{"README.md", `/bloomery-(\S+)\.tgz`, plain},
+		{"js/README.md", `/bloomery-(\S+)\.tgz`, plain},
 		{"js/package.json", `(?m)^  "version": "(.*)"`, plain},
 		{"js/package-lock.json", `"name": "bloomery",\n +"version": "(.*)"`, plain},
 		{"python/pyproject.toml", `(?m)^version = "(.*)"`, python},
