@@ -15,7 +15,10 @@ require (
 	google.golang.org/protobuf v1.36.12
 )
 
-require golang.org/x/term v0.47.0 // indirect
+require (
+	github.com/go-json-experiment/json v1.27.2 // indirect
+	golang.org/x/term v0.47.0 // indirect
+)
 
 require (
 	cel.dev/expr v0.25.3 // indirect

@@ -3,7 +3,7 @@ module github.com/bloomery/bloomery/otel
 go 1.26.0
 
 require (
-	github.com/bloomery/bloomery v0.0.0
+	github.com/bloomery/bloomery v1.0.0-dev
 	go.opentelemetry.io/collector/component v1.71.0
 	go.opentelemetry.io/collector/component/componenttest v0.165.0
 	go.opentelemetry.io/collector/confmap v1.71.0
@@ -58,5 +58,3 @@ require (
 	google.golang.org/grpc v1.85.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )
-
-replace github.com/bloomery/bloomery => ..
