@@ -84,7 +84,7 @@ func New(c Config) (*Set, error) {
 		return nil, families.Lacks(spec, family.CanStartEmpty)
 	}
 
-	h, err := kind.Hasher(spec, c.Hashing.ID, c.Hashing.Seed, c.Hashing.Secret)
+	h, err := kind.Hasher(spec, families.Hashing(c.Hashing))
 	if err != nil {
 		return nil, err
 	}

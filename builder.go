@@ -63,7 +63,7 @@ func (c Config) memberBuild(ctx context.Context) (*oneBuild, error) {
 			// The keys stay in the spool while the family gathers them, so both need a share of the memory.
 			most := intake.BuildMemory(c.Building.Memory, c.Needs.Memory)
 			memory := max(most/16, min(most, 1<<20))
-			h, err := families.OwnHasher(c.Hashing.ID, c.Hashing.Seed, c.Hashing.Secret)
+			h, err := families.OwnHasher(families.Hashing(c.Hashing))
 			b.in = intake.Counted(h, memory, c.Building.TempDir, intake.NoValues(filter.Spec{}))
 			return b, err
 		}

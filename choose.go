@@ -105,7 +105,7 @@ func (c Config) checkOpen() error {
 	if err := c.checkNeeds(); err != nil {
 		return err
 	}
-	h, err := families.OwnHasher(c.Hashing.ID, c.Hashing.Seed, c.Hashing.Secret)
+	h, err := families.OwnHasher(families.Hashing(c.Hashing))
 	if err != nil {
 		return err
 	}

@@ -71,6 +71,7 @@ type Hashing struct {
 	ID     filter.HashID  // hash function of another system, such as XXH64 for Parquet's filters, without Seed and Secret
 	Seed   uint64         // the same keys, Spec and Seed give the same file, byte for byte
 	Secret *filter.Secret // makes the hash SipHash-128; not in the file; see filter.NewSecret
+	Form   filter.KeyForm // how the keys become bytes; stored and shown, and must be equal to combine Sets
 }
 
 // Sharding makes a build write a sharded set: a folder with a manifest and a filter per shard; see package shard. Sizes
@@ -184,7 +185,7 @@ func (c Config) resolved() (f families.Family, s filter.Spec, h filter.Hasher, e
 	if err = f.Check(s); err != nil {
 		return f, s, h, err
 	}
-	if h, err = f.Hasher(s, c.Hashing.ID, c.Hashing.Seed, c.Hashing.Secret); err == nil {
+	if h, err = f.Hasher(s, families.Hashing(c.Hashing)); err == nil {
 		err = c.checkAllow(h)
 	}
 	return f, s, h, err
@@ -271,7 +272,7 @@ func (c Config) checkLike() error {
 		family.Refused("spec", c.Spec != "", no), family.Refused("needs", c.Needs != (plan.Needs{}), no),
 		family.Refused("capacity", c.Capacity != 0, no), family.Refused("fpr", c.FPR != 0, no),
 		family.Refused("seed", c.Hashing.Seed != 0, no), family.Refused("secret", c.Hashing.Secret != nil, no),
-		family.Refused("hash", c.Hashing.ID != 0, no),
+		family.Refused("hash", c.Hashing.ID != 0, no), family.Refused("form", c.Hashing.Form != filter.KeyForm{}, no),
 		family.Refused("shards", c.Sharding.Shards != 0 && c.Sharding.Shards != facts.Stored.Shards, no),
 	); err != nil {
 		return err

@@ -91,7 +91,7 @@ func (c Config) checkSharded(ctx context.Context) (filter.Hasher, error) {
 		if err := c.checkNeeds(); err != nil {
 			return filter.Hasher{}, err
 		}
-		return families.OwnHasher(c.Hashing.ID, c.Hashing.Seed, c.Hashing.Secret)
+		return families.OwnHasher(families.Hashing(c.Hashing))
 	}
 
 	c.Sharding.Shards, c.Building.Chosen = max(c.Sharding.Shards, 1), nil
@@ -104,7 +104,7 @@ func (c Config) checkSharded(ctx context.Context) (filter.Hasher, error) {
 	if err != nil {
 		return filter.Hasher{}, err
 	}
-	return f.Hasher(s, c.Hashing.ID, c.Hashing.Seed, c.Hashing.Secret)
+	return f.Hasher(s, families.Hashing(c.Hashing))
 }
 
 // memory returns the limit of the hashes of the keys in memory before Build, and the limit of the hashes of
@@ -201,7 +201,7 @@ func (b *shardBuild) write(ctx context.Context) error {
 		return err
 	}
 
-	m := &shard.Manifest{Hash: b.in.Hasher().ID(), Seed: b.in.Hasher().Seed(), Spec: b.specOf()}
+	m := &shard.Manifest{Hash: b.in.Hasher().ID(), Seed: b.in.Hasher().Seed(), Form: b.in.Hasher().Form(), Spec: b.specOf()}
 	if err := b.shards(ctx, m); err != nil {
 		return err
 	}

@@ -48,13 +48,14 @@ func (id HashID) String() string {
 
 // Hasher hashes keys with one hash function and its seed or secret. It is a value of three words and safe for
 // concurrent use. The zero Hasher is invalid: its Sum methods panic. Two Hashers are equal (==) if and only if they
-// give every key the same Hash. Words of secrets are masked, so the time of a comparison says nothing about them. A
-// Hasher prints without its secret; see String.
+// give every key the same Hash and their keys have the same KeyForm. Words of secrets are masked, so the time of a
+// comparison says nothing about them. A Hasher prints without its secret; see String.
 type Hasher struct {
 	// Three fields fit in registers when a Hasher is passed by value. With five fields it was passed on the stack, and
 	// each query waited for the loads of the previous one, which took 3x the time for a present key among 20 million.
 
-	// kind is the HashID in its lower 16 bits. For SipHash the upper 48 bits are the upper 48 bits of KeyCheck, else 0.
+	// kind is the HashID in its lower 8 bits, then the KeyForm in formBits. For SipHash the upper 32 bits are the upper
+	// 32 bits of KeyCheck, else 0.
 	kind uint64
 	// a and b are the seed and secretFlip combined with the seed for XXH3, the two words of the secret
 	// XORed with mask(kind) for SipHash, else 0.
@@ -67,11 +68,11 @@ func NewHasher(seed uint64) Hasher {
 }
 
 // ID returns the hash function.
-func (h Hasher) ID() HashID { return HashID(h.kind) }
+func (h Hasher) ID() HashID { return HashID(uint8(h.kind)) }
 
 // Seed returns the seed of an XXH3 hasher, or 0 for another.
 func (h Hasher) Seed() uint64 {
-	if h.kind == uint64(XXH3) {
+	if h.ID() == XXH3 {
 		return h.a
 	}
 	return 0
@@ -80,7 +81,7 @@ func (h Hasher) Seed() uint64 {
 // Sum returns the hash of a key. It does not allocate, and key does not escape.
 func (h Hasher) Sum(key []byte) Hash {
 	n := uint(len(key))
-	if h.kind != uint64(XXH3) || n < 9 || n > 16 {
+	if uint8(h.kind) != uint8(XXH3) || n < 9 || n > 16 {
 		return h.sumOther(key)
 	}
 

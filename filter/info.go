@@ -41,9 +41,11 @@ type Info struct {
 	Allowed, Exceptions, ExceptionBits uint64
 	// FPRChosen is the false-positive rate that was chosen for the filter, or 0 if none was. See Exceeded.
 	FPRChosen float64
+	// Form says how the keys became bytes.
+	Form KeyForm
 }
 
-// String describes the filter with units, in two lines, and one more for exceptions and for each pool.
+// String describes the filter with units, in two lines, and one more for exceptions, the form of keys and each pool.
 func (i Info) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d keys, %d bytes", i.Spec, i.Keys, (i.Bits+7)/8)
@@ -66,6 +68,9 @@ func (i Info) String() string {
 	if i.ExceptionBits > 0 {
 		fmt.Fprintf(&b, "\nexact for %d allowed keys: %d exceptions, %d bytes", i.Allowed, i.Exceptions,
 			(i.ExceptionBits+7)/8)
+	}
+	if i.Form != (KeyForm{}) {
+		fmt.Fprintf(&b, "\nform of keys: %s", i.Form)
 	}
 	for level, p := range i.Pools {
 		fmt.Fprintf(&b, "\nextensions of level %d: %d of %d in use", level+2, p.Used, p.Size)

@@ -37,7 +37,7 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 // NewKeyedHasher returns a SipHash hasher under a secret.
 func NewKeyedHasher(secret Secret) Hasher {
 	a, b := binary.LittleEndian.Uint64(secret[:8]), binary.LittleEndian.Uint64(secret[8:])
-	kind := uint64(SipHash) | keyCheck(a, b)>>16<<16
+	kind := uint64(SipHash) | keyCheck(a, b)>>32<<32
 	maskA, maskB := mask(kind)
 	return Hasher{kind: kind, a: a ^ maskA, b: b ^ maskB}
 }
@@ -65,7 +65,7 @@ func newPad() (p [4]uint64) {
 // kind, hence on the secret, so that someone who sees two Hashers and knows the secret of one learns nothing about the
 // other. It does not protect from code that reads the memory of this process, which also contains pad.
 func mask(kind uint64) (a, b uint64) {
-	a, b = bits.Mul64(kind^pad[0], pad[1]|1)
+	a, b = bits.Mul64(kind&^formBits^pad[0], pad[1]|1) // the words stay the same with another KeyForm
 	return a ^ pad[2], b ^ pad[3]
 }
 
@@ -88,15 +88,20 @@ func keyCheck(a, b uint64) uint64 {
 }
 
 // String returns the name of the hash function, with the seed or the KeyCheck in hexadecimal: "xxh3-128(seed=7)",
-// "siphash-128(check=85d7c0d7ac54cb05)", "murmur3-x64-128". It never contains the secret.
+// "siphash-128(check=85d7c0d7ac54cb05)", "murmur3-x64-128", and the KeyForm unless it is zero: "xxh64 of int32". It
+// never contains the secret.
 func (h Hasher) String() string {
+	text := h.ID().String()
 	switch h.ID() {
 	case XXH3:
-		return fmt.Sprintf("%s(seed=%d)", XXH3, h.a)
+		text = fmt.Sprintf("%s(seed=%d)", XXH3, h.a)
 	case SipHash:
-		return fmt.Sprintf("%s(check=%016x)", SipHash, h.KeyCheck())
+		text = fmt.Sprintf("%s(check=%016x)", SipHash, h.KeyCheck())
 	}
-	return h.ID().String()
+	if h.Form() != (KeyForm{}) {
+		text += " of " + h.Form().String()
+	}
+	return text
 }
 
 // Format prints String for every verb, %#v and %x included.

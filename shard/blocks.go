@@ -72,7 +72,7 @@ func (m *Manifest) Blocks(i int, header []byte) (*Blocks, error) {
 
 	e := m.Shards[i]
 	want := &container.File{Encoded: family.Encoded{Spec: m.Spec, Keys: e.Keys}, Hash: m.Hash, Seed: m.Seed,
-		KeyCheck: m.KeyCheck, Bytes: e.Bytes}
+		KeyCheck: m.KeyCheck, Form: m.Form, Bytes: e.Bytes}
 	if err := f.CheckHeader(want, ErrForeign); err != nil {
 		return nil, err
 	}
@@ -110,5 +110,5 @@ func (m *Manifest) Hasher(secret *filter.Secret) (filter.Hasher, error) {
 	if kind.Can.Has(family.CanRawKeys) {
 		return filter.Hasher{}, fmt.Errorf("%w: family %s takes raw keys and cannot be sharded", ErrManifest, kind.Name)
 	}
-	return (&container.File{Hash: m.Hash, Seed: m.Seed, KeyCheck: m.KeyCheck}).Hasher(secret)
+	return (&container.File{Hash: m.Hash, Seed: m.Seed, KeyCheck: m.KeyCheck, Form: m.Form}).Hasher(secret)
 }

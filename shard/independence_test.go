@@ -75,7 +75,7 @@ func forms(t *testing.T) (all []form) {
 				if id != filter.SipHash {
 					key = nil
 				}
-				h, err := f.Hasher(s, id, seed, key)
+				h, err := f.Hasher(s, families.Hashing{ID: id, Seed: seed, Secret: key})
 				check(t, err)
 				all = append(all, form{f, s, h})
 			}

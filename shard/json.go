@@ -32,6 +32,7 @@ type head struct {
 	Hash      string  `json:"hash"`
 	Seed      string  `json:"seed"`
 	KeyCheck  string  `json:"key_check,omitempty"`
+	KeyForm   string  `json:"key_form,omitempty"`
 	Routing   int     `json:"routing"`
 	FPRChosen float64 `json:"fpr_chosen,omitempty"`
 	Count     int     `json:"count"`
@@ -45,6 +46,9 @@ func (m *Manifest) headJSON() head {
 	}
 	if m.KeyCheck != 0 {
 		h.KeyCheck = strconv.FormatUint(m.KeyCheck, 16)
+	}
+	if m.Form != (filter.KeyForm{}) {
+		h.KeyForm = m.Form.String()
 	}
 
 	b, err := json.Marshal(h) // with an empty Plan, which depends on all other fields
@@ -150,6 +154,10 @@ func (j *document) manifest() (*Manifest, error) {
 		return nil, fmt.Errorf("%w: %w", ErrManifest, err)
 	}
 	if m.Hash, err = family.ParseHashID(j.Hash); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrManifest, err)
+	}
+
+	if m.Form, err = filter.ParseKeyForm(j.KeyForm); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrManifest, err)
 	}
 

@@ -30,6 +30,7 @@ type Manifest struct {
 	Hash     filter.HashID
 	Seed     uint64
 	KeyCheck uint64
+	Form     filter.KeyForm // form of the keys
 	// FPRChosen is the false-positive rate that was chosen for the set, or 0.
 	FPRChosen float64
 	// Shards are the entries of the shards, in order. Route returns the index of a key's shard.

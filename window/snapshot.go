@@ -164,6 +164,8 @@ func checkFile(f *container.File, words []uint64) error {
 		return container.Broken(0, "magic", fmt.Errorf("%w: a filter file; open it with package bloomery", filter.ErrMagic))
 	case f.Family != 0 || f.Spec.Family() != specName:
 		return fmt.Errorf("family %d, spec %s in a file of package window", f.Family, f.Spec)
+	case f.Form != (filter.KeyForm{}):
+		return fmt.Errorf("form of keys %s in a file of package window", f.Form)
 	case f.HasExceptions():
 		return fmt.Errorf("exceptions in a file of package window")
 	case family.Foreign(f.Hash):

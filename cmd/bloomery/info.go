@@ -80,6 +80,9 @@ func (r report) write(w io.Writer) {
 	} else {
 		fmt.Fprintf(w, "hash\t%s, seed %d\n", id, r.hasher.Seed())
 	}
+	if r.Form != (filter.KeyForm{}) {
+		fmt.Fprintf(w, "form of keys\t%s\n", r.Form)
+	}
 	if r.distinct > 0 {
 		fmt.Fprintf(w, "keys\t%d, about %d of them distinct\n", r.Keys, r.distinct)
 	} else {

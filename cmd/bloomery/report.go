@@ -49,9 +49,13 @@ func (r report) json() object {
 	if n := r.room(); r.Capacity > 0 {
 		room = &n
 	}
+	form := ""
+	if r.Form != (filter.KeyForm{}) {
+		form = r.Form.String()
+	}
 	return object{
 		{"family", r.Spec.Family()}, {"spec", r.Spec}, {"hash", r.hasher.ID().String()}, {"seed", r.hasher.Seed()},
-		{"keys", r.Keys}, // a key that was added twice counts twice
+		{"key_form,omitempty", form}, {"keys", r.Keys}, // a key that was added twice counts twice
 		{"keys_distinct,omitempty", r.distinct},
 		{"bits", r.Bits}, {"bits_per_key", r.BitsPerKey()},
 		{"keys_late,omitempty", r.Late},

@@ -32,6 +32,7 @@ var (
 	_ func() *filter.Secret                      = filter.NewSecret
 	_ func(filter.Hasher, string) filter.Hash    = filter.SumOf[string]
 	_ func(string) (filter.Spec, error)          = filter.ParseSpec
+	_ func(string) (filter.KeyForm, error)       = filter.ParseKeyForm
 )
 
 var (
@@ -43,6 +44,8 @@ var (
 		SumString(string) filter.Hash
 		SumUint64(uint64) filter.Hash
 		SumUint64s([]filter.Hash, []uint64)
+		Form() filter.KeyForm
+		WithForm(filter.KeyForm) (filter.Hasher, error)
 	} = filter.Hasher{}
 	_ interface {
 		BitsPerKey() float64

@@ -13,7 +13,12 @@
 //	    14      1  number of sections, 1 to 8; with exceptions from 2 on
 //	    15      1  flags: bit 0 if the file has exceptions; the other bits are zero
 //	    16      8  hash 1: its seed; hash 2: the check of its secret, never zero; others: zero
-//	    24      8  reserved, zero
+//	    24      1  form of the keys: bit 0 if they were trimmed, bit 1 if A to Z were lowered; the other bits are zero
+//	    25      1  their type: 0 bytes, 1 text, 2 int32, 3 uint32, 4 int64, 5 uint64, 6 date, 7 decimal32, 8 decimal64,
+//	               9 decimal, 10 fixed: see filter.KeyType
+//	    26      1  scale of a decimal, else zero
+//	    27      1  width of decimal and fixed, in bytes, else zero
+//	    28      4  reserved, zero
 //	    32      8  number of keys
 //	    40      8  length of the file in bytes
 //	    48      8  chosen false-positive rate, a float64 above 0 and below 1, or zero if none was chosen
@@ -23,8 +28,8 @@
 //	           ..  the spec in canonical form, then zeros up to a multiple of 64
 //	           ..  the sections, each at a multiple of 64, zeros between them; the last one ends the file
 //
-// A later version may use the other flags and the reserved bytes: a reader that finds one of them set refuses the file
-// as newer than itself. The same content has one encoding.
+// A later version may use other flags and types and the reserved bytes: a reader that finds one of them refuses the
+// file as newer than itself. The same content has one encoding.
 //
 // The last section of a file with exceptions does not belong to the family. It holds keys for which the answer is false
 // although the filter's bits say true. Package internal/except has their layout. Such a file has one of the hash
@@ -64,6 +69,8 @@ const (
 	// flagExceptions is the flag of a file whose last section holds exceptions.
 	flagExceptions = 1
 
+	flagTrim, flagLower = 1, 2 // flags of the form of keys
+
 	maxWords  = 1 << 56 // largest number of words of a section, so that no sum of bytes overflows
 	alignment = 64
 )
@@ -76,6 +83,7 @@ type File struct {
 	Hash     filter.HashID // the hash function of its keys
 	Seed     uint64        // seed of XXH3, else 0
 	KeyCheck uint64        // filter.Hasher.KeyCheck of SipHash, else 0
+	Form     filter.KeyForm
 	// FPRChosen is the false-positive rate that was chosen for the filter, above 0 and below 1, or 0 if none was.
 	FPRChosen float64
 	// Exceptions are the words of the section of exceptions. It is nil if the file has none, and empty but not nil if
@@ -88,11 +96,12 @@ type File struct {
 
 // New returns a File of a stored filter and the hasher of its keys. It shares the words of e.
 func New(family uint16, e family.Encoded, h filter.Hasher) *File {
-	return &File{Encoded: e, Family: family, Hash: h.ID(), Seed: h.Seed(), KeyCheck: h.KeyCheck()}
+	return &File{Encoded: e, Family: family, Hash: h.ID(), Seed: h.Seed(), KeyCheck: h.KeyCheck(),
+		Form: h.Form()}
 }
 
 // CheckHeader returns a *FormatError with the place of the first field that differs between the headers of f and want:
-// family, hash function, seed, check of the secret, number of keys and length. It wraps foreign.
+// family, hash function, seed, check of the secret, form of keys, number of keys and length. It wraps foreign.
 func (f *File) CheckHeader(want *File, foreign error) error {
 	for _, field := range []struct {
 		at         uint64
@@ -102,7 +111,8 @@ func (f *File) CheckHeader(want *File, foreign error) error {
 		{10, "family", f.Spec.Family(), want.Spec.Family()},
 		{12, "hash", f.Hash, want.Hash},
 		{16, "seed", f.Seed, want.Seed},
-		{24, "check of the secret", f.KeyCheck, want.KeyCheck},
+		{16, "check of the secret", f.KeyCheck, want.KeyCheck},
+		{24, "form of keys", f.Form, want.Form},
 		{32, "number of keys", f.Keys, want.Keys},
 		{40, "length", f.Bytes, want.Bytes},
 	} {
@@ -137,20 +147,22 @@ func (f *File) addSection(words []uint64, last bool) {
 
 // Hasher returns the hasher of the keys. The error wraps filter.ErrSecret if the hash is keyed and secret is wrong, and
 // filter.ErrNoSecret if it is nil.
-func (f *File) Hasher(secret *filter.Secret) (filter.Hasher, error) {
+func (f *File) Hasher(secret *filter.Secret) (h filter.Hasher, err error) {
 	switch {
 	case f.Hash == filter.XXH3:
-		return filter.NewHasher(f.Seed), nil
+		h = filter.NewHasher(f.Seed)
 	case family.Foreign(f.Hash):
-		return filter.ForeignHasher(f.Hash)
+		if h, err = filter.ForeignHasher(f.Hash); err != nil {
+			return h, err
+		}
+	case secret == nil:
+		return h, Broken(16, "check of the secret", filter.ErrNoSecret)
+	default:
+		if h = filter.NewKeyedHasher(*secret); h.KeyCheck() != f.KeyCheck {
+			return filter.Hasher{}, Broken(16, "check of the secret", filter.ErrSecret)
+		}
 	}
-	if secret == nil {
-		return filter.Hasher{}, Broken(16, "check of the secret", filter.ErrNoSecret)
-	}
-	if h := filter.NewKeyedHasher(*secret); h.KeyCheck() == f.KeyCheck {
-		return h, nil
-	}
-	return filter.Hasher{}, Broken(16, "check of the secret", filter.ErrSecret)
+	return h.WithForm(f.Form)
 }
 
 // SpecAt returns the offset of the spec in the file.
@@ -228,6 +240,14 @@ func (h *header) marshal() []byte {
 	}
 
 	le.PutUint64(b[16:], h.Seed|h.KeyCheck) // one of them is zero
+	if h.Form.Trim {
+		b[24] |= flagTrim
+	}
+	if h.Form.Lower {
+		b[24] |= flagLower
+	}
+	b[25], b[26], b[27] = byte(h.Form.Type), h.Form.Scale, h.Form.Width
+
 	le.PutUint64(b[32:], h.Keys)
 	le.PutUint64(b[40:], h.Bytes)
 	if h.FPRChosen != 0 { // -0 is stored as 0
@@ -290,14 +310,16 @@ func parseHeader(b []byte) (*header, error) {
 	if flags&^flagExceptions != 0 {
 		return fail(15, fmt.Sprintf("flags %#x", flags), filter.ErrVersion)
 	}
-	if le.Uint64(b[24:]) != 0 {
-		return fail(24, "reserved bytes", filter.ErrVersion)
+	form := filter.KeyForm{Trim: b[24]&flagTrim != 0, Lower: b[24]&flagLower != 0, Type: filter.KeyType(b[25]),
+		Scale: b[26], Width: b[27]}
+	if _, err := filter.NewHasher(0).WithForm(form); err != nil || b[24] > flagTrim|flagLower || le.Uint32(b[28:]) != 0 {
+		return fail(24, fmt.Sprintf("form of keys %x", b[24:32]), filter.ErrVersion)
 	}
 
 	h := &header{File: File{
 		Window: string(b[:len(windowMagic)]) == windowMagic,
 		Family: le.Uint16(b[10:]), Hash: filter.HashID(le.Uint16(b[12:])), FPRChosen: math.Float64frombits(le.Uint64(b[48:])),
-		Bytes: le.Uint64(b[40:]), Encoded: family.Encoded{Keys: le.Uint64(b[32:])},
+		Bytes: le.Uint64(b[40:]), Encoded: family.Encoded{Keys: le.Uint64(b[32:])}, Form: form,
 	}}
 	if err := h.setHash(le.Uint64(b[16:])); err != nil {
 		return nil, err

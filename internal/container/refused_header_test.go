@@ -109,7 +109,7 @@ func rateCases(f forger) {
 	}
 }
 
-// flagCases forges the flags and the reserved bytes.
+// flagCases forges the flags, the form of keys and the reserved bytes.
 func flagCases(f forger) {
 	set := func(at int, v byte) func([]byte) {
 		return func(b []byte) { b[at] = v }
@@ -119,7 +119,28 @@ func flagCases(f forger) {
 	for i := 1; i < 8; i++ {
 		f.newer("bit "+decimal(i), set(15, 1<<i))
 	}
-	for i := 24; i < 32; i++ {
+	form := func(what string, newer bool, b24, b25, b26, b27 byte) {
+		change := func(b []byte) { copy(b[24:], []byte{b24, b25, b26, b27}) }
+		if newer {
+			f.newer("form of keys: "+what, change)
+		} else {
+			f.edit("form of keys: "+what, false, change)
+		}
+	}
+	for i := range 8 {
+		form("flag "+decimal(i), i > 1, 1<<i, 0, 0, 0)
+	}
+	form("both flags", false, 3, 0, 0, 0)
+	for i := 1; i < 256; i = i*5/4 + 1 {
+		decimals, width := i >= 7 && i <= 9, i == 9 || i == 10
+		form("type "+decimal(i), i > 9, 0, byte(i), 0, 0)
+		form("type "+decimal(i)+", scale", !decimals, 0, byte(i), 255, 0)
+		form("type "+decimal(i)+", width", !width, 0, byte(i), 0, 255)
+		form("type "+decimal(i)+", scale and width", i != 9, 3, byte(i), 2, 16)
+	}
+	form("scale without a type", true, 0, 0, 1, 0)
+	form("width without a type", true, 0, 0, 0, 1)
+	for i := 28; i < 32; i++ {
 		f.newer("reserved byte "+decimal(i), set(i, 1))
 	}
 	f.newer("reserved bytes 2^64-1", func(b []byte) { copy(b[24:32], "\xff\xff\xff\xff\xff\xff\xff\xff") })

@@ -26,6 +26,7 @@ type vectorFilter struct {
 	seed    uint64
 	keyed   bool // hash with secret
 	hash    filter.HashID
+	form    filter.KeyForm
 	chosen  float64
 	trimmed bool
 	listed  int                                           // allowed keys; if not 0, the filter has exceptions
@@ -169,6 +170,9 @@ var vectorFilters = []vectorFilter{
 		change: putValues(4), listed: 500},
 
 	{name: "fuse-uint64", spec: "fuse(width=8)", keys: 40, hash: filter.Uint64, chosen: 1. / 256},
+	{name: "standard-form", spec: "standard(k=3,m=300)", keys: 18, form: filter.KeyForm{Trim: true, Lower: true}},
+	{name: "ribbon-form", spec: "ribbon(r=7)", keys: 40, keyed: true, form: filter.KeyForm{Lower: true}},
+	{name: "spark-form", spec: "spark(k=7,version=2,words=13)", keys: 18, form: filter.KeyForm{Trim: true}},
 }
 
 // addLater adds the last ten keys again with another hash, as keys that are added after the search.
@@ -272,7 +276,7 @@ func (v vectorFilter) make(t *testing.T, keys []filtertest.VectorKey) []byte {
 	if v.keyed {
 		key = &secret
 	}
-	h, err := kind.Hasher(spec, v.hash, v.seed, key)
+	h, err := kind.Hasher(spec, families.Hashing{ID: v.hash, Seed: v.seed, Secret: key, Form: v.form})
 	must(err)
 	var hs []filter.Hash
 	for _, k := range keys {

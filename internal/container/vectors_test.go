@@ -26,8 +26,8 @@ import (
 // vectorFile is the JSON of a file of vectors.
 type vectorFile struct {
 	// File is the path of the filter, from the folder of the JSON.
-	File, Page, Spec, Hash, Seed, Secret string
-	Keys                                 []struct {
+	File, Page, Spec, Hash, Seed, Secret, Form string
+	Keys                                       []struct {
 		Text, Bytes, Integer *string
 		Hi, Lo               string
 		Positions            []string
@@ -149,6 +149,9 @@ func vectorsOf(t *testing.T, dir, path string, held, absent []filtertest.VectorK
 	fmt.Fprintf(&b, "  \"spec\": %q,\n  \"hash\": %q,\n  \"seed\": \"%d\",\n", stored.Spec, stored.Hash, stored.Seed)
 	if stored.Hash == filter.SipHash {
 		fmt.Fprintf(&b, "  \"secret\": %q,\n", hex.EncodeToString(secret[:]))
+	}
+	if stored.Form != (filter.KeyForm{}) {
+		fmt.Fprintf(&b, "  \"form\": %q,\n", stored.Form)
 	}
 	b.WriteString("  \"keys\": [")
 	for i, k := range append(slices.Clone(held), absent...) {

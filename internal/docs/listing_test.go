@@ -19,12 +19,12 @@ var updateListing = flag.Bool("update-api", false, "write the listings in docs/a
 
 // most is the largest number of functions, methods and types of each public package, and of all together.
 var most = map[string]int{
-	".": 152, "filter": 48, "plan": 15, "exact": 40, "publish": 45, "publish/transport": 14, "shard": 23, "delta": 8,
+	".": 152, "filter": 56, "plan": 15, "exact": 40, "publish": 45, "publish/transport": 14, "shard": 23, "delta": 8,
 	"distribute": 15, "interop": 15, "interop/clubcard": 15, "window": 20,
 	"tablefilter": 10,
 }
 
-const mostTogether = 410
+const mostTogether = 414
 
 // TestListing compares the public names of each package with its listing in docs/api, so that every change is visible,
 // and limits their number. After an intended change: go test ./internal/docs -run TestListing -update-api

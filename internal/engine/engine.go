@@ -191,7 +191,7 @@ func (o Options) Limit() uint64 {
 // Hasher returns the hasher of the keys of a file.
 func (o Options) Hasher(f *container.File) (filter.Hasher, error) {
 	if o.Keyed != (filter.Hasher{}) && f.Hash == filter.SipHash && o.Keyed.KeyCheck() == f.KeyCheck {
-		return o.Keyed, nil
+		return o.Keyed.WithForm(f.Form)
 	}
 	return f.Hasher(o.Secret)
 }
@@ -202,11 +202,19 @@ var (
 	ErrClosed = fmt.Errorf("bloomery: the Set is %w", filter.ErrClosed)
 )
 
-// The errors of two Sets that cannot be combined.
-var (
-	ErrOneSharded = fmt.Errorf("only one of the sets is sharded: %w", filter.ErrMismatch)
-	ErrHasher     = fmt.Errorf("the hash function, seed or secret differs: %w", filter.ErrMismatch)
-)
+// ErrOneSharded is the error of two Sets that cannot be combined.
+var ErrOneSharded = fmt.Errorf("only one of the sets is sharded: %w", filter.ErrMismatch)
+
+// SameHasher returns an error wrapping filter.ErrMismatch unless two Sets have the same hasher.
+func SameHasher(a, b filter.Hasher) error {
+	switch {
+	case a == b:
+		return nil
+	case a.Form() != b.Form():
+		return fmt.Errorf("the forms of keys %s and %s: %w", a.Form(), b.Form(), filter.ErrMismatch)
+	}
+	return fmt.Errorf("the hash function, seed or secret differs: %w", filter.ErrMismatch)
+}
 
 // Estimate is an estimated number of distinct keys, with the ends of its 95% interval, which are whole numbers.
 type Estimate struct {

@@ -72,10 +72,19 @@ func (f Format) TakesHash(s filter.Spec, id filter.HashID) bool {
 	return id != 0 && id == f.Also.Hash && family.Includes(s, f.Also.Spec)
 }
 
-// Hasher returns the hasher of the keys of a filter of this Spec. If id is 0, it chooses the hash function: the
+// Hashing is bloomery.Hashing.
+type Hashing struct {
+	ID     filter.HashID
+	Seed   uint64
+	Secret *filter.Secret
+	Form   filter.KeyForm
+}
+
+// Hasher returns the hasher of the keys of a filter of this Spec. If ID is 0, it chooses the hash function: the
 // function of the other system in its families, else SipHash with a secret, and XXH3 with the seed without one. Errors
 // wrap filter.ErrConfig.
-func (f Format) Hasher(s filter.Spec, id filter.HashID, seed uint64, secret *filter.Secret) (filter.Hasher, error) {
+func (f Format) Hasher(s filter.Spec, c Hashing) (h filter.Hasher, err error) {
+	id, seed, secret := c.ID, c.Seed, c.Secret
 	if id == 0 {
 		id = f.Hash
 	}
@@ -93,7 +102,9 @@ func (f Format) Hasher(s filter.Spec, id filter.HashID, seed uint64, secret *fil
 	case family.Foreign(id) && seed != 0:
 		return bad("seed", seed, "%s, the hash function of another system, takes no seed; leave it out", id)
 	case family.Foreign(id):
-		return filter.ForeignHasher(id)
+		if h, err = filter.ForeignHasher(id); err != nil {
+			return h, err
+		}
 	case secret != nil && seed != 0:
 		return bad("seed", seed, "a keyed hash has a secret in place of a seed; leave one out")
 	case secret != nil && id == filter.XXH3:
@@ -101,16 +112,16 @@ func (f Format) Hasher(s filter.Spec, id filter.HashID, seed uint64, secret *fil
 	case secret == nil && id == filter.SipHash:
 		return bad("hash", id, "needs a secret")
 	case secret != nil:
-		return filter.NewKeyedHasher(*secret), nil
+		h = filter.NewKeyedHasher(*secret)
+	default:
+		h = filter.NewHasher(seed)
 	}
-	return filter.NewHasher(seed), nil
+	return h.WithForm(c.Form)
 }
 
 // OwnHasher is Format.Hasher for any of our families, before the planner has chosen one: all use the same hash
 // functions.
-func OwnHasher(id filter.HashID, seed uint64, secret *filter.Secret) (filter.Hasher, error) {
-	return Format{}.Hasher(filter.Spec{}, id, seed, secret)
-}
+func OwnHasher(c Hashing) (filter.Hasher, error) { return Format{}.Hasher(filter.Spec{}, c) }
 
 // UserOf returns the family whose keys may be hashed with a hash function of another system, with the parameters that
 // its filters then need. It returns the zero Spec for any other function.

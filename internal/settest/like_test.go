@@ -103,6 +103,7 @@ func TestLikeErrors(t *testing.T) {
 		"seed":       {Hashing: bloomery.Hashing{Seed: 1}},
 		"secret":     {Hashing: bloomery.Hashing{Secret: filter.NewSecret()}},
 		"hash":       {Hashing: bloomery.Hashing{ID: filter.XXH64}},
+		"form":       {Hashing: bloomery.Hashing{Form: filter.KeyForm{Trim: true}}},
 		"fpr_chosen": {FPR: 0.1},
 		"max_fpr":    {Limits: bloomery.Limits{FPR: 2}}, "shards": {Sharding: bloomery.Sharding{Shards: 2}},
 		"empty": {Like: bloomery.Like{Set: new(bloomery.Set)}},

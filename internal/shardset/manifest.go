@@ -37,12 +37,12 @@ func Measure(e *shard.Entry, file io.WriterTo, w io.Writer) error {
 }
 
 // CheckHeader returns an error wrapping shard.ErrForeign if the header of a file differs from the manifest for shard i
-// in family, hash function, seed, check of the secret, number of keys or length. The error is a *container.FormatError
+// in family, hash function, seed, check of the secret, form of keys, number of keys or length. The error is a *container.FormatError
 // with the offset of the field.
 func CheckHeader(m *shard.Manifest, i int, f *container.File) error {
 	e := m.Shards[i]
 	want := &container.File{Encoded: family.Encoded{Spec: m.Spec, Keys: e.Keys}, Hash: m.Hash, Seed: m.Seed,
-		KeyCheck: m.KeyCheck, Bytes: e.Bytes}
+		KeyCheck: m.KeyCheck, Form: m.Form, Bytes: e.Bytes}
 	return f.CheckHeader(want, shard.ErrForeign)
 }
 

@@ -217,7 +217,7 @@ const readShare = 0.2
 func (p *Plan) config(keys uint64, o Options) bloomery.Config {
 	c := bloomery.Config{
 		Spec: p.Spec.String(), Keys: keys, Capacity: intake.PerShard(p.Capacity, p.Shards),
-		Hashing: bloomery.Hashing{ID: p.Hash, Seed: p.Seed}, Limits: bloomery.Limits{Bytes: p.MaxBytes},
+		Hashing: bloomery.Hashing{ID: p.Hash, Seed: p.Seed, Form: p.form()}, Limits: bloomery.Limits{Bytes: p.MaxBytes},
 		Building: bloomery.Building{Workers: o.Workers, Memory: o.Memory, TempDir: o.TempDir},
 	}
 	if p.Hash == filter.SipHash {

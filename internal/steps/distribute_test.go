@@ -128,7 +128,7 @@ func TestFamilies(t *testing.T) {
 		if len(files) != shards+1 {
 			t.Errorf("%s: %d files are left", f.Name, len(files))
 		}
-		h, err := f.Hasher(p.Spec, 0, c.Build.Hashing.Seed, nil)
+		h, err := f.Hasher(p.Spec, families.Hashing{Seed: c.Build.Hashing.Seed})
 		check(t, err)
 		for s, e := range m.Shards {
 			own := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return shard.Route(h.SumString(k), shards) != s })

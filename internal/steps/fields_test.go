@@ -38,6 +38,7 @@ func TestPlanFields(t *testing.T) {
 		"Hashing.ID":        {func(c *config) { c.Spec, c.Hashing.ID = "blocked(layout=split)", filter.XXH64 }, `"hash":3`},
 		"Hashing.Seed":      {func(c *config) { c.Hashing.Seed = 77 }, `"seed":"77"`},
 		"Hashing.Secret":    {func(c *config) { c.Hashing.Secret = secret }, `"hash":2`},
+		"Hashing.Form":      {func(c *config) { c.Hashing.Form.Lower = true }, `"key_form":"lower"`},
 		"Sharding.Dir":      {func(c *config) { c.Sharding.Dir = "set" }, ""},
 		"Sharding.Shards":   {func(c *config) { c.Sharding.Shards = 3 }, `"shards":3`},
 		"Limits.Bytes":      {func(c *config) { c.Limits.Bytes = 1000 }, `"max_bytes":1000`},

@@ -75,7 +75,7 @@ func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found
 	}
 
 	m := &shard.Manifest{
-		Spec: p.Spec, Hash: p.Hash, Seed: p.Seed, KeyCheck: p.KeyCheck, Shards: entries,
+		Spec: p.Spec, Hash: p.Hash, Seed: p.Seed, KeyCheck: p.KeyCheck, Form: p.form(), Shards: entries,
 		FPRChosen: cmp.Or(p.FPRChosen, shardset.ChosenRate(chosen)),
 	}
 

@@ -60,7 +60,8 @@ type Plan struct {
 	Shards    int           `json:"shards"`
 	Hash      filter.HashID `json:"hash"`
 	Seed      uint64        `json:"seed,string"`
-	KeyCheck  uint64        `json:"key_check,string"` // check of a keyed hash, else 0
+	KeyCheck  uint64        `json:"key_check,string"`   // check of a keyed hash, else 0
+	KeyForm   string        `json:"key_form,omitempty"` // form of the keys; empty: zero
 	FPRChosen float64       `json:"fpr_chosen,omitempty"`
 	MaxFPR    float64       `json:"max_fpr,omitempty"`    // largest rate of the set
 	MaxBytes  uint64        `json:"max_bytes,omitempty"`  // largest number of bytes of all shards together
@@ -152,6 +153,9 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 	if p.Hash == filter.SipHash {
 		p.KeyCheck = h.KeyCheck()
 	}
+	if h.Form() != (filter.KeyForm{}) {
+		p.KeyForm = h.Form().String()
+	}
 	if p.Objects, err = Match(ctx, in, patterns); err != nil {
 		return nil, err
 	}
@@ -164,12 +168,21 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 	return p, p.check()
 }
 
+// form returns KeyForm, or the zero form if it is invalid.
+func (p *Plan) form() filter.KeyForm {
+	f, err := filter.ParseKeyForm(p.KeyForm)
+	if err != nil {
+		return filter.KeyForm{}
+	}
+	return f
+}
+
 func hasher(s filter.Spec, c bloomery.Config) (filter.Hasher, error) {
 	f, err := families.ByName(s.Family())
 	if err != nil {
 		return filter.Hasher{}, err
 	}
-	return f.Hasher(s, c.Hashing.ID, c.Hashing.Seed, c.Hashing.Secret)
+	return f.Hasher(s, families.Hashing(c.Hashing))
 }
 
 func (p *Plan) divide(ctx context.Context, in Source, c Config) error {
@@ -262,6 +275,8 @@ func (p *Plan) check() error {
 		return bad("ranges", len(p.Ranges), fmt.Sprintf("want at most %d", mostItems))
 	case (p.KeyCheck != 0) != (p.Hash == filter.SipHash) || p.Seed != 0 && p.Hash != filter.XXH3:
 		return bad("hash", p.Hash, "seed or key check do not belong to it")
+	case p.KeyForm != "" && p.KeyForm != p.form().String():
+		return bad("key_form", p.KeyForm, "not in the canonical form")
 	case utf8.RuneCountInString(p.Keys.Delimiter) > 1:
 		return bad("delimiter", p.Keys.Delimiter, "want one character")
 	case !family.ValidRate(p.FPRChosen) || !family.ValidRate(p.MaxFPR):
@@ -270,7 +285,7 @@ func (p *Plan) check() error {
 
 	// The spec is already the spec of a shard. ForShard checks it, and with one shard it changes nothing.
 	c := bloomery.Config{Spec: p.Spec.String(), Sharding: bloomery.Sharding{Shards: 1},
-		Hashing: bloomery.Hashing{ID: p.Hash, Seed: p.Seed}}
+		Hashing: bloomery.Hashing{ID: p.Hash, Seed: p.Seed, Form: p.form()}}
 	if c.Hashing.ID == filter.SipHash {
 		c.Hashing.ID = 0 // a keyed hash would need the secret, which the plan does not contain
 	}
@@ -316,7 +331,8 @@ func (p *Plan) hasher(secret *filter.Secret) (filter.Hasher, error) {
 	} else if secret == nil {
 		return filter.Hasher{}, fmt.Errorf("the plan has a keyed hash: %w", filter.ErrNoSecret)
 	}
-	h, err := hasher(p.Spec, bloomery.Config{Hashing: bloomery.Hashing{ID: p.Hash, Seed: p.Seed, Secret: secret}})
+	h, err := hasher(p.Spec, bloomery.Config{
+		Hashing: bloomery.Hashing{ID: p.Hash, Seed: p.Seed, Secret: secret, Form: p.form()}})
 	if err == nil && secret != nil && h.KeyCheck() != p.KeyCheck {
 		err = fmt.Errorf("the plan has another secret: %w", filter.ErrSecret)
 	}

@@ -1,6 +1,7 @@
 package one
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -20,10 +21,8 @@ func (s *Set) Combine(e engine.Engine, how family.Ability) error {
 		return err
 	case o.exceptions != nil:
 		return fmt.Errorf("the other set: %w", filter.ErrExceptions)
-	case s.hasher != o.hasher:
-		return engine.ErrHasher
 	}
-	if err := s.Own(); err != nil {
+	if err := cmp.Or(engine.SameHasher(s.hasher, o.hasher), s.Own()); err != nil {
 		return err
 	}
 	if engine.Can(s, how) != nil {

@@ -102,8 +102,9 @@ func (s *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) 
 	switch {
 	case err != nil:
 		return v, err
-	case s.hasher != o.hasher:
-		return v, engine.ErrHasher
+	}
+	if err := engine.SameHasher(s.hasher, o.hasher); err != nil {
+		return v, err
 	}
 
 	count := func() error {

@@ -178,7 +178,7 @@ func (s *Set) Info() (i filter.Info) {
 	s.guardReads(func() { i = s.filter.Info() })
 	lowest := family.LowestRate(s.hasher.ID(), i.Keys)
 	i.FPRPrior, i.FPRPosterior = max(i.FPRPrior, lowest), max(i.FPRPosterior, lowest)
-	i.FPRChosen = s.chosen
+	i.FPRChosen, i.Form = s.chosen, s.hasher.Form()
 	return i
 }
 

@@ -23,7 +23,7 @@ func engineOf(t *testing.T, spec string) *one.Set {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := family.Hasher(s, 0, 0, nil)
+	h, err := family.Hasher(s, families.Hashing{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -298,9 +298,11 @@ func (t *Set) otherShards(e engine.Engine) (*Set, error) {
 		return nil, err
 	case len(t.parts) != len(o.parts):
 		return nil, fmt.Errorf("%d and %d shards: %w", len(t.parts), len(o.parts), filter.ErrMismatch)
-	case t.hasher != o.hasher:
-		return nil, engine.ErrHasher
-	case t.planID() != o.planID():
+	}
+	if err := engine.SameHasher(t.hasher, o.hasher); err != nil {
+		return nil, err
+	}
+	if t.planID() != o.planID() {
 		return nil, fmt.Errorf("specs %s and %s, chosen rates %v and %v: %w",
 			t.Spec(), o.Spec(), t.chosen, o.chosen, filter.ErrMismatch)
 	}
@@ -311,7 +313,7 @@ func (t *Set) otherShards(e engine.Engine) (*Set, error) {
 func (t *Set) planID() string {
 	m := shard.Manifest{
 		Spec: t.manifest.Spec, Hash: t.manifest.Hash, Seed: t.manifest.Seed,
-		KeyCheck: t.manifest.KeyCheck, FPRChosen: t.chosen, Shards: t.manifest.Shards,
+		KeyCheck: t.manifest.KeyCheck, Form: t.manifest.Form, FPRChosen: t.chosen, Shards: t.manifest.Shards,
 	}
 	return m.ID()
 }

@@ -66,7 +66,7 @@ func (t *Set) Info() (i filter.Info) {
 
 	n, lowest := float64(len(t.parts)), family.LowestRate(t.hasher.ID(), i.Keys)
 	i.FPRPrior, i.FPRPosterior = max(i.FPRPrior/n, lowest), max(i.FPRPosterior/n, lowest)
-	i.FPRChosen = t.chosen
+	i.FPRChosen, i.Form = t.chosen, t.hasher.Form()
 	return i
 }
 

@@ -74,7 +74,7 @@ func openManifest(ctx context.Context, dir string, m *shard.Manifest, o engine.O
 		return nil, fmt.Errorf("%s: %d bytes are over the limit of %d: %w", dir, n, o.Limit(), filter.ErrTooLarge)
 	}
 
-	hasher, err := o.Hasher(&container.File{Hash: m.Hash, Seed: m.Seed, KeyCheck: m.KeyCheck})
+	hasher, err := o.Hasher(&container.File{Hash: m.Hash, Seed: m.Seed, KeyCheck: m.KeyCheck, Form: m.Form})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}

@@ -1,0 +1,132 @@
+package filter
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// KeyForm says how values became the bytes that were hashed as keys. It is part of a Hasher and of files. The zero
+// KeyForm says nothing: keys are bytes as they are.
+type KeyForm struct {
+	// Trim means that blanks around each key were removed, and Lower that its letters A to Z were lowered, before it
+	// was hashed. Both tell what a program did with its input: a Hasher does nothing of it.
+	Trim, Lower bool
+
+	Type  KeyType
+	Scale uint8 // decimal digits after the point, in the types of decimals
+	Width uint8 // bytes of a key, for KeyFixed and KeyDecimal; 0 for KeyDecimal: as few as the number needs
+}
+
+// KeyType is the type of the values whose encoding is hashed. The values are part of the file format.
+type KeyType uint8
+
+// The types of keys. Their names in texts are bytes, text, int32, ..., decimal and fixed.
+const (
+	KeyBytes     KeyType = iota // bytes of any meaning; an integer is 8 bytes, little endian
+	KeyText                     // bytes of a text; an integer is its decimal digits
+	KeyInt32                    // 4 bytes, little endian
+	KeyUint32                   // 4 bytes, little endian
+	KeyInt64                    // 8 bytes, little endian
+	KeyUint64                   // 8 bytes, little endian
+	KeyDate                     // days since 1970-01-01 as KeyInt32
+	KeyDecimal32                // a decimal number times 10^Scale as KeyInt32
+	KeyDecimal64                // a decimal number times 10^Scale as KeyInt64
+	KeyDecimal                  // a decimal number times 10^Scale in two's complement, big endian
+	KeyFixed                    // Width bytes of a type that nothing is converted to, such as a UUID
+)
+
+var typeNames = [...]string{"bytes", "text", "int32", "uint32", "int64", "uint64", "date", "decimal32", "decimal64",
+	"decimal", "fixed"}
+
+// String returns the form as ParseKeyForm reads it: "bytes" for the zero KeyForm.
+func (f KeyForm) String() string {
+	var words []string
+	if f.Trim {
+		words = append(words, "trim")
+	}
+	if f.Lower {
+		words = append(words, "lower")
+	}
+
+	switch {
+	case int(f.Type) >= len(typeNames):
+		words = append(words, fmt.Sprintf("type(%d)", f.Type))
+	case f.Type != KeyBytes || len(words) == 0:
+		words = append(words, typeNames[f.Type])
+	}
+	if f.Scale != 0 {
+		words = append(words, fmt.Sprintf("scale=%d", f.Scale))
+	}
+	if f.Width != 0 {
+		words = append(words, fmt.Sprintf("width=%d", f.Width))
+	}
+	return strings.Join(words, ",")
+}
+
+// ParseKeyForm reads words with commas between them: trim, lower, the name of a type, scale= and width=, as in "trim",
+// "int32" or "decimal,scale=2,width=16". An empty text is the zero KeyForm. The error wraps ErrConfig.
+func ParseKeyForm(text string) (f KeyForm, err error) {
+	if text == "" {
+		return f, nil
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		name, number, _ := strings.Cut(word, "=")
+		n, bad := strconv.ParseUint(number, 10, 8)
+		switch i := slices.Index(typeNames[:], word); {
+		case i >= 0 && f.Type == KeyBytes:
+			f.Type = KeyType(i)
+		case word == "trim":
+			f.Trim = true
+		case word == "lower":
+			f.Lower = true
+		case name == "scale" && bad == nil:
+			f.Scale = uint8(n)
+		case name == "width" && bad == nil:
+			f.Width = uint8(n)
+		default:
+			return KeyForm{}, &ConfigError{"key form", text, fmt.Sprintf("%q is not trim, lower, scale=, width= or one of %s",
+				word, strings.Join(typeNames[:], ", "))}
+		}
+	}
+	return f, f.check()
+}
+
+// check returns an error unless the type is known and has these parameters.
+func (f KeyForm) check() error {
+	decimal := f.Type >= KeyDecimal32 && f.Type <= KeyDecimal
+	switch {
+	case int(f.Type) >= len(typeNames):
+		return &ConfigError{"key form", f, "this program does not know the type"}
+	case f.Scale != 0 && !decimal:
+		return &ConfigError{"key form", f, "only decimals have a scale"}
+	case f.Type == KeyFixed && f.Width == 0, f.Width != 0 && f.Type != KeyDecimal && f.Type != KeyFixed:
+		return &ConfigError{"key form", f, "decimal and fixed have a width, and fixed needs it"}
+	}
+	return nil
+}
+
+// formBits are the bits of Hasher.kind for the KeyForm: its flags and type, its scale and its width in 8 bits each.
+const formBits = 0xffffff00
+
+// WithForm returns h for keys of a form. The error wraps ErrConfig if a parameter of the form does not belong to its
+// type.
+func (h Hasher) WithForm(f KeyForm) (Hasher, error) {
+	kind := uint64(f.Type)<<10 | uint64(f.Scale)<<16 | uint64(f.Width)<<24
+	if f.Trim {
+		kind |= 1 << 8
+	}
+	if f.Lower {
+		kind |= 2 << 8
+	}
+	h.kind = h.kind&^formBits | kind&formBits
+	return h, f.check()
+}
+
+// Form returns the form of the keys.
+func (h Hasher) Form() KeyForm {
+	flags := h.kind >> 8
+	return KeyForm{Trim: flags&1 != 0, Lower: flags&2 != 0, Type: KeyType(flags >> 2 & 63), Scale: uint8(h.kind >> 16),
+		Width: uint8(h.kind >> 24)}
+}

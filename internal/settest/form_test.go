@@ -1,0 +1,171 @@
+package settest_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/families"
+	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/settest"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// keyForm is the form of keys in the tests below, and otherForm one that differs from it.
+var (
+	keyForm   = filter.KeyForm{Trim: true, Lower: true, Type: filter.KeyText}
+	otherForm = filter.KeyForm{Trim: true, Lower: true}
+)
+
+func hasForm(t *testing.T, what string, s *bloomery.Set, err error) {
+	t.Helper()
+	switch {
+	case err != nil:
+		t.Errorf("%s: %v", what, err)
+	case s.Info().Form != keyForm || s.Hasher().Form() != keyForm:
+		t.Errorf("%s: form of keys %s, want %s", what, s.Info().Form, keyForm)
+	case !s.ContainsString("key-17"):
+		t.Errorf("%s: a key is lost", what)
+	}
+}
+
+// TestForm follows the form of keys through all operations on the filters of every family.
+func TestForm(t *testing.T) {
+	keys := settest.Words(600)
+	for _, f := range families.All() {
+		t.Run(f.Name, func(t *testing.T) {
+			c := bloomery.Config{Spec: settest.SpecOf(f), Keys: 600, Hashing: bloomery.Hashing{Form: keyForm}}
+			set := settest.Build(t, keys, c)
+			hasForm(t, "built", set, nil)
+			path := settest.Save(t, set)
+			read, err := bloomery.Open(t.Context(), path)
+			hasForm(t, "opened", read, err)
+			defer read.Close()
+			clone, err := read.Clone()
+			hasForm(t, "clone", clone, err)
+			copied, err := bloomery.FromBytes(encoded(t, read))
+			hasForm(t, "read again", copied, err)
+			hasForm(t, "like", settest.Build(t, keys, bloomery.Config{Like: bloomery.Like{Set: read}}), nil)
+			if trimmed, err := set.Trimmed(); !errors.Is(err, errors.ErrUnsupported) {
+				hasForm(t, "trimmed", trimmed, err)
+			}
+			if better, err := settest.Optimize(t.Context(), set, slices.Values(settest.AsKeys(keys))); !errors.Is(err,
+				errors.ErrUnsupported) {
+				hasForm(t, "optimized", better, err)
+			}
+			if f.Can.Has(family.CanConcurrent) {
+				shared, err := bloomery.Open(t.Context(), path, bloomery.WithConcurrent())
+				hasForm(t, "for many writers", shared, err)
+			}
+
+			c.Hashing.Form = otherForm
+			other := settest.Build(t, keys, c)
+			for what, do := range map[string]func(o *bloomery.Set) error{
+				"merged": clone.Merge, "intersected": clone.Intersect,
+				"compared": func(o *bloomery.Set) error { _, err := clone.EstimateOverlap(o); return err },
+			} {
+				if err := do(copied); errors.Is(err, errors.ErrUnsupported) {
+					continue
+				} else if err == nil {
+					hasForm(t, what, clone, nil)
+				}
+				err := do(other)
+				if !errors.Is(err, filter.ErrMismatch) || !strings.Contains(err.Error(), keyForm.String()) ||
+					!strings.Contains(err.Error(), otherForm.String()) {
+					t.Errorf("%s with another form: %v", what, err)
+				}
+			}
+			if clone.Equal(other) {
+				t.Error("equal to a set with another form")
+			}
+		})
+	}
+	empty, err := bloomery.New(bloomery.Config{Keys: 10, Hashing: bloomery.Hashing{Form: keyForm}})
+	if err == nil {
+		settest.Check(t, empty.AddString("key-17"))
+	}
+	hasForm(t, "New", empty, err)
+}
+
+// TestFormVersions follows the form of keys through deltas. A version may have another form.
+func TestFormVersions(t *testing.T) {
+	keys, dir := settest.Words(600), t.TempDir()
+	save := func(name string, keys []string, form filter.KeyForm) string {
+		path := filepath.Join(dir, name)
+		c := bloomery.Config{Spec: "standard(k=3,m=6000)", Hashing: bloomery.Hashing{Form: form}}
+		settest.Check(t, settest.Build(t, keys, c).Save(t.Context(), path))
+		return path
+	}
+	old, next := save("old", keys[:590], keyForm), save("next", keys, keyForm)
+	for _, from := range []string{old, save("other", keys[:590], otherForm)} {
+		d, err := delta.DiffFiles(t.Context(), from, next)
+		settest.Check(t, err)
+		out := filepath.Join(dir, "out")
+		settest.Check(t, delta.PatchFile(t.Context(), from, d, out, delta.Options{}))
+		if string(settest.ReadAll(t, out)) != string(settest.ReadAll(t, next)) {
+			t.Error("the patched file differs")
+		}
+		info, err := delta.Read(d)
+		if whole := info.Method == delta.Whole; err != nil || whole == (from == old) {
+			t.Errorf("method %s, %v", info.Method, err)
+		}
+	}
+}
+
+// TestFormShards builds sets of shards with a form of keys and refuses a shard and a manifest of another form.
+func TestFormShards(t *testing.T) {
+	keys, dirs := settest.Words(600), map[filter.KeyForm]string{keyForm: t.TempDir(), otherForm: t.TempDir()}
+	for form, dir := range dirs {
+		c := bloomery.Config{Spec: "standard(k=3,m=6000)", Hashing: bloomery.Hashing{Form: form},
+			Sharding: bloomery.Sharding{Dir: dir, Shards: 2}}
+		c.Spec = "standard(fpr=0.01)"
+		settest.Check(t, settest.Build(t, keys, c).Close())
+	}
+	dir := dirs[keyForm]
+	set, err := bloomery.Open(t.Context(), dir)
+	hasForm(t, "opened", set, err)
+	defer set.Close()
+	if set.Manifest().Form != keyForm {
+		t.Errorf("form of keys %s in the manifest", set.Manifest().Form)
+	}
+	like := t.TempDir()
+	hasForm(t, "like", settest.Build(t, keys, bloomery.Config{Like: bloomery.Like{Set: set},
+		Sharding: bloomery.Sharding{Dir: like}}), nil)
+	clone, err := set.Clone()
+	hasForm(t, "clone", clone, err)
+	other, err := bloomery.Open(t.Context(), dirs[otherForm])
+	settest.Check(t, err)
+	defer other.Close()
+	if err := clone.Merge(other); !errors.Is(err, filter.ErrMismatch) || !strings.Contains(err.Error(), "trim,lower,text") {
+		t.Errorf("merged with another form: %v", err)
+	}
+	if clone.Manifest() != nil && clone.Manifest().ID() == other.Manifest().ID() {
+		t.Error("two forms have one plan")
+	}
+
+	name := "00001-of-00002.bloom"
+	settest.Check(t, os.WriteFile(filepath.Join(like, name), settest.ReadAll(t, filepath.Join(dirs[otherForm], name)), 0o644))
+	ask := func(ctx context.Context) error {
+		set, err := bloomery.Open(ctx, like)
+		if err != nil {
+			return err
+		}
+		defer set.Close()
+		for _, k := range keys {
+			if !set.ContainsString(k) {
+				t.Errorf("a wrong no for %s", k)
+			}
+		}
+		return set.Err()
+	}
+	if err := ask(t.Context()); !errors.Is(err, shard.ErrForeign) && !errors.Is(err, shard.ErrChanged) {
+		t.Errorf("a set with a shard of another form: %v", err)
+	}
+}
