@@ -49,7 +49,8 @@ func TestKeyForm(t *testing.T) {
 			if of.SumString("key") != h.SumString("key") || of.SumString("a key of more") != h.SumString("a key of more") {
 				t.Errorf("%s: another hash of bytes", of)
 			}
-			if zero := c.form == filter.KeyForm{}; (of == h) != zero || strings.HasSuffix(of.String(), " of "+c.text) == zero {
+			zero := c.form == (filter.KeyForm{})
+			if (of == h) != zero || strings.HasSuffix(of.String(), " of "+c.text) == zero {
 				t.Errorf("%s is %s: %t", of, h, of == h)
 			}
 			if back, err := of.WithForm(filter.KeyForm{}); err != nil || back != h {
