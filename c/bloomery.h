@@ -1290,6 +1290,30 @@ BLOOMERY_APART const char *bloomery_message(int result) {
 #define BLOOMERY_TAKEN 8192
 #endif
 
+/* The types of the values that became keys. */
+enum {
+  BLOOMERY_KEY_BYTES,
+  BLOOMERY_KEY_TEXT,
+  BLOOMERY_KEY_INT32,
+  BLOOMERY_KEY_UINT32,
+  BLOOMERY_KEY_INT64,
+  BLOOMERY_KEY_UINT64,
+  BLOOMERY_KEY_DATE,
+  BLOOMERY_KEY_DECIMAL32,
+  BLOOMERY_KEY_DECIMAL64,
+  BLOOMERY_KEY_DECIMAL,
+  BLOOMERY_KEY_FIXED
+};
+
+/* How values became keys: docs/format.md, "Form of the keys". */
+typedef struct {
+  uint8_t type;  /* BLOOMERY_KEY_BYTES and so on */
+  uint8_t scale; /* of a decimal */
+  uint8_t width; /* of BLOOMERY_KEY_DECIMAL and BLOOMERY_KEY_FIXED */
+  bool trimmed;  /* blanks around keys were removed before the build */
+  bool lowered;  /* A to Z were lowered before the build */
+} bloomery_form;
+
 /* What the header of a file says. */
 typedef struct {
   const char *spec;      /* canonical text in the file, without a zero at the end */
@@ -1306,6 +1330,7 @@ typedef struct {
   uint32_t value_bits;   /* bits of the value of a key, 0 without values: see bloomery_get */
   bool counts;           /* the filter counts keys: see bloomery_count */
   bool trimmed;          /* the file is a trimmed filter, which lies in the caller's memory */
+  bloomery_form form;    /* of the keys */
 } bloomery_header;
 
 /* An open filter. Its fields are private. It points into the file and holds the secret. */
@@ -2320,6 +2345,18 @@ static inline bool bloomery_read_table(bloomery_file *file, uint64_t length) {
   return end == length;
 }
 
+/* Reads the form of keys. Returns false if a later program wrote it. */
+static inline bool bloomery_read_form(bloomery_form *form, const uint8_t *p) {
+  bool decimal = p[1] >= BLOOMERY_KEY_DECIMAL32 && p[1] <= BLOOMERY_KEY_DECIMAL;
+  form->trimmed = (p[0] & 1) != 0;
+  form->lowered = (p[0] & 2) != 0;
+  form->type = p[1];
+  form->scale = p[2];
+  form->width = p[3];
+  return p[0] < 4 && p[1] <= BLOOMERY_KEY_FIXED && (decimal || !p[2]) && bloomery_load32(p + 4) == 0 &&
+         (p[3] ? p[1] >= BLOOMERY_KEY_DECIMAL : p[1] != BLOOMERY_KEY_FIXED);
+}
+
 /* Reads and checks the header of a file, of which length bytes are there, and its spec. */
 BLOOMERY_APART int bloomery_read_header(bloomery_filter *f, bloomery_file *file, const uint8_t *data, uint64_t length,
                                        const bloomery_crc_tables *tables) {
@@ -2350,7 +2387,7 @@ BLOOMERY_APART int bloomery_read_header(bloomery_filter *f, bloomery_file *file,
     return BLOOMERY_BAD_CHECKSUM;
   }
   /* After the checksum, so that damage of these bytes is not taken for a newer version. */
-  if (data[15] > 1 || bloomery_load64(data + 24) != 0) return BLOOMERY_BAD_VERSION;
+  if (data[15] > 1 || !bloomery_read_form(&h->form, data + 24)) return BLOOMERY_BAD_VERSION;
   file->exceptions = data[15] == 1;
   if (file->exceptions && file->sections == 1) return BLOOMERY_CORRUPT;
   file->sections -= file->exceptions;

@@ -30,6 +30,7 @@ class Header(ctypes.Structure):
         ("value_bits", ctypes.c_uint32),
         ("counts", ctypes.c_bool),
         ("trimmed", ctypes.c_bool),
+        ("form", ctypes.c_uint8 * 5),
     ]
 
 
@@ -167,6 +168,8 @@ def main():
         equal(ctypes.string_at(info.spec, info.spec_length).decode(), vectors["spec"], path)
         equal(info.seed, int(vectors["seed"]), path)
         equal(info.trimmed, "trimmed=" in vectors["spec"], path)
+        flags = [word in vectors.get("form", "") for word in ("trim", "lower")]
+        equal(list(info.form[3:]), flags, path)
         check_keys(opened, vectors["keys"], path)
         filters, keys = filters + 1, keys + len(vectors["keys"])
     for path, secret, vectors, count, number in flatten.set_shards(repository):

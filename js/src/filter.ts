@@ -41,6 +41,8 @@ export interface FilterInfo {
   bitsPerKey: number;
   /** The false-positive rate that was chosen for the filter, if it was stored. */
   chosenRate?: number;
+  /** How keys became bytes, such as trim,lower or int32: see docs/format.md. */
+  keyForm: string;
   /** True if the filter is exact for a list of allowed keys. */
   exceptions: boolean;
   /** True if the filter counts: see count. */
@@ -101,7 +103,7 @@ export class Filter {
 
   /** Describes the filter. */
   info(): FilterInfo {
-    const { spec, hash, keys, length, chosenRate, exceptions, sections } = this.#header;
+    const { spec, hash, keys, length, chosenRate, form, exceptions, sections } = this.#header;
     return {
       spec: spec.text,
       family: spec.family,
@@ -110,6 +112,7 @@ export class Filter {
       bytes: length,
       bitsPerKey: sections.reduce((sum, s) => sum + 8 * s.length, 0) / Number(keys),
       ...(chosenRate && { chosenRate }),
+      keyForm: form,
       exceptions,
       counts: !!this.#engine.count,
       values: !!this.#engine.get,

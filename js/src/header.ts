@@ -18,6 +18,8 @@ export interface Header {
   readonly length: number;
   /** The false-positive rate that was chosen for the filter, or 0 if none was. */
   readonly chosenRate: number;
+  /** The text of the form of keys, such as trim,lower or int32. */
+  readonly form: string;
   /** Whether the last section holds exceptions. */
   readonly exceptions: boolean;
   readonly spec: Spec;
@@ -38,6 +40,17 @@ export const hashNames: readonly string[] =
   /* @__PURE__ */
   ' xxh3-128 siphash-128 xxh64 murmur3-x64-128 murmur3-x64-128-twice murmur64a-twice murmur3-x86-32-twice uint64'
     .split(' ');
+
+const keyTypes = /* @__PURE__ */
+  'bytes text int32 uint32 int64 uint64 date decimal32 decimal64 decimal fixed'.split(' ');
+
+/** Returns the text of a form of keys, or nothing if a later program wrote it. */
+function formOf([flags, type, scale, width]: Uint8Array): string {
+  const words = [flags & 1 && 'trim', flags & 2 && 'lower', (type || !flags) && keyTypes[type],
+    scale && `scale=${scale}`, width && `width=${width}`];
+  const unknown = flags > 3 || type > 10 || (scale && (type < 7 || type > 9)) || (width ? type < 9 : type > 9);
+  return unknown ? '' : words.filter(Boolean).join();
+}
 
 const align = (n: number) => Math.ceil(n / 64) * 64;
 
@@ -75,7 +88,8 @@ export function parseHeader(bytes: Uint8Array): Header {
     throw new ChecksumError('checksum', 60);
   }
   const flags = bytes[15], hash = u16(12), seed = u64(16), chosenRate = view.getFloat64(48, true);
-  if (flags > 1 || u64(24)) throw newer(15);
+  const form = formOf(bytes.subarray(24, 28));
+  if (flags > 1 || !form || u32(28)) throw newer(15);
   if (hash < 1 || hash > 8) throw new HashError(`hash function ${hash}`, 12);
   if (hash > 1 && (hash === 2) !== (seed > 0n)) throw bad(16);
   if (!(chosenRate > 0 && chosenRate < 1) && u64(48)) throw bad(48);
@@ -93,7 +107,7 @@ export function parseHeader(bytes: Uint8Array): Header {
   }
   if (u64(40) !== BigInt(length)) throw bad(40);
   return {
-    family: u16(10), hash, seed, keys: u64(32), length, chosenRate, exceptions: flags > 0, spec, sections, dataAt,
+    family: u16(10), hash, seed, keys: u64(32), length, chosenRate, form, exceptions: flags > 0, spec, sections, dataAt,
   };
 }
 

@@ -21,6 +21,8 @@ export interface ShardedInfo {
   family: string;
   /** The name of the hash function, such as xxh3-128. */
   hash: string;
+  /** How keys became bytes, such as trim,lower or int32: see docs/format.md. */
+  keyForm: string;
   /** The number of keys of all shards. */
   keys: number;
   /** The length of all files in bytes. */
@@ -140,7 +142,7 @@ export class ShardedFilter {
 
   /** Describes the set. */
   info(): ShardedInfo {
-    const { spec, hash, chosenRate, shards } = this.#manifest;
+    const { spec, hash, form, chosenRate, shards } = this.#manifest;
     const sum = (of: (e: (typeof shards)[0]) => number) => shards.reduce((total, e) => total + of(e), 0);
     const keys = sum((e) => e.keys), bytes = sum((e) => e.bytes);
     return {
@@ -151,6 +153,7 @@ export class ShardedFilter {
       bytes,
       bitsPerKey: (8 * bytes) / keys,
       ...(chosenRate && { chosenRate }),
+      keyForm: form,
       rate: sum((e) => e.fpr_posterior) / shards.length,
       shards: shards.length,
       loaded: [...this.#shards.values()].filter((s) => !(s instanceof Promise)).length,
@@ -200,7 +203,7 @@ export class ShardedFilter {
     if (bytes.length !== length) throw new CorruptError(`${bytes.length} bytes, want ${length}`);
     const header = parseHeader(bytes), { spec } = header;
     if (header.family !== this.#family.id || spec.family !== m.spec.family || header.hash !== m.hash ||
-      header.seed !== m.seed || header.keys !== BigInt(keys) || header.length !== length) {
+      header.seed !== m.seed || header.keys !== BigInt(keys) || header.length !== length || header.form !== m.form) {
       throw new CorruptError('the file does not belong to this set');
     }
     new Checker(header, this.#verify).check(bytes, length);

@@ -25,27 +25,27 @@ const buildAlone = 13_500;
 
 /** Goals that are missed, with the size that must not be exceeded instead. Lower it with the size. */
 const missed = {
-  'open of bloomery': 22_610,
-  'open of bloomery/plain': 16_373,
-  'open of bloomery/core, bitsandblooms': 8217,
-  'open of bloomery/core, blocked': 7590,
-  'open of bloomery/core, blockpartitioned': 7830,
-  'open of bloomery/core, counting': 7639,
-  'open of bloomery/core, fuse': 7569,
-  'open of bloomery/core, guava': 8246,
-  'open of bloomery/core, partitioned': 7703,
-  'open of bloomery/core, rankindexed': 9043,
-  'open of bloomery/core, redisbloom': 8101,
-  'open of bloomery/core, ribbon': 8862,
-  'open of bloomery/core, spark': 7552,
-  'open of bloomery/core, standard': 7437,
-  'open of bloomery/core, twochoice': 7630,
+  'open of bloomery': 22_767,
+  'open of bloomery/plain': 16_538,
+  'open of bloomery/core, bitsandblooms': 8406,
+  'open of bloomery/core, blocked': 7771,
+  'open of bloomery/core, blockpartitioned': 8008,
+  'open of bloomery/core, counting': 7822,
+  'open of bloomery/core, fuse': 7753,
+  'open of bloomery/core, guava': 8434,
+  'open of bloomery/core, partitioned': 7886,
+  'open of bloomery/core, rankindexed': 9227,
+  'open of bloomery/core, redisbloom': 8287,
+  'open of bloomery/core, ribbon': 9037,
+  'open of bloomery/core, spark': 7735,
+  'open of bloomery/core, standard': 7617,
+  'open of bloomery/core, twochoice': 7815,
   'openExact of bloomery/exact': 8181,
   'bloomery/store/cache': 855, // 0.1 kB are the limits of time
   'openExact and followExact': 14_658,
-  'all of bloomery': 27_438,
-  'all of bloomery/plain': 21_365,
-  'all of bloomery/core, fuse': 12_619,
+  'all of bloomery': 27_705,
+  'all of bloomery/plain': 21_589,
+  'all of bloomery/core, fuse': 12_856,
   'build of bloomery/build': 20_869, // 4.4 kB of it are the module of WebAssembly
 };
 
@@ -117,8 +117,8 @@ budget('openExact and followExact', exactSets + followSets, oneFamily + added.fo
  * window of gzip: it saves less there.
  */
 const missedMore = {
-  'patch of bloomery': 2859, 'patch of bloomery/plain': 2585, 'follow of bloomery': 9145,
-  'follow of bloomery/plain': 8695, 'build of bloomery': 15_678, 'build of bloomery/plain': 15_866,
+  'patch of bloomery': 2859, 'patch of bloomery/plain': 2588, 'follow of bloomery': 9146,
+  'follow of bloomery/plain': 8698, 'build of bloomery': 15_678, 'build of bloomery/plain': 15_889,
 };
 
 for (const entry of ['bloomery', 'bloomery/plain']) {

@@ -50,6 +50,7 @@ for (const url of jsonOf(filters)) {
     for (const key of v.keys) checkHash(hash.sum, key);
     for (const { open } of [plain, index]) {
       const filter = await open(file, options), { counts, values } = filter.info();
+      assert.equal(filter.info().keyForm, v.form ?? 'bytes');
       assert.equal(counts, v.keys.some((k) => k.count !== undefined), 'counts');
       assert.ok(values || v.keys.every((k) => !Number(k.value ?? 0)), 'values'); // ribbons without values: 0
       for (const key of v.keys) await check(filter, key, counts, values);

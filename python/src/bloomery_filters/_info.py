@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +37,42 @@ HASHES = {
 }
 
 
+# The types of keys, by their numbers in files.
+KEY_TYPES = (
+    "bytes",
+    "text",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "date",
+    "decimal32",
+    "decimal64",
+    "decimal",
+    "fixed",
+)
+
+
+def form_text(trimmed: int, lowered: int, kind: int, scale: int, width: int) -> str:
+    """Returns the text of a form of keys."""
+    words = ["trim"] * bool(trimmed) + ["lower"] * bool(lowered)
+    if kind or not words:
+        words.append(KEY_TYPES[kind])
+    words += [f"scale={scale}"] * bool(scale) + [f"width={width}"] * bool(width)
+    return ",".join(words)
+
+
+def form_of(text: str) -> tuple[int, int, int, int, int] | None:
+    """Returns what form_text makes the text of, or None."""
+    match = re.fullmatch(r"(trim)?,?(lower)?,?([a-z]+[0-9]*)?(?:,scale=([0-9]+))?(?:,width=([0-9]+))?", text)
+    if not match or (match[3] or "bytes") not in KEY_TYPES:
+        return None
+    kind, scale, width = KEY_TYPES.index(match[3] or "bytes"), int(match[4] or 0), int(match[5] or 0)
+    form = (int(bool(match[1])), int(bool(match[2])), kind, scale, width)
+    known = max(scale, width) < 256 and (not scale or 7 <= kind <= 9) and (kind >= 9 if width else kind != 10)
+    return form if known and form_text(*form) == text else None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Info:
     """What a filter file states about the filter."""
@@ -66,6 +103,8 @@ class Info:
     """The number of keys for which the filter was made exact: none of them is a false positive."""
     exceptions: int = 0
     """How many of the allowed keys the filter alone would report as present."""
+    key_form: str = "bytes"
+    """How keys became bytes, such as "trim,lower" or "int32"."""
 
     @property
     def bits_per_key(self) -> float:
@@ -106,6 +145,7 @@ def filter_info(header: Mapping[str, Any]) -> Info:
     fields["hash"] = HASHES[header["hash"]]
     fields["key_check"] = header["key_check"] or None
     fields["fpr_chosen"] = header["fpr_chosen"] or None
+    fields["key_form"] = form_text(*header["key_form"])
     return Info(**fields)
 
 

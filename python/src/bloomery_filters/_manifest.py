@@ -11,15 +11,16 @@ from itertools import pairwise
 from typing import Any
 
 from ._errors import ManifestError
-from ._info import FAMILIES, HASHES
+from ._info import FAMILIES, HASHES, form_of
 
 MAX_BYTES = (1 << 29) + (1 << 16)
 """The largest length of a manifest in bytes."""
 
 MAX_SHARDS = 1 << 20
 
-_NAMES = {"format", "version", "plan", "spec", "hash", "seed", "key_check", "routing", "fpr_chosen", "count", "shards"}
-_OPTIONAL = {"key_check", "fpr_chosen"}
+_HEAD = ("format", "version", "plan", "spec", "hash", "seed", "key_check", "key_form", "routing", "fpr_chosen", "count")
+_NAMES = {*_HEAD, "shards"}
+_OPTIONAL = {"key_check", "key_form", "fpr_chosen"}
 _ENTRY = {"file", "keys", "bytes", "sha256", "fpr_prior", "fpr_posterior"}
 _PARAMETER = r"([a-z][a-z0-9_]*)=[A-Za-z0-9_.+-]+"
 _SPEC = re.compile(rf"([a-z][a-z0-9_]*)(?:\({_PARAMETER}(?:,{_PARAMETER})*\))?")
@@ -46,6 +47,7 @@ class Manifest:
     hash: int
     seed: int
     key_check: int
+    key_form: str
     fpr_chosen: float | None
     shards: tuple[Entry, ...]
 
@@ -113,6 +115,9 @@ def _checked(m: Any) -> Manifest:
         raise _Bad(f"hash {m['hash'][:40]!r}")
     seed = _number(_text(m, "seed"), r"0|[1-9][0-9]{0,19}", 10)
     key_check = _number(_text(m, "key_check"), r"[1-9a-f][0-9a-f]{0,15}", 16) if "key_check" in m else 0
+    key_form = _text(m, "key_form") if "key_form" in m else "bytes"
+    if form_of(key_form) is None or m.get("key_form") == "bytes":
+        raise _Bad("key_form")
     hash_number = hashes[m["hash"]]
     if (seed != 0 and hash_number != 1) or (key_check != 0) != (hash_number == 2):
         raise _Bad("seed or key_check do not belong to the hash")
@@ -128,7 +133,7 @@ def _checked(m: Any) -> Manifest:
     if m["plan"] != _plan(m):
         raise _Bad("plan does not follow from the other fields: it was edited")
     rate = None if chosen is None else float(chosen)
-    return Manifest(spec, family, hash_number, seed, key_check, rate, entries)
+    return Manifest(spec, family, hash_number, seed, key_check, key_form, rate, entries)
 
 
 def _text(m: dict[str, Any], name: str) -> str:
@@ -177,7 +182,7 @@ def _entry(e: Any, i: int, count: int) -> Entry:
 def _plan(m: dict[str, Any]) -> str:
     """Returns the plan id: 32 digits that follow from the fields before the shards."""
     fields = []
-    for name in "format", "version", "plan", "spec", "hash", "seed", "key_check", "routing", "fpr_chosen", "count":
+    for name in _HEAD:
         if name == "plan":
             fields.append('"plan":""')
         elif name == "fpr_chosen" and name in m:

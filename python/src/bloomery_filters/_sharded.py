@@ -12,7 +12,7 @@ from typing import IO, Any
 from . import _core
 from ._errors import CorruptError, FormatError, ManifestError, SecretError, ShardError, refused
 from ._filter import Filter
-from ._info import FAMILIES, HASHES, Info, ShardedInfo
+from ._info import FAMILIES, HASHES, Info, ShardedInfo, form_text
 from ._manifest import MAX_BYTES, Entry, Manifest, parse
 from ._source import contents, open_file
 from ._types import Key
@@ -110,7 +110,8 @@ class Shards:
             raise refused(opened, None)
         header, m = opened.info(), self.manifest
         own = tuple(header.get(name) for name in ("hash", "seed", "key_check", "keys", "bytes"))
-        if own != (m.hash, m.seed, m.key_check, entry.keys, entry.bytes) or FAMILIES[header["family"]] != m.family:
+        described = FAMILIES[header["family"]], form_text(*header["key_form"])
+        if own != (m.hash, m.seed, m.key_check, entry.keys, entry.bytes) or described != (m.family, m.key_form):
             raise CorruptError("the file does not belong to this set")
         if hashlib.sha256(data).hexdigest() != entry.sha256:
             raise CorruptError("the file is not the one in the manifest")
@@ -166,6 +167,7 @@ class ShardedFilter(Filter):
             seed=m.seed,
             key_check=m.key_check or None,
             fpr_chosen=m.fpr_chosen,
+            key_form=m.key_form,
             value_bits=int(values[1]) if values else 0,
             counts=m.family == "counting" or "counting=1" in m.spec,
             fpr_prior=sum(e.fpr_prior for e in m.shards) / len(m.shards),

@@ -183,10 +183,11 @@ static PyObject *opened_info(PyObject *self, PyObject *unused) {
                          "partitions", e->partitions, "seed", e->seed, "key_check", e->key_check, "hash", e->hash,
                          "records", e->records);
   }
-  return Py_BuildValue("{ss#sKsKsKsKsKsKsdsIsIsIsNsN}", "spec", h->spec, (Py_ssize_t)h->spec_length, "bytes", h->bytes,
+  return Py_BuildValue("{ss#sKsKsKsKsKsKsdsIsIsIsNsNs(iiiii)}", "spec", h->spec, (Py_ssize_t)h->spec_length, "bytes", h->bytes,
                        "keys", h->keys, "seed", h->seed, "key_check", h->key_check, "allowed", h->allowed, "exceptions",
                        h->exceptions, "fpr_chosen", h->fpr_chosen, "family", h->family, "hash", h->hash, "value_bits",
-                       h->value_bits, "counts", PyBool_FromLong(h->counts), "trimmed", PyBool_FromLong(h->trimmed));
+                       h->value_bits, "counts", PyBool_FromLong(h->counts), "trimmed", PyBool_FromLong(h->trimmed),
+                       "key_form", h->form.trimmed, h->form.lowered, h->form.type, h->form.scale, h->form.width);
 }
 
 static PyMethodDef opened_methods[] = {
