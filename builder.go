@@ -149,8 +149,10 @@ func (b *oneBuild) newTarget(keys uint64, counted bool) (intake.Target, error) {
 	switch {
 	case b.family.Can.Has(family.CanRawKeys):
 		return b.texts(), nil
-	case unknown && !b.family.Can.Has(family.CanCountItself):
+	case unknown && b.config.Allow != nil: // whose exceptions need all hashes
 		return nil, nil
+	case unknown && !b.family.Can.Has(family.CanCountItself):
+		return intake.Folding(b.family, b.spec, b.config.Capacity, b.config.Limits.Bytes, b.options())
 	}
 	if err := intake.CheckSize(b.family, b.spec, keys, b.config.Limits.Bytes); err != nil {
 		return nil, err
@@ -186,14 +188,16 @@ func (b *oneBuild) options() family.BuildOptions {
 // build returns the Set of the keys in the Intake.
 func (b *oneBuild) build(ctx context.Context) (*Set, error) {
 	set, err := b.finish(ctx)
-	if err == nil {
-		err = b.losses.Compare(set.inner())
+	if err != nil {
+		return nil, err
 	}
+
+	if n := b.config.Capacity; n > 0 && set.Len() > n { // only then are the distinct keys counted
+		err = bulk.CheckCapacity(set.Len(), bulk.DistinctKeys(set.inner()), n)
+	}
+	err = cmp.Or(err, set.checkFPR(b.most), b.losses.Compare(set.inner()))
 	if err == nil && !b.part {
 		err = b.losses.Check(bulk.DistinctLen(set.inner()))
-	}
-	if n := b.config.Capacity; err == nil && n > 0 && set.Len() > n { // only then are the distinct keys counted
-		err = bulk.CheckCapacity(set.Len(), bulk.DistinctKeys(set.inner()), n)
 	}
 	return set, err
 }
@@ -234,7 +238,7 @@ func (b *oneBuild) finishOne(ctx context.Context) (*Set, error) {
 			return nil, err
 		}
 	}
-	return set, set.checkFPR(b.most)
+	return set, nil
 }
 
 // filter returns the filter of all keys.
@@ -248,7 +252,7 @@ func (b *oneBuild) filter(ctx context.Context) (family.Filter, error) {
 			return nil, err
 		}
 	}
-	if b.family.Name != "" && c.Like.Set == nil { // families that gather keys know their number only now
+	if b.family.Can.Has(family.CanCountItself) && c.Like.Set == nil { // it may know the number of keys only now
 		if err := intake.CheckSize(b.family, b.spec, b.in.Len(), c.Limits.Bytes); err != nil {
 			return nil, err
 		}

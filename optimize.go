@@ -82,7 +82,7 @@ func (s *Set) optimizer(e filter.Effort, c Config) (*oneBuild, error) {
 // memory.
 func (b *oneBuild) optimizeShards(ctx context.Context, old *Set, e filter.Effort, keys *hashes.ByShard) (*Set, error) {
 	parts, n := old.inner().Parts(), float64(old.inner().Facts().Stored.Shards)
-	set, err := made(parts.Rebuild(func(i int, part engine.Engine) (engine.Engine, error) {
+	return made(parts.Rebuild(func(i int, part engine.Engine) (engine.Engine, error) {
 		config := b.config
 		config.Limits = Limits{} // they are for the whole set
 		if report := b.config.Building.Progress; report != nil {
@@ -109,8 +109,4 @@ func (b *oneBuild) optimizeShards(ctx context.Context, old *Set, e filter.Effort
 		}
 		return better.engine, nil
 	}))
-	if err != nil {
-		return nil, err
-	}
-	return set, set.checkFPR(b.most)
 }

@@ -31,6 +31,22 @@ func Alloc(words uint64) ([]uint64, error) {
 	return s, nil
 }
 
+// Shrunk returns the first n words in an array of their own, or in the same one if there is no memory for it. It takes
+// over words. On Linux it gives the memory of the other words back before it copies, so that the process does not need
+// more memory meanwhile if n is at most half.
+func Shrunk(words []uint64, n uint64) []uint64 {
+	if n == uint64(len(words)) {
+		return words
+	}
+	release(words[n:])
+	own, err := Alloc(n)
+	if err != nil {
+		return words[:n:n]
+	}
+	copy(own, words)
+	return own
+}
+
 // Resized returns a slice of n elements with arbitrary values: the memory of s if it is large enough, else a new slice.
 // Unlike slices.Grow it neither copies elements nor allocates more memory than n elements need.
 func Resized[T any](s []T, n int) []T {

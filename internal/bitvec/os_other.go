@@ -5,3 +5,5 @@ package bitvec
 func memory() uint64 { return 0 }
 
 func adviseHuge([]uint64) {}
+
+func release([]uint64) {}

@@ -24,6 +24,10 @@ type Family struct {
 	// NewBuilder returns a Builder for about this number of keys. It is nil with family.CanRawKeys.
 	NewBuilder func(s filter.Spec, keys uint64) (family.Builder, error)
 
+	// Foldable returns the Spec of the filter that NewBuilder would make, or of a larger one with more divisors: a
+	// family.Folder from which filters for fewer keys are folded. It is nil without family.CanFold.
+	Foldable func(s filter.Spec, keys uint64) (filter.Spec, error)
+
 	// NewBuilderLike returns a Builder of a filter with the geometry of f, a filter of the family, for other keys. The
 	// choices of a search of f stay, so that filters of similar keys have similar bits. A family that cannot do that,
 	// such as fuse, keeps the width of its fingerprints. f must not change before Build has returned. NewBuilderLike is
@@ -67,6 +71,15 @@ func entryOf[C config](
 			return 0, 0, err
 		}
 		return c.Forecast(keys)
+	}
+	if f.Can.Has(family.CanFold) {
+		f.Foldable = func(s filter.Spec, keys uint64) (filter.Spec, error) {
+			c, err := fromSpec(s, keys)
+			if err != nil {
+				return s, err
+			}
+			return any(c).(interface{ Foldable() (filter.Spec, error) }).Foldable()
+		}
 	}
 	if empty != nil {
 		f.New = func(s filter.Spec, keys uint64) (family.Filter, error) {

@@ -104,6 +104,7 @@ const (
 	CanEstimate                        // CellFilter: estimates how many keys two filters share
 	CanCountItself                     // The builder counts the distinct keys itself: NewBuilder needs no number.
 	CanBuildValues                     // Getter whose values may come with the keys: its builder is a ValueBuilder
+	CanFold                            // Folder: can be built before the number of keys is known
 )
 
 // AbilitiesOf returns the abilities that follow from the interfaces of a filter, which may be a nil pointer.
@@ -111,7 +112,7 @@ func AbilitiesOf(f Filter) Ability {
 	return abilityIf[Adder](f, CanAdd) | abilityIf[RawKeyFilter](f, CanAdd|CanRawKeys) | abilityIf[Remover](f, CanRemove) |
 		abilityIf[Counter](f, CanCount) | abilityIf[Valuer](f, CanValues) | abilityIf[Merger](f, CanMerge) |
 		abilityIf[Intersecter](f, CanIntersect) | abilityIf[Sharer](f, CanConcurrent) | abilityIf[Reoptimizer](f, CanSearch) |
-		abilityIf[Trimmer](f, CanTrim) | abilityIf[CellFilter](f, CanEstimate)
+		abilityIf[Trimmer](f, CanTrim) | abilityIf[CellFilter](f, CanEstimate) | abilityIf[Folder](f, CanFold)
 }
 
 // abilityIf returns can if f implements I, else 0.
@@ -130,6 +131,7 @@ var verbs = [...]string{
 	"tell how many keys two filters share",
 	"count distinct keys while building",
 	"take a value with each key of the build",
+	"fold to fewer keys",
 }
 
 // Has reports whether a has all abilities of b.

@@ -45,6 +45,17 @@ func (c Config) Geometry() (blocks uint64, k int, err error) {
 	return c.geometry(x)
 }
 
+// Foldable returns the Spec of a filter from which the filter that New makes, and smaller ones, are folded; see
+// family.Foldable. It returns the errors of Geometry.
+func (c Config) Foldable() (filter.Spec, error) {
+	blocks, k, err := c.Geometry()
+	if err != nil {
+		return filter.Spec{}, err
+	}
+	f := Filter{blocks: family.Foldable(blocks, c.Layout.BlockBits()), k: k, split: c.Layout == Split}
+	return f.builtSpec(), nil
+}
+
 // geometry is Geometry.
 func (c Config) geometry(x *formula) (blocks uint64, k int, err error) {
 	if err := c.validate(); err != nil {

@@ -145,6 +145,25 @@ func (f *Filter) Intersect(other family.Filter, passed func([]uint64)) error {
 	return bitvec.Intersect(f, &f.keys, other, passed)
 }
 
+// Fold is family.Folder; the places are the blocks.
+func (f *Filter) Fold(d uint64) family.Filter {
+	size := uint64(f.blockWords())
+	f.blocks /= d
+	for b := range f.blocks { // the words up to this block were read before
+		from := f.words[b*d*size : (b+1)*d*size]
+		for i := range size / 4 {
+			var w0, w1, w2, w3 uint64
+			for j := 4 * i; j+3 < uint64(len(from)); j += size {
+				w := (*[4]uint64)(from[j:])
+				w0, w1, w2, w3 = w0|w[0], w1|w[1], w2|w[2], w3|w[3]
+			}
+			*(*[4]uint64)(f.words[b*size+4*i:]) = [4]uint64{w0, w1, w2, w3}
+		}
+	}
+	f.setWords(bitvec.Shrunk(f.words, f.blocks*size))
+	return f
+}
+
 func (f *Filter) blockWords() int {
 	if f.split {
 		return splitBits / 64

@@ -29,6 +29,17 @@ func (c Config) Geometry() (m uint64, k int, err error) {
 	return probe.Config{Keys: c.Keys, Size: c.Size, M: c.Bits, K: c.K, Width: 1, Scatter: true}.Resolve()
 }
 
+// Foldable returns the Spec of a filter from which the filter that New makes, and smaller ones, are folded; see
+// family.Foldable. It returns the errors of Geometry.
+func (c Config) Foldable() (filter.Spec, error) {
+	m, k, err := c.Geometry()
+	if err != nil {
+		return filter.Spec{}, err
+	}
+	f := Filter{m: family.Foldable(m, 1), k: k}
+	return f.builtSpec(), nil
+}
+
 // New returns an empty filter. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func New(c Config) (*Filter, error) {
 	m, k, err := c.Geometry()

@@ -97,6 +97,32 @@ func (f *Filter) Intersect(other family.Filter, passed func([]uint64)) error {
 	return bitvec.Intersect(f, &f.keys, other, passed)
 }
 
+// Fold is family.Folder; the places are the bits.
+func (f *Filter) Fold(d uint64) family.Filter {
+	f.m /= d
+	n, at := (f.m+63)/64, uint64(0)
+	for i := range n {
+		var folded uint64
+		for bit := range min(64, f.m-64*i) { // is any of the bits [at, at+d) set?
+			first, last := at/64, (at+d-1)/64
+			any := f.words[first] >> (at % 64)
+			if first == last {
+				any <<= 64 - d
+			} else {
+				for _, w := range f.words[first+1 : last] {
+					any |= w
+				}
+				any |= f.words[last] << (63 - (at+d-1)%64)
+			}
+			folded |= (any | -any) >> 63 << bit // without a branch, which would be mispredicted
+			at += d
+		}
+		f.words[i] = folded // the words up to this one were read before
+	}
+	f.words = bitvec.Shrunk(f.words, n)
+	return f
+}
+
 // Info counts the set bits, which reads the whole filter.
 func (f *Filter) Info() filter.Info { return f.infoFor(f.keys, bitvec.OnesCount(f.words)) }
 
