@@ -61,6 +61,7 @@ func TestDocumentedHashes(t *testing.T) {
 		}},
 		{"### MurmurHash64A\n", 7, func(key []byte) []uint64 { return halves(foreign(Murmur64A).Sum(key)) }},
 		{"### MurmurHash3 x86 32\n", 12, func(key []byte) []uint64 { return []uint64{foreign(Murmur3x86).Sum(key).Lo} }},
+		{"### FNV-1\n", 7, func(key []byte) []uint64 { return []uint64{foreign(FNV1).Sum(key).Lo} }},
 		{"### Numbers\n", 3, func(key []byte) []uint64 { return []uint64{foreign(Uint64).Sum(key).Lo} }},
 	} {
 		_, after, ok := strings.Cut(rest, section.title)

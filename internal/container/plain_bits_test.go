@@ -160,6 +160,16 @@ func sparkBits(p *plain, _ []byte, h filter.Hash) (at []uint64) {
 	return at
 }
 
+func dcsoBits(p *plain, _ []byte, h filter.Hash) (at []uint64) {
+	const prime = 0xffffffffffffffc5
+	x := h.Lo % prime
+	for range p.number("k") {
+		x = x * 0xfffffffffffffa43 % prime
+		at = append(at, x%p.number("m"))
+	}
+	return at
+}
+
 func bitsandbloomsBits(p *plain, key []byte, _ filter.Hash) (at []uint64) {
 	h := sums.Murmur3Quarters(key)
 	for i := range p.number("k") {

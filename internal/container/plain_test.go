@@ -51,6 +51,7 @@ var plainFamilies = map[string]plainFamily{
 	"bitsandblooms":    {bitsandbloomsBits, allBits},
 	"redisbloom":       {redisbloomBits, redisbloomAnswer},
 	"spark":            {sparkBits, allBits},
+	"dcso":             {dcsoBits, allBits},
 	"ribbon":           {ribbonResult, ribbonAnswer},
 }
 

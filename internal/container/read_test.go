@@ -289,7 +289,7 @@ func TestForgedHeaders(t *testing.T) {
 		"rate NaN":      {filter.ErrCorrupt, rate(math.NaN())},
 		"family":        {filter.ErrFamily, func(b []byte) { b[10] = 99 }},
 		"other family":  {filter.ErrCorrupt, func(b []byte) { b[10] = 2 }},
-		"hash":          {filter.ErrHash, func(b []byte) { b[12] = 9 }},
+		"hash":          {filter.ErrHash, func(b []byte) { b[12] = 10 }},
 		"no section":    {filter.ErrCorrupt, func(b []byte) { b[14] = 0 }},
 		"many sections": {filter.ErrCorrupt, func(b []byte) { b[14] = 255 }},
 		"no check":      {filter.ErrCorrupt, func(b []byte) { b[12] = 2; le.PutUint64(b[16:], 0) }},

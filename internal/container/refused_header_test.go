@@ -185,7 +185,7 @@ func hashCases(f forger) {
 	f.with("hash", "blocked-0.bloom").edit("lines with hash 3", true, hash(3, 0))
 	f.with("hash", "fuse-0-exceptions.bloom").edit("exceptions with hash 8", true, hash(8, 0))
 	g := f.with("hash", "fuse-0.bloom")
-	for id := uint16(3); id <= 9; id++ {
+	for id := uint16(3); id <= 10; id++ {
 		g.edit("fuse with hash "+decimal(int(id)), id != 8, hash(id, 0))
 	}
 	g.edit("8 with a seed", true, hash(8, 1))
@@ -193,7 +193,7 @@ func hashCases(f forger) {
 		file string
 		ids  []uint16
 	}{{"guava", []uint16{1, 3, 5, 6, 8}}, {"bitsandblooms", []uint16{1, 3, 4, 6, 8}},
-		{"redisbloom", []uint16{1, 3, 4, 5, 8}}, {"spark", []uint16{1, 3, 4, 6, 8}}} {
+		{"redisbloom", []uint16{1, 3, 4, 5, 8}}, {"spark", []uint16{1, 3, 4, 6, 8}}, {"dcso", []uint16{1, 3, 7, 8, 10}}} {
 		g := f.with("hash", c.file+"-0.bloom")
 		for _, id := range c.ids {
 			g.edit(c.file+" with hash "+decimal(int(id)), true, hash(id, 0))

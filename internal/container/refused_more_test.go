@@ -208,6 +208,19 @@ func foreignCases(f forger) {
 	}
 	g.spec(false, "spark(k=255,version=2,words=7)")
 
+	g = f.with("dcso", "dcso-0.bloom") // m=401
+	g.bit("the last bit", false, 0, 400)
+	g.bit("the first bit behind m", true, 0, 401)
+	g.bit("the last bit of the last word", true, 0, 447)
+	for _, s := range []string{
+		"dcso(k=0,m=401,n=40)", "dcso(k=256,m=401,n=40)", "dcso(k=7,m=0,n=40)", "dcso(k=7,m=449,n=40)",
+		"dcso(k=7,m=401,n=0)", "dcso(k=7,m=401,n=18446744073709551616)", "dcso(k=7,m=401)", "dcso(m=401,n=40)",
+		"dcso(k=7,n=40)", "dcso(k=7,m=4611686018427387904,n=40)", "dcso(capacity=40,k=7,m=401,n=40)",
+	} {
+		g.spec(true, s)
+	}
+	g.spec(false, "dcso(k=255,m=448,n=18446744073709551615)")
+
 	g = f.with("bitsandblooms", "bitsandblooms-0.bloom") // m=400
 	g.bit("the last bit", false, 0, 399)
 	g.bit("the first bit behind m", true, 0, 400)

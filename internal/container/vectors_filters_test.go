@@ -173,6 +173,11 @@ var vectorFilters = []vectorFilter{
 	{name: "standard-form", spec: "standard(k=3,m=300)", keys: 18, form: filter.KeyForm{Trim: true, Lower: true}},
 	{name: "ribbon-form", spec: "ribbon(r=7)", keys: 40, keyed: true, form: filter.KeyForm{Lower: true}},
 	{name: "spark-form", spec: "spark(k=7,version=2,words=13)", keys: 18, form: filter.KeyForm{Trim: true}},
+
+	{name: "dcso-one-bit", spec: "dcso(k=1,m=1,n=1)", keys: 1},
+	{name: "dcso-lengths", spec: "dcso(k=6,m=601,n=50)", lengths: true},
+	{name: "dcso-chosen", spec: "dcso(k=9,m=384,n=40)", keys: 40, chosen: 0.02},
+	{name: "dcso-k255", spec: "dcso(k=255,m=7001,n=18446744073709551615)", keys: 9},
 }
 
 // addLater adds the last ten keys again with another hash, as keys that are added after the search.

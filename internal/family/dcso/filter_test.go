@@ -1,8 +1,11 @@
 package dcso
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -62,5 +65,35 @@ func must[T any](v T, err error) func(*testing.T) T {
 			t.Fatal(err)
 		}
 		return v
+	}
+}
+
+// TestDocumented computes the example of docs/format/dcso.md.
+func TestDocumented(t *testing.T) {
+	page := string(must(os.ReadFile("../../../docs/format/dcso.md"))(t))
+	h := must(filter.ForeignHasher(filter.FNV1))(t)
+	f := must(New(Config{Config: probe.Config{M: 401, K: 7, MaxK: MaxK, Width: 1}, Room: 40}))(t)
+	for i := range 40 {
+		f.set([]filter.Hash{h.SumString(fmt.Sprintf("key-%d", i))}, false)
+	}
+
+	want := []string{fmt.Sprintf("`%s`", f.builtSpec())}
+	for _, w := range f.words {
+		want = append(want, fmt.Sprintf(" %016x", w))
+	}
+	for _, key := range []string{"key-7", "key-40"} {
+		sum := h.SumString(key)
+		var at []string
+		for i, x := 0, sum.Lo%prime; i < f.k; i++ {
+			x = nextProbe(x)
+			at = append(at, fmt.Sprint(x%f.m))
+		}
+		answer := map[bool]string{true: "yes", false: "no"}[f.Has(sum)]
+		want = append(want, fmt.Sprintf("| `%s` | %016x | %s | %s |", key, sum.Lo, strings.Join(at, ", "), answer))
+	}
+	for _, w := range want {
+		if !strings.Contains(page, w) {
+			t.Errorf("docs/format/dcso.md lacks %q", w)
+		}
 	}
 }
