@@ -1019,6 +1019,17 @@ static inline bool bloomery_bitsandblooms_has(const bloomery_standard *f, const 
   return true;
 }
 
+/* dcso: m bits, k probes. */
+static inline bool bloomery_dcso_has(const bloomery_standard *f, bloomery_key_hash h) {
+  const uint64_t prime = 0xFFFFFFFFFFFFFFC5u;
+  uint64_t x = h.lo % prime;
+  for (uint32_t i = 0; i < f->k; i++) {
+    x = x * 0xFFFFFFFFFFFFFA43u % prime;
+    if (!(bloomery_bit(f->bits, x % f->m) & 1)) return false;
+  }
+  return true;
+}
+
 /* redisbloom: the header of the chain with links links, and the bits of all links, bytes bytes in all. */
 typedef struct {
   const uint8_t *header, *bits;
@@ -1228,7 +1239,8 @@ enum {
   BLOOMERY_GUAVA = 20,
   BLOOMERY_BITSANDBLOOMS = 21,
   BLOOMERY_REDISBLOOM = 22,
-  BLOOMERY_SPARK = 23
+  BLOOMERY_SPARK = 23,
+  BLOOMERY_DCSO = 24
 };
 
 /* The hash functions of keys, by their numbers in files. */
@@ -1240,7 +1252,8 @@ enum {
   BLOOMERY_MURMUR3_TWICE = 5, /* the same of the key, then of the key followed by a byte 1 */
   BLOOMERY_MURMUR64A = 6,     /* MurmurHash64A, twice */
   BLOOMERY_MURMUR3_X86 = 7,   /* MurmurHash3 x86 32 of Spark, twice */
-  BLOOMERY_UINT64 = 8         /* none: the key is a number of 8 bytes; XXH64 of keys of other lengths */
+  BLOOMERY_UINT64 = 8,        /* none: the key is a number of 8 bytes; XXH64 of keys of other lengths */
+  BLOOMERY_FNV1 = 9           /* FNV-1 of 64 bits */
 };
 
 #ifndef BLOOMERY_QUERIES_ONLY
@@ -1340,7 +1353,7 @@ typedef struct {
   const uint8_t *exceptions; /* the section of exceptions, NULL without */
   bool wide;                 /* the functions with BLOOMERY_WIDE answer */
   union {
-    bloomery_standard standard; /* counting, bitsandblooms too */
+    bloomery_standard standard; /* counting, bitsandblooms, dcso too */
     bloomery_blocked blocked;
     bloomery_fuse fuse;
     bloomery_partitioned partitioned;
@@ -1866,13 +1879,15 @@ static inline int bloomery_plan_spark(bloomery_filter *f, bloomery_file *file) {
   return BLOOMERY_OK;
 }
 
+/* For dcso, too. */
 static inline int bloomery_plan_bitsandblooms(bloomery_filter *f, bloomery_file *file) {
   bloomery_spec s = bloomery_spec_begin(&f->header);
   bloomery_standard *g = &f->as.standard;
   uint64_t length, most = (uint64_t)1 << 62;
   g->m = bloomery_spec_must(&s, "m", 1, BLOOMERY_ANY);
   g->k = (uint32_t)bloomery_spec_must(&s, "k", 1, 255);
-  length = bloomery_spec_may(&s, "length", BLOOMERY_ANY);
+  length = f->header.family == BLOOMERY_DCSO ? 0 : bloomery_spec_may(&s, "length", BLOOMERY_ANY);
+  if (f->header.family == BLOOMERY_DCSO) bloomery_spec_must(&s, "n", 1, BLOOMERY_ANY);
   if (!bloomery_spec_good(&s) || (length != 0 && length <= g->m)) return BLOOMERY_CORRUPT;
   if (length == 0) length = g->m;
   if (length >= most) return BLOOMERY_TOO_LARGE;
@@ -1913,6 +1928,7 @@ static inline bloomery_family bloomery_family_of(uint32_t number) {
       {"bitsandblooms", BLOOMERY_BITSANDBLOOMS, BLOOMERY_MURMUR3_TWICE},
       {"redisbloom", BLOOMERY_REDISBLOOM, BLOOMERY_MURMUR64A},
       {"spark", BLOOMERY_SPARK, BLOOMERY_MURMUR3_X86},
+      {"dcso", BLOOMERY_DCSO, BLOOMERY_FNV1},
   };
   bloomery_family none = {NULL, 0, 0};
   for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
@@ -1944,6 +1960,7 @@ BLOOMERY_APART int bloomery_plan(bloomery_filter *f, bloomery_file *file) {
   case BLOOMERY_COUNTING: result = bloomery_plan_standard(f, file, 4); break;
   case BLOOMERY_RIBBON: result = bloomery_plan_ribbon(f, file); break;
   case BLOOMERY_GUAVA: result = bloomery_plan_guava(f, file); break;
+  case BLOOMERY_DCSO:
   case BLOOMERY_BITSANDBLOOMS: result = bloomery_plan_bitsandblooms(f, file); break;
   case BLOOMERY_REDISBLOOM: result = bloomery_plan_redisbloom(f, file); break;
   case BLOOMERY_SPARK: result = bloomery_plan_spark(f, file); break;
@@ -2296,6 +2313,7 @@ BLOOMERY_APART bool bloomery_attach(bloomery_filter *f, const bloomery_file *fil
   }
   case BLOOMERY_GUAVA: f->as.guava.words = s; return true;
   case BLOOMERY_SPARK: f->as.spark.words = s; return true;
+  case BLOOMERY_DCSO:
   case BLOOMERY_BITSANDBLOOMS:
     f->as.standard.bits = s;
     return bloomery_zero_bits(s, file->cells, words); /* bits from length on */
@@ -2405,7 +2423,7 @@ BLOOMERY_APART int bloomery_read_header(bloomery_filter *f, bloomery_file *file,
   h->counts = h->trimmed = false;
   fpr.bits = bloomery_load64(data + 48);
   h->fpr_chosen = fpr.value;
-  if (h->hash < BLOOMERY_XXH3 || h->hash > BLOOMERY_UINT64) return BLOOMERY_BAD_HASH;
+  if (h->hash < BLOOMERY_XXH3 || h->hash > BLOOMERY_FNV1) return BLOOMERY_BAD_HASH;
   if ((h->hash != BLOOMERY_XXH3 && (h->hash == BLOOMERY_SIPHASH) != (field != 0)) ||
       (fpr.bits != 0 && !bloomery_is_rate(fpr.bits)) ||
       (file->exceptions && h->hash > BLOOMERY_SIPHASH) ||
@@ -2519,6 +2537,11 @@ BLOOMERY_FLAT bloomery_key_hash bloomery_hash(const bloomery_filter *f, const vo
     h.hi = (uint64_t)bloomery_murmur32(p, length, (uint32_t)h.lo) << 32;
     h.lo |= h.hi;
     return h;
+  case BLOOMERY_FNV1:
+    h.lo = 0xCBF29CE484222325u;
+    for (size_t i = 0; i < length; i++) h.lo = h.lo * 0x100000001B3u ^ p[i];
+    h.hi = h.lo >> 32 << 32;
+    return h;
   }
   return bloomery_xxh3(p, length, f->header.seed);
 }
@@ -2539,6 +2562,7 @@ BLOOMERY_APART bool bloomery_family_has(const bloomery_filter *f, bloomery_key_h
   case BLOOMERY_GUAVA: return bloomery_guava_has(&f->as.guava, h);
   case BLOOMERY_SPARK: return bloomery_spark_has(&f->as.spark, h);
   case BLOOMERY_REDISBLOOM: return bloomery_redisbloom_has(&f->as.redisbloom, h);
+  case BLOOMERY_DCSO: return bloomery_dcso_has(&f->as.standard, h);
   case BLOOMERY_BITSANDBLOOMS: {
     const bloomery_standard *g = &f->as.standard;
     for (uint32_t i = 0; i < g->k; i += 2 + (i & 2)) { /* probes of the first and the last word: 0, 2, 6, 10, ... */

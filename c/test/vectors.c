@@ -110,7 +110,7 @@ static void check_route(char **part, const char *line) {
 static uint32_t hash_named(const char *name) {
   static const char *const names[] = {"xxh3-128",        "siphash-128",           "xxh64",
                                       "murmur3-x64-128", "murmur3-x64-128-twice", "murmur64a-twice",
-                                      "murmur3-x86-32-twice", "uint64"};
+                                      "murmur3-x86-32-twice", "uint64", "fnv1-64"};
   for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     if (strcmp(name, names[i]) == 0) return i + 1;
   }

@@ -22,6 +22,7 @@ FAMILIES = {
     21: "bitsandblooms",
     22: "redisbloom",
     23: "spark",
+    24: "dcso",
 }
 
 # The hash functions of keys, by their numbers in files.
@@ -34,6 +35,7 @@ HASHES = {
     6: "murmur64a-twice",
     7: "murmur3-x86-32-twice",
     8: "uint64",
+    9: "fnv1-64",
 }
 
 
