@@ -97,7 +97,7 @@ func (c *Config) checkNames() error {
 }
 
 // setBack is the advice for a state that was made with another configuration.
-const setBack = "set it back, or remove the folder; then records whose keys were seen before pass once more"
+const setBack = "set it back, or remove the folder: then records whose keys were seen before pass once more"
 
 // damages are the errors of a file that was damaged, or that is no file of a state.
 var damages = []error{
@@ -114,8 +114,8 @@ func (c *Config) advise(err error) error {
 	case errors.As(err, &field):
 		return fmt.Errorf("state %s was made with another value of %s: %s", c.State, strings.ToLower(field.Field), setBack)
 	case slices.ContainsFunc(damages, func(damage error) bool { return errors.Is(err, damage) }):
-		return fmt.Errorf("state: %w; restore the folder from a copy, or remove it if it is of this processor; then records "+
-			"whose keys were seen before pass once more", err)
+		return fmt.Errorf("state is damaged, or has a file of something else: %w; restore the folder from a copy, or remove "+
+			"it: then records whose keys were seen before pass once more", err)
 	}
 	return fmt.Errorf("state: %w", err) // of window.ErrAhead, the message has advice
 }

@@ -108,7 +108,7 @@ func TestRefusedState(t *testing.T) {
 			return write(c, func(b []byte) []byte { b[len(b)-9] ^= 4; return b })
 		}, []string{"damaged", "pass once more"}},
 		"foreign": {func(c *Config) error { return write(c, func([]byte) []byte { return []byte("some other text") }) },
-			[]string{"not a Bloomery file", "if it is of this processor"}},
+			[]string{"not a Bloomery file", "something else"}},
 		"folder": {func(c *Config) error { return errors.Join(os.Remove(file(c)), os.Mkdir(file(c), 0o700)) },
 			[]string{"state"}},
 		"no folder": {func(c *Config) error { c.State = file(c); return nil }, []string{"state", "not a directory"}},
