@@ -10,7 +10,7 @@ while [ $# != 0 ] && [ "$1" != -- ]; do
 done
 [ $# = 0 ] || shift # the dashes
 [ "${#modules[@]}" != 0 ] ||
-  modules=(eval eval/beam eval/bench buckets beam examples pebblefilter pebblefilter/next)
+  modules=(eval eval/beam eval/bench buckets beam examples otel pebblefilter pebblefilter/next)
 for module in "${modules[@]}"; do
   printf '\n== %s\n' "$module"
   go -C "$module" vet ./...

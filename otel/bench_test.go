@@ -85,8 +85,8 @@ func BenchmarkLogs(b *testing.B) {
 	}
 }
 
-// TestDay sends the ids of a day and half of the next at an even pace, each id again within the hour and after 23 hours,
-// and checks the state, the share of false positives and that nothing is forgotten early. A clock is set to the time of
+// TestDay sends the ids of a day and half of the next at an even pace, an eighth of them again after half an hour and
+// after 23 hours, and checks the state, the share of false positives and that nothing is forgotten early. A clock is set to the time of
 // the records.
 func TestDay(t *testing.T) {
 	day := 300_000
@@ -119,8 +119,10 @@ func TestDay(t *testing.T) {
 		now = now.Add(step)
 		lost += batch - send(first)
 		sent += batch
-		again += send(first - day/48/batch*batch)
-		again += send(first - day*23/24/batch*batch)
+		if first/batch%8 == 0 { // for an eighth of the ids, to save time
+			again += send(first - day/48/batch*batch)
+			again += send(first - day*23/24/batch*batch)
+		}
 	}
 	if again > lost { // a record that was dropped as a false positive passes later, when the other key is forgotten
 		t.Errorf("%d repeats passed, and only %d new records were dropped", again, lost)

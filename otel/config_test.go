@@ -2,6 +2,7 @@ package otel
 
 import (
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -147,5 +148,31 @@ func TestKeys(t *testing.T) {
 		if ok != (c.text != "") || ok && h != k.hasher.SumString(c.text) {
 			t.Errorf("%s: %v, want the key %q", c.key, ok, c.text)
 		}
+	}
+}
+
+// TestReadme reads the configurations in README.md.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	check(t, err)
+	blocks := strings.Split(string(text), "```yaml\n")[1:]
+	if len(blocks) != 2 {
+		t.Fatalf("%d blocks", len(blocks))
+	}
+	config := defaultConfig()
+	for i, from := range []string{"processors::dedup", ""} {
+		yaml, _, _ := strings.Cut(blocks[i], "```")
+		got, err := confmap.NewRetrievedFromYAML([]byte(yaml))
+		check(t, err)
+		conf, err := got.AsConf()
+		if err == nil && from != "" {
+			conf, err = conf.Sub(from)
+		}
+		check(t, err)
+		check(t, conf.Unmarshal(config))
+		check(t, config.Validate())
+	}
+	if config.Keys != dayKeys || config.TTL != 24*time.Hour || config.State == "" || len(config.Key) != 2 {
+		t.Errorf("%+v", config)
 	}
 }
