@@ -53,6 +53,13 @@ func badRowFormats() []badRowFormat {
 				"NUL byte": "a\tb\t1\x00\n", "too long": "a\t" + strings.Repeat("x", 200) + "\t1\n", "no column": "a\n",
 				"long row": strings.Repeat("x", 2<<20) + "\n", "time": "a\tb\tsoon\n",
 			}},
+		{"jsonl", []string{"--column", "k.x"}, func(key string) string {
+			return `{"a":"b","3":1769860800,"k":{"x":"` + key + "\"}}\n"
+		}, map[string]string{
+			"NUL byte": "{\"k\":{\"x\":\"b\x00\"}}\n", "too long": `{"k":{"x":"` + strings.Repeat("x", 200) + "\"}}\n",
+			"no JSON": "k.x\n", "object": "{\"k\":{\"x\":{}}}\n", "cut": "{\"k\":{\"x\":\"b\"\n",
+			"long row": strings.Repeat("x", 2<<20) + "\n", "time": "{\"k\":{\"x\":\"b\"},\"3\":\"soon\"}\n",
+		}},
 		{"null", nil, func(key string) string { return key + "\x00" }, map[string]string{
 			"too long": strings.Repeat("x", 200) + "\x00",
 		}},

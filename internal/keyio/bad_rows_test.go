@@ -39,6 +39,13 @@ func TestBadRows(t *testing.T) {
 		{"csv", Options{Format: CSV, Column: "k", Second: "n", Parse: number, Rows: true},
 			"n,k\n1,a\n2\n\"3\",\"b\"\nx,c\n4," + x + "\n\n5,d\n6,\x00\n7,\"e\",x\x00\n8,\n9,\"g\"g\n1,h\"h\n10,f",
 			"a2 b4 d8 f14", "3 5 6 9 10 12 13"},
+		{"jsonl", Options{Format: JSONL, Column: "k", Second: "n", Parse: number, Rows: true},
+			`{"k":"a","n":1}` + "\n{\n{}\n" + `{"k":"b","n":2}` + "\n" + `{"k":"c","n":"x"}` + "\n" + `{"k":{},"n":3}` +
+				"\n\n" + `{"k":["d","f"],"n":"4"}` + "\n" + `{"k":"` + x + `","n":5}` + "\n" + `{"k":"e"}` + "\n" +
+				`{"k":["a",{}],"n":6}` + "\n" + `{"k":"a","n":7}` + "\x00\n" + `{"k":"a","n":8`,
+			"a1 b4 d8 f8", "2 5 6 9 10 11 12 13"},
+		{"jsonl, long row", Options{Format: JSONL, Column: "k"}, `{"k":"a"}` + "\n" + strings.Repeat("[", 3<<20) +
+			"\n" + `{"k":"b"}`, "a1 b3", "2"},
 		{"csv, first and last", Options{Format: CSV, Column: "2"}, "a\nb,c\n\"d,e\n", "c2", "1 3"},
 	} {
 		tt.o.MaxKey, tt.o.LineNumbers = 10, true

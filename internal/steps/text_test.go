@@ -82,6 +82,16 @@ func TestSpans(t *testing.T) {
 			}
 		}
 	}
+	rows := strings.Repeat("{\"k\":[\"a\",2]}\n\n{\"k\":\"\\n\",\"x\":{}}\r\n{\"k\":null}\n", 50)
+	for size := int64(1); size < int64(len(rows)); size += 1 + size/8 {
+		if int64(len(rows))/size > 500 {
+			continue
+		}
+		got, spans := keysOf(t, rows, steps.KeyFormat{Name: "jsonl", Column: "k"}, size)
+		if !slices.Equal(got, slices.Repeat([]string{"a", "2", "\n"}, 50)) {
+			t.Errorf("%d spans of JSON Lines of %d bytes: %q", spans, size, got)
+		}
+	}
 	// A line that is longer than one read beyond the end of a span, with much shorter spans.
 	long := "a\n" + strings.Repeat("b", 900_000) + "\nc\n"
 	got, spans := keysOf(t, long, steps.KeyFormat{}, 100_000)
@@ -164,13 +174,23 @@ func TestFolderPatterns(t *testing.T) {
 // errors.
 func TestErrors(t *testing.T) {
 	_, text := lines("key", 2000)
-	in := memoryOf("long", text+strings.Repeat("k", 100)+"\nb\n", "nul", text+"a\x00b\n", "changed", text)
+	rows := strings.Repeat("{\"k\":1}\n", 2000)
+	in := memoryOf("long", text+strings.Repeat("k", 100)+"\nb\n", "nul", text+"a\x00b\n", "changed", text,
+		"hex", strings.Repeat("6b6579\n", 2000)+"6\n", "jsonl", rows+"{\"k\":{}}\n"+rows)
 	for name, says := range map[string]string{
 		"long": "long:2001: key is longer", "nul": "nul:2001: there is a NUL byte", "changed": "changed",
+		"hex": "hex:2001: not a key in hexadecimal digits", "jsonl": "jsonl:2001: k is an object",
 	} {
+		keys := steps.KeyFormat{MaxKey: 50}
+		if name == "hex" || name == "jsonl" {
+			keys.Name = name
+		}
+		if name == "jsonl" {
+			keys.Column = "k"
+		}
 		p, err := steps.NewPlan(t.Context(), in, []string{name}, steps.Config{
 			Build:      bloomery.Config{Spec: "standard", Sharding: bloomery.Sharding{Shards: 2}},
-			RangeBytes: 1000, Keys: steps.KeyFormat{MaxKey: 50}})
+			RangeBytes: 1000, Keys: keys})
 		check(t, err)
 		if name == "changed" {
 			in.objects[name] += "more\n"

@@ -64,6 +64,7 @@ func TestValues(t *testing.T) {
 		"nul", valued(n, func(k string, v int) string { return fmt.Sprintf("%s\t%d\x00", k, v) }),
 		"csv", "k,v\n"+valued(n, func(k string, v int) string { return fmt.Sprintf("%q,%d\n", k, v) }),
 		"tsv", valued(n, func(k string, v int) string { return fmt.Sprintf("%d\t%s\n", v, k) }),
+		"jsonl", valued(n, func(k string, v int) string { return fmt.Sprintf("{\"v\":%d,\"k\":[%q]}\n", v, k) }),
 		"own", "3000",
 	)
 	formats := steps.Formats{"numbers": numbers(true)}
@@ -92,6 +93,7 @@ func TestValues(t *testing.T) {
 			{"csv", steps.KeyFormat{Name: "csv", Column: "k", ValueColumn: "v"}},
 			{"csv", steps.KeyFormat{Name: "csv", Header: true}},
 			{"tsv", steps.KeyFormat{Name: "tsv", Column: "2", ValueColumn: "1"}},
+			{"jsonl", steps.KeyFormat{Name: "jsonl", Column: "k", ValueColumn: "v"}},
 			{"own", steps.KeyFormat{Name: "numbers"}},
 		} {
 			p, err := steps.NewPlan(t.Context(), in, strings.Fields(tt.objects),
@@ -209,6 +211,9 @@ func TestValuePlans(t *testing.T) {
 		{with, steps.KeyFormat{Name: "csv", ValueColumn: "0"}},
 		{with, steps.KeyFormat{Name: "csv", ValueColumn: "1"}},
 		{with, steps.KeyFormat{Name: "csv", Column: "2"}},
+		{with, steps.KeyFormat{Name: "jsonl", Column: "k"}},
+		{with, steps.KeyFormat{Name: "jsonl", ValueColumn: "v"}},
+		{with, steps.KeyFormat{Name: "jsonl", Column: "k", ValueColumn: "k"}},
 		{with, steps.KeyFormat{Name: "csv", Column: "k", ValueColumn: "k"}},
 		{with, steps.KeyFormat{Separator: "\n"}},
 		{with, steps.KeyFormat{Separator: "\xff"}},
