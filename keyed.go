@@ -27,7 +27,7 @@ func Keyed[K filter.Key](s *Set) KeyedSet[K] {
 	k := KeyedSet[K]{s, reflect.TypeFor[K]().Kind(), inHeader}
 	switch k.kind {
 	case reflect.Uint64:
-		k.size = 8
+		k.size = s.query.SizeOfUint64()
 	case reflect.Struct:
 		k.size = kernel.Hashed
 	}

@@ -2,7 +2,6 @@ package bloomery
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
@@ -70,12 +69,13 @@ func (s *Set) keyOfString(key string) (h filter.Hash, raw []byte) {
 	return h, []byte(key)
 }
 
-// keyOfUint64 is key for the eight bytes of key, little endian.
+// keyOfUint64 is key for an integer: see filter.Hasher.SumUint64.
 func (s *Set) keyOfUint64(key uint64) (h filter.Hash, raw []byte) {
 	if s.hashes {
 		return s.Hasher().SumUint64(key), nil
 	}
-	return h, binary.LittleEndian.AppendUint64(nil, key)
+	raw, _ = s.Hasher().Form().AppendUint64([]byte{}, key) // the empty key if it has none: no integer is empty
+	return h, raw
 }
 
 // Add adds a key. The error wraps errors.ErrUnsupported if the family is static, and filter.ErrFull if there is no

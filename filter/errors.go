@@ -40,6 +40,8 @@ var (
 	ErrRate = errors.New("the false-positive rate is too high")
 	// ErrKeys is returned if the number of keys differs from Config.Keys. Set the exact number, or 0 if it is unknown.
 	ErrKeys = errors.New("wrong number of keys")
+	// ErrKeyType is returned for a value that no key of the type of the keys can be: no filter has it. See KeyForm.
+	ErrKeyType = errors.New("not a value of the type of the keys")
 	// ErrShrunk is returned if a list has lost more keys since an earlier version than is allowed: it may
 	// be cut off. Check the list, then allow the loss.
 	ErrShrunk = errors.New("the list has shrunk")

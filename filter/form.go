@@ -1,10 +1,14 @@
 package filter
 
 import (
+	"cmp"
+	"encoding/binary"
 	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // KeyForm says how values became the bytes that were hashed as keys. It is part of a Hasher and of files. The zero
@@ -129,4 +133,100 @@ func (h Hasher) Form() KeyForm {
 	flags := h.kind >> 8
 	return KeyForm{Trim: flags&1 != 0, Lower: flags&2 != 0, Type: KeyType(flags >> 2 & 63), Scale: uint8(h.kind >> 16),
 		Width: uint8(h.kind >> 24)}
+}
+
+// AppendUint64 appends the key of an integer to dst: for KeyBytes and the types without a sign the bytes of the number,
+// for KeyText its decimal digits, and for the other types the key of int64(key), which may be negative: a number of
+// days for KeyDate, a whole number for decimals. The error wraps ErrKeyType if the type has no such value; dst is then
+// returned.
+func (f KeyForm) AppendUint64(dst []byte, key uint64) ([]byte, error) {
+	signed := int64(key)
+	switch f.Type {
+	case KeyBytes, KeyInt64, KeyUint64:
+		return binary.LittleEndian.AppendUint64(dst, key), nil
+	case KeyText:
+		return strconv.AppendUint(dst, key, 10), nil
+	case KeyDecimal32, KeyDecimal64, KeyDecimal:
+		return f.AppendText(dst, strconv.FormatInt(signed, 10))
+	}
+	if low := uint32(key); f.Type == KeyUint32 && uint64(low) == key ||
+		(f.Type == KeyInt32 || f.Type == KeyDate) && int64(int32(low)) == signed {
+		return binary.LittleEndian.AppendUint32(dst, low), nil
+	}
+	return dst, fmt.Errorf("%d is %w: %s", signed, ErrKeyType, f)
+}
+
+// AppendText appends the key of a value in text form to dst: for KeyBytes and KeyText the text itself, else a number
+// such as -12 or, for decimals, 12.50, and a date such as 2026-11-29. A text for KeyFixed must have Width bytes. The
+// error wraps ErrKeyType if the type has no such value; dst is then returned.
+func (f KeyForm) AppendText(dst []byte, text string) ([]byte, error) {
+	le, number, width := binary.LittleEndian, text, 64
+	switch f.Type {
+	case KeyBytes, KeyText:
+		return append(dst, text...), nil
+	case KeyFixed:
+		if len(text) == int(f.Width) {
+			return append(dst, text...), nil
+		}
+	case KeyDate:
+		if day, err := time.Parse(time.DateOnly, text); err == nil {
+			return le.AppendUint32(dst, uint32(day.Unix()/(24*60*60))), nil
+		}
+	case KeyUint32, KeyUint64:
+		if f.Type == KeyUint32 {
+			width = 32
+		}
+		if v, err := strconv.ParseUint(text, 10, width); err == nil {
+			return le.AppendUint64(dst, v)[:len(dst)+width/8], nil
+		}
+	case KeyDecimal32, KeyDecimal64, KeyDecimal:
+		if number = unscaled(text, int(f.Scale)); f.Type == KeyDecimal {
+			if dst, ok := f.appendBig(dst, number); ok {
+				return dst, nil
+			}
+			break
+		}
+		fallthrough
+	default:
+		if f.Type == KeyInt32 || f.Type == KeyDecimal32 {
+			width = 32
+		}
+		if v, err := strconv.ParseInt(number, 10, width); err == nil {
+			return le.AppendUint64(dst, uint64(v))[:len(dst)+width/8], nil
+		}
+	}
+	return dst, fmt.Errorf("%.80q is %w: %s", text, ErrKeyType, f)
+}
+
+// unscaled returns the digits of a decimal number times 10^scale, or an invalid number if that is not whole.
+func unscaled(text string, scale int) string {
+	whole, rest, _ := strings.Cut(text, ".")
+	rest = strings.TrimRight(rest, "0")
+	if len(rest) > scale || strings.ContainsAny(rest, "+-") || strings.Trim(whole, "+-")+rest == "" {
+		return ""
+	}
+	return whole + rest + strings.Repeat("0", scale-len(rest))
+}
+
+// appendBig appends a whole number in two's complement, big endian, in Width bytes or in the fewest.
+func (f KeyForm) appendBig(dst []byte, number string) ([]byte, bool) {
+	if len(number) > 1000 { // longer than every Width, and slow to read
+		return dst, false
+	}
+	v, ok := new(big.Int).SetString(number, 10)
+	if !ok {
+		return dst, false
+	}
+
+	least := v.BitLen()/8 + 1
+	if v.Sign() < 0 {
+		least = new(big.Int).Not(v).BitLen()/8 + 1
+		v.Add(v, new(big.Int).Lsh(big.NewInt(1), uint(8*max(least, int(f.Width)))))
+	}
+
+	width := cmp.Or(int(f.Width), least)
+	if least > width {
+		return dst, false
+	}
+	return append(dst, v.FillBytes(make([]byte, width))...), true
 }

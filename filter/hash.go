@@ -102,8 +102,10 @@ func (h Hasher) Sum(key []byte) Hash {
 // SumString returns Sum([]byte(key)) without copying the key. It does not allocate.
 func (h Hasher) SumString(key string) Hash { return h.Sum(view(key)) }
 
-// SumUint64 returns Sum of the eight bytes of key, little endian. It does not allocate. For XXH3 it computes the
-// algorithm for inputs of 4 to 8 bytes without a copy of the key in memory.
+// SumUint64 returns Sum of the bytes of an integer: eight, little endian, unless the KeyForm has a type. Then they are
+// the bytes of KeyForm.AppendUint64, and an integer without a key has a hash that no key has. It does not allocate,
+// except for some decimals. For XXH3 it computes the algorithm for inputs of 4 to 8 bytes without a copy of the key in
+// memory.
 func (h Hasher) SumUint64(key uint64) Hash {
 	if h.kind != uint64(XXH3) {
 		return h.sumOtherUint64(key)
@@ -115,12 +117,16 @@ func (h Hasher) SumUint64(key uint64) Hash {
 // key. It panics if dst is shorter than keys.
 func (h Hasher) SumUint64s(dst []Hash, keys []uint64) {
 	dst = dst[:len(keys)]
-	switch h.ID() {
-	case XXH3:
+	switch id := h.ID(); {
+	case h.Form().Type != KeyBytes:
+		for i, key := range keys {
+			dst[i] = h.sumOtherUint64(key)
+		}
+	case id == XXH3:
 		for i, key := range keys {
 			dst[i] = sumUint64(key, h.b)
 		}
-	case XXH64:
+	case id == XXH64:
 		for i, key := range keys {
 			dst[i] = short(xxh64Uint64(key))
 		}
@@ -145,9 +151,12 @@ func sumUint64(key, flip uint64) Hash {
 //
 //go:noinline
 func (h Hasher) sumOtherUint64(key uint64) Hash {
-	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], key)
-	return h.sumOther(b[:])
+	b, err := h.Form().AppendUint64(make([]byte, 0, 20), key)
+	if err == nil {
+		return h.Sum(b)
+	}
+	sum := h.Sum(binary.LittleEndian.AppendUint64(nil, key))
+	return Hash{Hi: ^sum.Hi, Lo: ^sum.Lo}
 }
 
 // Constants of XXH3 for inputs of 4 to 8 bytes: its first 64-bit prime, and bytes 16 to 23 of its default secret

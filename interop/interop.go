@@ -133,6 +133,18 @@ func (c *codec) checkSet(s *bloomery.Set) error {
 // filter.ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF. The error wraps errors.ErrUnsupported if the family has
 // no form for WithConcurrent.
 func Read(r io.Reader, f Format, maxBytes uint64, o ...bloomery.Option) (*bloomery.Set, error) {
+	var form filter.KeyForm
+	if f == RedisBloom { // it adds an integer as its decimal digits
+		form.Type = filter.KeyText
+	}
+	return ReadAs(r, f, form, maxBytes, o...)
+}
+
+// ReadAs is Read for a filter whose keys have a form that the file does not say: of Column.Form for a Parquet file, or
+// filter.KeyInt32 for Guava's integerFunnel. Write drops the form.
+func ReadAs(
+	r io.Reader, f Format, form filter.KeyForm, maxBytes uint64, o ...bloomery.Option,
+) (*bloomery.Set, error) {
 	c, err := codecOf(f)
 	if err != nil {
 		return nil, err
@@ -170,6 +182,9 @@ func Read(r io.Reader, f Format, maxBytes uint64, o ...bloomery.Option) (*bloome
 	}
 
 	hasher, err := filter.ForeignHasher(c.hash)
+	if err == nil {
+		hasher, err = hasher.WithForm(form)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ import (
 //	numBytes      bitset: blocks of 8 words of 32 bits, little endian
 //
 // A key is the plain encoding of a value without the length of a BYTE_ARRAY: the bytes of a string, the 8 bytes of an
-// INT64, little endian (Keyed[uint64]), the 4 bytes of an INT32, little endian.
+// INT64 or the 4 bytes of an INT32, little endian: see Column.Form.
 var parquet = codec{
 	format: Parquet, hash: filter.XXH64,
 	head: func(r *reader) header {
@@ -76,12 +76,14 @@ type Column struct {
 	Type     string // physical type of the values: INT64, BYTE_ARRAY, ...
 	Offset   int64  // offset of the filter in the file, in bytes
 	Length   int64  // length of the filter, header included, in bytes
+
+	Form filter.KeyForm // form of the keys, from the type in the schema; for ReadAs
 }
 
 // Columns returns the column chunks of a Parquet file of size bytes that have a Bloom filter, in the order of the file.
-// It reads the footer, and the header of each filter whose length is not in the footer. Then read a filter with Read:
+// It reads the footer, and the header of each filter whose length is not in the footer. Then read a filter with ReadAs:
 //
-//	set, err := interop.Read(io.NewSectionReader(r, c.Offset, c.Length), interop.Parquet, 1<<30)
+//	set, err := interop.ReadAs(io.NewSectionReader(r, c.Offset, c.Length), interop.Parquet, c.Form, 1<<30)
 //
 // Columns keeps at most 64 bytes for each byte of the footer. The error comes from r, or gives the byte offset and
 // wraps ErrFormat if r does not begin like a Parquet file, ErrForm if it is encrypted or its data is in other files,
@@ -101,7 +103,7 @@ func Columns(r io.ReaderAt, size int64) ([]Column, error) {
 
 	columns := make([]Column, len(chunks))
 	for i, c := range chunks {
-		columns[i] = Column{strings.Join(c.Path, "."), c.RowGroup, c.Type, c.Offset, c.Length}
+		columns[i] = Column{strings.Join(c.Path, "."), c.RowGroup, c.Type, c.Offset, c.Length, c.Form}
 		// Writers before Parquet format 2.10 store no length, so the header of the filter is read for it.
 		if c.Length == 0 {
 			in := &reader{r: io.NewSectionReader(r, c.Offset, size-c.Offset), max: math.MaxInt64}

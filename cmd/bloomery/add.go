@@ -70,6 +70,7 @@ func (a *app) add(
 		return families.Lacks(set.Spec(), family.CanAdd)
 	}
 
+	in.form = set.Info().Form
 	in, parse, err := values.input(in, set.Spec())
 	if err != nil {
 		return err

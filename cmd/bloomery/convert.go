@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/interop"
@@ -69,6 +70,11 @@ Loading a --redis-key that exists loses keys: load under a new name, and rename 
 	c.Flags().StringVar(&f.redisKey, "redis-key", "", redisHelp)
 	c.Flags().StringVar(&f.column.name, "column", "", "`NAME`: column of a Parquet file, nested names with dots")
 	c.Flags().IntVar(&f.column.group, "row-group", 0, "`NUMBER`: row group of --column, from 0")
+	parse(c, &f.column.form, "key-type", "`TYPE`: type of the keys, such as int32 for Guava's integerFunnel",
+		func(flag, text string) (*filter.KeyForm, error) {
+			form, err := filter.ParseKeyForm(text)
+			return &form, err
+		})
 	outputFlag(c, &f.output)
 	var names []string
 	for _, format := range append(interop.Formats(), ownFormat) {
@@ -87,6 +93,9 @@ func (a *app) convert(ctx context.Context, path string, f convertFlags) error {
 	set, source, err := a.readAny(ctx, path, interop.Format(f.from), f.column)
 	if err != nil {
 		return err
+	}
+	if source == ownFormat && f.column.form != nil {
+		return fmt.Errorf("%s: --key-type is for filters of other systems", path)
 	}
 
 	target, err := f.target(set, source)

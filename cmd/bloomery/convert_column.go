@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/interop"
 )
@@ -17,7 +18,8 @@ import (
 type columnFlags struct {
 	name    string
 	group   int
-	grouped bool // group was given
+	grouped bool            // group was given
+	form    *filter.KeyForm // --key-type, of any file
 }
 
 // check returns an error if the flags contradict each other or the format of the file.
@@ -67,7 +69,10 @@ func readColumn(path string, f *os.File, st os.FileInfo, flags columnFlags) (*bl
 	}
 
 	section := io.NewSectionReader(f, column.Offset, column.Length)
-	set, err := interop.Read(section, interop.Parquet, uint64(column.Length))
+	if flags.form != nil {
+		column.Form = *flags.form
+	}
+	set, err := interop.ReadAs(section, interop.Parquet, column.Form, uint64(column.Length))
 	if err != nil {
 		err = fmt.Errorf("%s: the filter of column %s in row group %d, from byte %d on: %w", path, column.Name,
 			column.RowGroup, column.Offset, err)

@@ -36,7 +36,7 @@ func (a *app) readAny(
 		return nil, "", errors.New("--column needs a file, not standard input: the end of the file says where filters are")
 	}
 	if path == stdio {
-		return a.readAnyStdin(from)
+		return a.readAnyStdin(from, column.form)
 	}
 
 	switch st, err := os.Stat(path); {
@@ -93,7 +93,7 @@ func (a *app) readAny(
 		return set, from, err
 	}
 	defer context.AfterFunc(ctx, func() { _ = f.Close() })() // a Read of a pipe may block forever
-	set, err := a.readForeign(path, in, from, limit, st.Mode().IsRegular())
+	set, err := a.readForeign(path, in, from, limit, st.Mode().IsRegular(), column.form)
 	if ctx.Err() != nil {
 		return nil, "", ctx.Err()
 	}
@@ -105,7 +105,7 @@ const stdinHead = 64 << 10
 
 // readAnyStdin is readAny for standard input. It first reads the whole input if the input may be a filter of another
 // system, since the length is needed to detect the format.
-func (a *app) readAnyStdin(from interop.Format) (*bloomery.Set, interop.Format, error) {
+func (a *app) readAnyStdin(from interop.Format, form *filter.KeyForm) (*bloomery.Set, interop.Format, error) {
 	const name = "standard input"
 	if err := a.takeStdin(); err != nil {
 		return nil, "", err
@@ -150,7 +150,7 @@ func (a *app) readAnyStdin(from interop.Format) (*bloomery.Set, interop.Format, 
 			return nil, "", refusal(name, in, "", err)
 		}
 	}
-	set, err := a.readForeign(name, in, from, uint64(len(content)), true)
+	set, err := a.readForeign(name, in, from, uint64(len(content)), true, form)
 	return set, from, err
 }
 
@@ -187,10 +187,14 @@ func inflate(r io.Reader) (head []byte, whole io.Reader, err error) {
 // readForeign reads a filter of another system that must end where f ends, unless it is a filter of DCSO, which data
 // may follow. limit is the length of f, or if that is not known its largest possible length.
 func (a *app) readForeign(
-	name string, f readerAt, from interop.Format, limit uint64, known bool,
-) (*bloomery.Set, error) {
+	name string, f readerAt, from interop.Format, limit uint64, known bool, form *filter.KeyForm,
+) (set *bloomery.Set, err error) {
 	in := &io.LimitedReader{R: f, N: math.MaxInt64} // counts
-	set, err := interop.Read(in, from, limit)
+	if form == nil {
+		set, err = interop.Read(in, from, limit)
+	} else {
+		set, err = interop.ReadAs(in, from, *form, limit)
+	}
 	if err != nil {
 		if errors.Is(err, filter.ErrTooLarge) && known {
 			const what = "end of the file, whose header tells of more"

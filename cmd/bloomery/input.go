@@ -34,6 +34,15 @@ type inputFlags struct {
 	block              int                          // 0: the block size of keyio; no flag
 	numbers            bool                         // keep line numbers; no flag
 	parse              func([]byte) (uint64, error) // parses the fields of second; no flag
+	form               filter.KeyForm               // its type makes keys of the values in inputs; no flag
+}
+
+// typed makes the keys of a batch, unless hex input gives their bytes.
+func (f *inputFlags) typed(b *keyio.Batch) error {
+	if f.format == string(keyio.Hex) {
+		return nil
+	}
+	return b.Typed(f.form)
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
@@ -156,7 +165,7 @@ type rowLine struct {
 func (f *inputFlags) printRow(b *keyio.Batch, i int, json bool, present *bool) {
 	switch {
 	case json:
-		line := rowLine{Key: f.key(b.Keys[i]), Present: present}
+		line := rowLine{Key: f.key(b.Text(i)), Present: present}
 		if f.rows {
 			line.Row = strings.TrimSuffix(strings.TrimSuffix(string(b.Rows[i]), string(f.end())), "\r")
 		}
@@ -164,7 +173,7 @@ func (f *inputFlags) printRow(b *keyio.Batch, i int, json bool, present *bool) {
 	case f.rows:
 		b.Out = append(b.Out, b.Rows[i]...)
 	default:
-		b.Out = append(f.appendKey(b.Out, b.Keys[i]), f.end())
+		b.Out = append(f.appendKey(b.Out, b.Text(i)), f.end())
 	}
 }
 
@@ -184,7 +193,8 @@ type source struct {
 	*keyio.Input
 	a      *app
 	p      *cli.Progress // the progress of the running pass
-	passes bool          // whether rows with NUL bytes count as keys
+	in     inputFlags
+	passes bool // whether rows with NUL bytes count as keys
 }
 
 func (a *app) source(f inputFlags, paths []string) (*source, error) {
@@ -201,7 +211,7 @@ func (a *app) source(f inputFlags, paths []string) (*source, error) {
 		}
 	}
 
-	s := &source{a: a, passes: o.BadRows == keyio.Pass}
+	s := &source{a: a, in: f, passes: o.BadRows == keyio.Pass}
 	o.Stdin, o.Progress = a.stdin, func(bytes int64) { s.p.Read.Store(bytes) }
 	s.Input, err = keyio.Open(paths, o)
 	return s, f.flagged(err)
@@ -215,7 +225,7 @@ func (s *source) pass(ctx context.Context, what string, work, emit func(*keyio.B
 	defer s.p.End()
 	return s.Process(ctx, 0, func(_ int, b *keyio.Batch) (err error) {
 		n := len(b.Keys)
-		if work != nil {
+		if err = s.in.typed(b); err == nil && work != nil {
 			err = work(b)
 		}
 		if err == nil {

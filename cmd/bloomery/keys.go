@@ -86,6 +86,9 @@ func (a *app) passGiven(ctx context.Context, in inputFlags, work, emit func(*key
 		return context.Cause(ctx)
 	}
 
+	if err := in.typed(b); err != nil {
+		return err
+	}
 	if err := work(b); err != nil {
 		return err
 	}

@@ -153,6 +153,7 @@ func (a *app) verify(ctx context.Context, set verified, f verifyFlags) (verdict,
 
 // ask queries the absent keys and then the members.
 func (a *app) ask(ctx context.Context, set verified, f verifyFlags) (r bloomery.Verification, err error) {
+	f.in.form = set.Form
 	var absent *source
 	if len(f.absent) > 0 {
 		if absent, err = a.source(f.in, f.absent); err != nil {

@@ -10,7 +10,6 @@ package engine
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -279,15 +278,16 @@ func (k *Keys) Sum(h filter.Hasher, dst []filter.Hash, from int) {
 	}
 }
 
-// Key returns the hash of key i, or its bytes, not nil.
-func (k *Keys) Key(i int) (h filter.Hash, raw []byte) {
+// Key returns the hash of key i, or its bytes, not nil. An integer without a key in the form is the empty key.
+func (k *Keys) Key(i int, f filter.KeyForm) (h filter.Hash, raw []byte) {
 	switch {
 	case k.Hashes != nil:
 		return k.Hashes[i], nil
 	case k.Strings != nil:
 		return h, []byte(k.Strings[i])
 	case k.Uint64s != nil:
-		return h, binary.LittleEndian.AppendUint64(nil, k.Uint64s[i])
+		raw, _ = f.AppendUint64([]byte{}, k.Uint64s[i])
+		return h, raw
 	case k.Bytes[i] == nil:
 		return h, []byte{}
 	}

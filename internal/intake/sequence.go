@@ -45,6 +45,9 @@ func Hashes[K filter.Key](
 	hs := make([]filter.Hash, hashed)
 	if reflect.TypeFor[K]().Kind() != reflect.Slice {
 		return batches(ctx, keys, func(part []K) error {
+			if err := checkTypes(h.Form(), part); err != nil {
+				return err
+			}
 			kernel.Sums(hs, h, part)
 			return give(hs[:len(part)])
 		})
@@ -69,6 +72,20 @@ func Hashes[K filter.Key](
 		return err
 	}
 	return give(hs[:n])
+}
+
+// checkTypes returns an error wrapping filter.ErrKeyType if an integer cannot be a key of the form.
+func checkTypes[K filter.Key](f filter.KeyForm, keys []K) error {
+	if f.Type == filter.KeyBytes || reflect.TypeFor[K]().Kind() != reflect.Uint64 {
+		return nil
+	}
+	var buf [20]byte
+	for _, k := range bitvec.As[[]uint64](keys) {
+		if _, err := f.AppendUint64(buf[:0], k); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // batches calls f with the keys of a sequence, until it fails or ctx ends. f must not keep them.
@@ -98,6 +115,9 @@ func batches[K filter.Key](ctx context.Context, keys iter.Seq[K], f func(part []
 func FeedValues[K filter.Key](ctx context.Context, in *Intake, keys iter.Seq2[K, uint64]) error {
 	hs, values := make([]filter.Hash, 0, batch), make([]uint64, 0, batch)
 	for k, value := range keys {
+		if err := checkTypes(in.hasher.Form(), []K{k}); err != nil {
+			return err
+		}
 		if hs, values = append(hs, filter.SumOf(in.hasher, k)), append(values, value); len(hs) < batch {
 			continue
 		}

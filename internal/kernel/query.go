@@ -66,8 +66,12 @@ const (
 	hashXXH64 = 2
 )
 
-// Hashed is passed as the length of a key if the key is a filter.Hash.
-const Hashed = -1
+// These are passed as the length of a key: Hashed if it is a filter.Hash, Typed if it is a uint64 in the byte order of
+// the machine, whose bytes depend on the type in the form of keys.
+const (
+	Hashed = -1
+	Typed  = -2
+)
 
 // NewQuery returns a Query of a filter in memory, or of an engine if f is nil.
 func NewQuery(h filter.Hasher, f Filter, e Engine) Query {
@@ -110,12 +114,20 @@ func (q *Query) String(key string) bool {
 	return q.Ask(unsafe.Pointer(unsafe.StringData(key)), len(key))
 }
 
-// Uint64 reports whether the key, eight bytes, little endian, may be in the set.
+// Uint64 reports whether an integer, whose key has no type, may be in the set.
 func (q *Query) Uint64(key uint64) bool {
 	if !bitvec.LittleEndian {
 		ToLittleEndian(&key)
 	}
 	return q.Ask(unsafe.Pointer(&key), 8)
+}
+
+// SizeOfUint64 returns the length that is passed for an integer: 8, for its bytes, little endian, or Typed.
+func (q *Query) SizeOfUint64() int {
+	if q.hasher.Form().Type != filter.KeyBytes {
+		return Typed
+	}
+	return 8
 }
 
 // ToLittleEndian reverses the bytes of an integer; big-endian machines need it.
@@ -133,10 +145,21 @@ func (q *Query) answerInGo(key unsafe.Pointer, n int) bool {
 		}
 		return q.engine != nil && q.engine.Contains(h, nil)
 	}
+	if n == Typed {
+		return q.askTyped(*(*uint64)(key))
+	}
 	if q.filter != nil {
 		return q.filter.Has(q.hasher.Sum(unsafe.Slice((*byte)(key), n)))
 	}
 	return q.askRaw(key, n)
+}
+
+// askTyped asks for an integer in a set whose form of keys has a type. No set has an integer without a key.
+//
+//go:noinline
+func (q *Query) askTyped(key uint64) bool {
+	b, err := q.hasher.Form().AppendUint64(make([]byte, 0, 20), key)
+	return err == nil && q.Bytes(b)
 }
 
 // askRaw asks the engine for the bytes of a key.
@@ -226,7 +249,7 @@ func Sums[K filter.Key](dst []filter.Hash, h filter.Hasher, keys []K) {
 // AskIntegers sets dst[i] to the answer for keys[i] and returns true, or returns false if it would be no faster than
 // Sums and a batch of hashes. It panics if dst is shorter than keys.
 func (q *Query) AskIntegers(dst []bool, keys []uint64) bool {
-	if q.how < howFuse8 || q.hash != hashXXH3 {
+	if q.how < howFuse8 || q.hash != hashXXH3 || q.SizeOfUint64() != 8 {
 		return false
 	}
 	const most = 1024 // keys per call, which the scheduler cannot interrupt

@@ -2,6 +2,7 @@ package keyio
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -13,6 +14,8 @@ import (
 type Batch struct {
 	// Keys are valid until the last callback for this batch returns: they share a buffer that is reused.
 	Keys [][]byte
+	// Texts are the keys in the input, if work has replaced them by Typed; else nil.
+	Texts [][]byte
 	// Rows are the rows of Keys as they are in the input, if Options.Rows is set. A row that ends the input without a
 	// line end gets one.
 	Rows [][]byte
@@ -33,6 +36,30 @@ type Batch struct {
 	Line int64
 	// LineNumbers holds the number of the line in which the row of each key begins, if Options.LineNumbers is set.
 	LineNumbers []int64
+}
+
+// Text returns key i as it is in the input.
+func (b *Batch) Text(i int) []byte {
+	if b.Texts != nil {
+		return b.Texts[i]
+	}
+	return b.Keys[i]
+}
+
+// Typed replaces the keys, which are values in text form, by the keys of a form with a type. The error wraps
+// filter.ErrKeyType.
+func (b *Batch) Typed(f filter.KeyForm) error {
+	if f.Type <= filter.KeyText {
+		return nil
+	}
+	b.Texts, b.Keys = b.Keys, make([][]byte, len(b.Keys))
+	for i, text := range b.Texts {
+		var err error
+		if b.Keys[i], err = f.AppendText(nil, string(text)); err != nil {
+			return fmt.Errorf("%s: %w", b.Input, err)
+		}
+	}
+	return nil
 }
 
 // block is a Batch and its buffers, on the way from the reader to emit.

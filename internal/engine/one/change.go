@@ -41,7 +41,7 @@ func (s *Set) AddMany(keys engine.Keys) error {
 	}
 
 	for i := range keys.Len() {
-		if err := s.Add(keys.Key(i)); err != nil {
+		if err := s.Add(keys.Key(i, s.hasher.Form())); err != nil {
 			return wrap(i, err)
 		}
 	}

@@ -48,7 +48,7 @@ func (s *Set) ContainsMany(dst []bool, keys engine.Keys) {
 	}
 
 	for i := range dst {
-		dst[i] = s.Contains(keys.Key(i))
+		dst[i] = s.Contains(keys.Key(i, s.hasher.Form()))
 	}
 }
 

@@ -3,7 +3,7 @@
 //
 //	magic "PAR1", data, FileMetaData, its length (4 bytes, little endian), magic "PAR1"
 //
-//	FileMetaData     4 row_groups: list of RowGroup
+//	FileMetaData     2 schema: list of SchemaElement; 4 row_groups: list of RowGroup
 //	RowGroup         1 columns: list of ColumnChunk
 //	ColumnChunk      1 file_path: the data lies in another file; 3 meta_data
 //	ColumnMetaData   1 type, 3 path_in_schema: list of names, 14 bloom_filter_offset, 15 bloom_filter_length
@@ -35,6 +35,9 @@ type Chunk struct {
 	Type     string   // physical type of the values: INT64, BYTE_ARRAY, ...
 	Offset   int64    // offset of the filter in the file, in bytes
 	Length   int64    // length of the filter in bytes; 0 if the footer does not contain it
+
+	Form   filter.KeyForm // form of the keys, from the schema
+	column int            // number of the column among the leaves of the schema
 }
 
 // Errors about a file that has the format.
@@ -96,6 +99,11 @@ func Read(r io.ReaderAt, size int64) ([]Chunk, error) {
 	if len(f.chunks) == 0 && f.elsewhere {
 		return nil, container.Broken(uint64(first), "Parquet footer", ErrElsewhere)
 	}
+	for i := range f.chunks {
+		if c := &f.chunks[i]; c.column < len(f.leaves) {
+			c.Form = f.leaves[c.column]
+		}
+	}
 	return f.chunks, nil
 }
 
@@ -103,23 +111,31 @@ func Read(r io.ReaderAt, size int64) ([]Chunk, error) {
 type footer struct {
 	end       int64 // end of the data; the filters are before it
 	groups    int   // number of row groups so far
+	leaves    []filter.KeyForm
 	chunks    []Chunk
 	elsewhere bool // a column chunk is in another file
 }
 
 // readField reads a field of FileMetaData.
 func (f *footer) readField(in *input, id int, kind byte) bool {
+	if id == 2 {
+		return in.readList(kind, kindStruct, func() { f.readElement(in) })
+	}
 	return id == 4 && in.readList(kind, kindStruct, func() {
+		column := 0
 		in.structure(func(in *input, id int, kind byte) bool {
-			return id == 1 && in.readList(kind, kindStruct, func() { f.readChunk(in) })
+			return id == 1 && in.readList(kind, kindStruct, func() {
+				f.readChunk(in, column)
+				column++
+			})
 		})
 		f.groups++
 	})
 }
 
 // readChunk reads a ColumnChunk.
-func (f *footer) readChunk(in *input) {
-	c := Chunk{RowGroup: f.groups}
+func (f *footer) readChunk(in *input, column int) {
+	c := Chunk{RowGroup: f.groups, column: column}
 	var has, away bool
 	in.structure(func(in *input, id int, kind byte) bool {
 		switch {
