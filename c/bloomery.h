@@ -45,6 +45,8 @@
    bloomery_info     spec, keys, hash of the file    bloomery_integer   bytes of an integer key
    bloomery_message  text of a result                bloomery_shard     the shard of a key in a sharded set
    bloomery_hash     hash of a key                   bloomery_has_hash  bloomery_has for a hash
+   bloomery_has_integer  for an integer              bloomery_has_text  for a value such as 12.50 or 2026-11-29
+   bloomery_integer_key  the key of an integer       bloomery_text_key  the key of such a value
 
    Batches of keys, two to three times as fast as single queries:
 
@@ -57,8 +59,9 @@
    bloomery_exact_memory  memory that it needs       bloomery_exact_has_in  the same for a key of a partition
    bloomery_exact_info    counts of keys
 
-   Keys are bytes; a text is its UTF-8 bytes, an integer its eight bytes, little endian. docs/format.md describes the
-   files. Names that are not in this table are internal and may change. With BLOOMERY_NO_INT128 defined, products of 64
+   Keys are bytes; a text is its UTF-8 bytes, an integer its eight bytes, little endian. In a filter whose keys have a
+   type, such as a column of a Parquet file, bloomery_has_integer and bloomery_has_text make the bytes of that type, and
+   a value that the type does not have is absent; bloomery_has always takes bytes. docs/format.md describes the files. Names that are not in this table are internal and may change. With BLOOMERY_NO_INT128 defined, products of 64
    bits are computed in halves, as on machines without __int128. With BLOOMERY_QUERIES_ONLY the header has only the hash
    functions and the queries, which need no C library. GCC and Clang compile some functions for AVX2 and BMI2, too, and
    filters use them on x86-64 processors that have both: BLOOMERY_PORTABLE leaves them out. */
@@ -2661,11 +2664,153 @@ static inline void bloomery_integer(uint8_t key[8], uint64_t n) {
 #endif
 }
 
+/* The bytes of the key of a value: n bytes at bytes, which are the text itself or room. */
+typedef struct {
+  const uint8_t *bytes;
+  size_t n;
+  uint8_t room[256];
+} bloomery_key;
+
+/* Makes key of a number of digits times 10^scale, in width bytes, or with width 0 in the fewest. A decimal may have a
+   point. big: big endian; with_sign: in two's complement. Returns false if there is no such key. */
+BLOOMERY_APART bool bloomery_number_key(bloomery_key *key, const char *text, size_t length, uint8_t scale, size_t width,
+                                       bool decimal, bool big, bool with_sign) {
+  uint8_t number[256] = {0}; /* the magnitude, little endian */
+  bool negative = length > 0 && text[0] == '-', digits = false, point = false;
+  size_t used = 1, after = 0, dot = 0, i = length > 0 && (text[0] == '-' || (text[0] == '+' && with_sign)) ? 1 : 0;
+  while (decimal && dot < length && text[dot] != '.') dot++;
+  while (decimal && length > dot && text[length - 1] == '0') length--;
+  for (; i < length || after < scale; i++) {
+    uint32_t carry = 0;
+    if (i < length && text[i] == '.' && decimal && !point) {
+      point = true;
+      continue;
+    }
+    if (i < length) {
+      if (text[i] < '0' || text[i] > '9' || (point && after == scale)) return false;
+      carry = (uint32_t)(text[i] - '0');
+      digits = true;
+    }
+    after += point || i >= length;
+    for (size_t j = 0; j < used; j++) {
+      carry += 10 * (uint32_t)number[j];
+      number[j] = (uint8_t)carry;
+      carry >>= 8;
+    }
+    if (carry) {
+      if (used == 255) return false;
+      number[used++] = (uint8_t)carry;
+    }
+  }
+  if (!digits || (negative && !with_sign)) return false;
+  if (negative) {
+    uint32_t carry = 1;
+    for (i = 0; i < 256; i++) {
+      carry += (uint8_t)~number[i];
+      number[i] = (uint8_t)carry;
+      carry >>= 8;
+    }
+  }
+  /* The fewest bytes: those above have only the sign. */
+  for (used = 255; used > 1; used--) {
+    uint8_t sign = number[255];
+    if (number[used - 1] != sign || (with_sign && (number[used - 2] ^ sign) & 128)) break;
+  }
+  if (width > 0 && used > width) return false;
+  key->n = width > 0 ? width : used;
+  for (i = 0; i < key->n; i++) key->room[i] = number[big ? key->n - 1 - i : i];
+  key->bytes = key->room;
+  return true;
+}
+
+/* Makes key of a date, such as 2026-11-29: the days since 1970-01-01. */
+BLOOMERY_APART bool bloomery_date_key(bloomery_key *key, const char *text, size_t length) {
+  static const uint8_t months[12] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  int64_t part[3] = {0, 0, 0}, year, days;
+  size_t which = 0;
+  if (length != 10 || text[4] != '-' || text[7] != '-') return false;
+  for (size_t i = 0; i < 10; i++) {
+    if (i == 4 || i == 7) {
+      which++;
+    } else if (text[i] < '0' || text[i] > '9') {
+      return false;
+    } else {
+      part[which] = 10 * part[which] + text[i] - '0';
+    }
+  }
+  year = part[0];
+  if (part[1] < 1 || part[1] > 12 || part[2] < 1 || part[2] > months[part[1] - 1]) return false;
+  if (part[1] == 2 && part[2] == 29 && (year % 4 != 0 || (year % 100 == 0 && year % 400 != 0))) return false;
+  /* Years that begin in March, in cycles of 400 years, of 146,097 days. */
+  year += 400 - (part[1] <= 2);
+  days = year * 365 + year / 4 - year / 100 + year / 400 + (153 * ((part[1] + 9) % 12) + 2) / 5 + part[2] - 1;
+  days -= 719468 + 146097;
+  for (size_t i = 0; i < 4; i++) key->room[i] = (uint8_t)((uint64_t)days >> 8 * i);
+  key->bytes = key->room;
+  key->n = 4;
+  return true;
+}
+
+/* Makes the key of a value in text form, such as 12, 12.50 or 2026-11-29, by the form of a filter: docs/format.md,
+   "Form of the keys". For BLOOMERY_KEY_BYTES and BLOOMERY_KEY_TEXT it is the text. Returns false if the type has no
+   such value: no filter has it. */
+static inline bool bloomery_text_key(const bloomery_form *form, const char *text, size_t length, bloomery_key *key) {
+  bool decimal = form->type >= BLOOMERY_KEY_DECIMAL32;
+  switch (form->type) {
+  case BLOOMERY_KEY_DATE: return bloomery_date_key(key, text, length);
+  case BLOOMERY_KEY_INT32:
+  case BLOOMERY_KEY_DECIMAL32: return bloomery_number_key(key, text, length, form->scale, 4, decimal, false, true);
+  case BLOOMERY_KEY_INT64:
+  case BLOOMERY_KEY_DECIMAL64: return bloomery_number_key(key, text, length, form->scale, 8, decimal, false, true);
+  case BLOOMERY_KEY_UINT32: return bloomery_number_key(key, text, length, 0, 4, false, false, false);
+  case BLOOMERY_KEY_UINT64: return bloomery_number_key(key, text, length, 0, 8, false, false, false);
+  case BLOOMERY_KEY_DECIMAL:
+    return bloomery_number_key(key, text, length, form->scale, form->width, true, true, true);
+  }
+  key->bytes = (const uint8_t *)text;
+  key->n = length;
+  return form->type != BLOOMERY_KEY_FIXED || length == form->width;
+}
+
+/* Makes the key of an integer: eight bytes, little endian, or as the type of the form says. A negative integer is its
+   two's complement, but the decimal digits for BLOOMERY_KEY_TEXT and the unsigned types have no sign. For
+   BLOOMERY_KEY_DATE it is a number of days. Returns false if the type has no such value. */
+static inline bool bloomery_integer_key(const bloomery_form *form, uint64_t n, bloomery_key *key) {
+  char digits[20];
+  size_t at = sizeof digits;
+  bool negative = n >> 63 != 0 && form->type != BLOOMERY_KEY_TEXT && form->type != BLOOMERY_KEY_UINT32;
+  bloomery_form as = *form;
+  key->bytes = key->room;
+  key->n = 8;
+  bloomery_integer(key->room, n);
+  if (form->type == BLOOMERY_KEY_BYTES || form->type == BLOOMERY_KEY_INT64 || form->type == BLOOMERY_KEY_UINT64) {
+    return true;
+  }
+  if (form->type == BLOOMERY_KEY_FIXED) return false;
+  if (negative) n = 0 - n;
+  do {
+    digits[--at] = (char)('0' + n % 10);
+  } while (n /= 10);
+  if (negative) digits[--at] = '-';
+  if (form->type == BLOOMERY_KEY_DATE) as.type = BLOOMERY_KEY_INT32;
+  if (!bloomery_text_key(&as, digits + at, sizeof digits - at, key)) return false;
+  if (key->bytes != key->room) { /* the digits leave the stack */
+    for (size_t i = 0; i < key->n; i++) key->room[i] = key->bytes[i];
+    key->bytes = key->room;
+  }
+  return true;
+}
+
 /* bloomery_has for the key of an integer. */
 static inline bool bloomery_has_integer(const bloomery_filter *f, uint64_t n) {
-  uint8_t key[8];
-  bloomery_integer(key, n);
-  return bloomery_has(f, key, 8);
+  bloomery_key key;
+  return bloomery_integer_key(&f->header.form, n, &key) && bloomery_has(f, key.bytes, key.n);
+}
+
+/* bloomery_has for the key of a value in text form. */
+static inline bool bloomery_has_text(const bloomery_filter *f, const char *text, size_t length) {
+  bloomery_key key;
+  return bloomery_text_key(&f->header.form, text, length, &key) && bloomery_has(f, key.bytes, key.n);
 }
 
 /* Returns the shard of a key in a set of 1 to 2^20 shards, from any filter of the set (routing 1): the key is
@@ -3290,6 +3435,11 @@ static inline void bloomery_has_many(const bloomery_filter *f, const void *keys,
 /* bloomery_has_many for integers, in the byte order of the machine. */
 static inline void bloomery_has_many_integers(const bloomery_filter *f, const uint64_t *integers, size_t n,
                                               uint8_t *out) {
+  if (f->header.form.type != BLOOMERY_KEY_BYTES && f->header.form.type != BLOOMERY_KEY_INT64 &&
+      f->header.form.type != BLOOMERY_KEY_UINT64) {
+    for (size_t i = 0; i < n; i++) out[i] = bloomery_has_integer(f, integers[i]);
+    return;
+  }
 #ifdef BLOOMERY_LITTLE
   bloomery_has_many(f, integers, 8, n, out);
 #else

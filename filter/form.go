@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/big"
 	"slices"
 	"strconv"
@@ -225,7 +226,7 @@ func (f KeyForm) appendBig(dst []byte, number string) ([]byte, bool) {
 	}
 
 	width := cmp.Or(int(f.Width), least)
-	if least > width {
+	if least > width || least > math.MaxUint8 {
 		return dst, false
 	}
 	return append(dst, v.FillBytes(make([]byte, width))...), true

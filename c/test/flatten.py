@@ -13,6 +13,7 @@ Lines of fields, separated by tabs:
     route    HI LO COUNT SHARD                         the shard of a hash in a set of COUNT shards
     hash     NAME SEED KEY HI LO                       hash of a key; SEED of siphash-128 is the secret
     murmur3  KEY WORDS                                 the four words of murmur3-x64-128-twice
+    form     TYPE SCALE WIDTH HOW VALUE KEY            key of a value: HOW is "text" or "integer"; "-" is none
 """
 
 import json
@@ -167,6 +168,28 @@ def print_members(path, vectors):
         print("member", partition, key_bytes(key).hex() or "-", key["hi"], key["lo"], int(key["has"]), sep="\t")
 
 
+# The types of keys, by their numbers in files.
+TYPES = "bytes text int32 uint32 int64 uint64 date decimal32 decimal64 decimal fixed".split()
+
+
+def key_forms(repository):
+    """Yields the values of keyforms.json as lines. An integer of C has 64 bits, and its type says whether it has a sign."""
+    with open(os.path.join(repository, "filter/testdata/keyforms.json"), encoding="utf-8") as f:
+        vectors = json.load(f)
+    for v in vectors:
+        name, *parameters = v["form"].split(",")
+        given = dict(p.split("=") for p in parameters)
+        form = ["form", TYPES.index(name), given.get("scale", 0), given.get("width", 0)]
+        key = "-" if v["key"] is None else v["key"]
+        integer = v.get("integer", False)
+        if not integer or name not in ("bytes", "date", "fixed"):
+            yield [*form, "text", v["text"].encode().hex() or "-", key]
+        unsigned = name in ("text", "uint32", "uint64")
+        number = int(v["text"]) if integer else 0
+        if integer and (number >= 0 if unsigned else number < 1 << 63):
+            yield [*form, "integer", number % (1 << 64), key]
+
+
 def main():
     repository, scratch = sys.argv[1:]
     os.makedirs(scratch, exist_ok=True)
@@ -189,6 +212,8 @@ def main():
     for vector in routing(repository)["hashes"] + routing(repository)["keys"]:
         for count, shard in vector["shards"].items():
             print("route", vector["hi"], vector["lo"], count, shard, sep="\t")
+    for line in key_forms(repository):
+        print(*line, sep="\t")
     for line in hashes(repository):
         print(*line, sep="\t")
 

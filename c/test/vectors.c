@@ -144,6 +144,28 @@ static void check_murmur3(char **part, const char *line) {
   check(strcmp(text, part[2]) == 0, "murmur3", line);
 }
 
+/* The key of a value of a type. */
+static void check_form(char **part, const char *line) {
+  uint8_t text[1 << 10], want[300];
+  bloomery_form form = {0, 0, 0, false, false};
+  bloomery_key made;
+  bool good;
+  size_t n = 0;
+  form.type = (uint8_t)strtoul(part[1], NULL, 10);
+  form.scale = (uint8_t)strtoul(part[2], NULL, 10);
+  form.width = (uint8_t)strtoul(part[3], NULL, 10);
+  if (strcmp(part[4], "integer") == 0) {
+    good = bloomery_integer_key(&form, strtoull(part[5], NULL, 10), &made);
+  } else {
+    n = from_hex(part[5], text);
+    good = bloomery_text_key(&form, (const char *)text, n, &made);
+  }
+  check(good == (part[6] == NULL || part[6][0] != '-'), "value with a key", line);
+  if (!good) return;
+  n = part[6] ? from_hex(part[6], want) : 0;
+  check(made.n == n && memcmp(made.bytes, want, n) == 0, "key of a value", line);
+}
+
 /* Every result has a message. */
 static void check_messages(void) {
   check(bloomery_message(BLOOMERY_OK) != NULL && strcmp(bloomery_message(-1), "unknown result") == 0, "message", "-1");
@@ -156,7 +178,7 @@ int main(int argc, char **argv) {
   static char line[1 << 18], copy[1 << 18];
   opened o;
   FILE *file = argc == 2 ? fopen(argv[1], "r") : NULL;
-  unsigned long files = 0, keys = 0, refused = 0, routes = 0, hashes = 0, sets = 0, members = 0;
+  unsigned long files = 0, keys = 0, refused = 0, routes = 0, hashes = 0, sets = 0, members = 0, forms = 0;
   memset(&o, 0, sizeof o);
   if (!file) {
     fprintf(stderr, "usage: vectors FILE\n");
@@ -201,6 +223,9 @@ int main(int argc, char **argv) {
     } else if (strcmp(part[0], "hash") == 0) {
       check_hash(part, line);
       hashes++;
+    } else if (strcmp(part[0], "form") == 0) {
+      check_form(part, line);
+      forms++;
     } else if (strcmp(part[0], "murmur3") == 0) {
       check_murmur3(part, line);
     } else {
@@ -210,7 +235,8 @@ int main(int argc, char **argv) {
   fclose(file);
   free(o.block);
   free(o.memory);
-  check(files > 100 && keys > 2000 && refused > 500 && routes > 200 && hashes > 3000 && sets > 10 && members > 500,
+  check(files > 100 && keys > 2000 && refused > 500 && routes > 200 && hashes > 3000 && sets > 10 && members > 500 &&
+            forms > 500,
         "too few vectors", argv[1]);
   printf("vectors: %lu filters, %lu keys, %lu damaged files, %lu routes, %lu hashes, %lu exact sets, "
          "%lu of their keys: %lu checks, %lu failures\n",
