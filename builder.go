@@ -149,10 +149,8 @@ func (b *oneBuild) newTarget(keys uint64, counted bool) (intake.Target, error) {
 	switch {
 	case b.family.Can.Has(family.CanRawKeys):
 		return b.texts(), nil
-	case unknown && b.config.Allow != nil: // whose exceptions need all hashes
-		return nil, nil
 	case unknown && !b.family.Can.Has(family.CanCountItself):
-		return intake.Folding(b.family, b.spec, b.config.Capacity, b.config.Limits.Bytes, b.options())
+		return intake.Folding(b.family, b.spec, b.config.Capacity, b.config.Limits.Bytes, b.config.Allow != nil, b.options())
 	}
 	if err := intake.CheckSize(b.family, b.spec, keys, b.config.Limits.Bytes); err != nil {
 		return nil, err

@@ -75,6 +75,9 @@ added. A list without keys makes an empty filter, with a warning.`,
 	}
 	f.register(c, "ribbon")
 	outputFlag(c, &f.output)
+	const maxKeys = "fail if there are more than `N` keys; saves memory for pipes (help rates)"
+	parse(c, &f.config.Capacity, "max-keys", maxKeys, parseKeys)
+	c.MarkFlagsMutuallyExclusive("capacity", "max-keys")
 	c.Flags().StringVar(&f.like, "like", "",
 		"`FILE`: copy size, hash and search, for small deltas")
 	memoryFlags(c, &f.config.Building.Memory, &f.config.Building.TempDir, noLimit)
@@ -94,7 +97,7 @@ added. A list without keys makes an empty filter, with a warning.`,
 // filterFlags are the flags that describe a filter, except the flags for inputs.
 var filterFlags = []string{
 	"spec", "fpr", "bits-per-key", "bytes", "capacity", "needs", "for", "counting", "value-bits", "effort", "budget",
-	"hash", "seed", "max-fpr",
+	"hash", "seed", "max-fpr", "max-keys",
 }
 
 // register adds the flags that describe a filter. normal is the default of --spec.
@@ -133,7 +136,10 @@ func (a *app) buildConfig(c *cobra.Command, f *buildFlags) (b bloomery.Config, e
 		return b, err
 	}
 
-	b.Capacity = f.form.capacity
+	if b.Capacity > 0 && f.spec == "" {
+		return b, fmt.Errorf("--max-keys needs --spec, such as %s", cli.Either(families.With(family.CanFold)))
+	}
+	b.Capacity = max(b.Capacity, f.form.capacity)
 	if f.spec == "" {
 		err = f.choose(c, &b)
 	} else {

@@ -51,7 +51,7 @@ func (a *app) reportShards(dir string, m *shard.Manifest, start time.Time) error
 // fixedByLike are the flags for properties that --like takes from the older filter.
 var fixedByLike = []string{
 	"spec", "fpr", "bits-per-key", "bytes", "capacity", "counting", "value-bits", "effort", "budget", "seed", "hash",
-	"needs", "for", "shards",
+	"needs", "for", "shards", "max-keys",
 }
 
 // buildLike builds a filter like another one: with its geometry, hash function and chosen rate, and without a search.

@@ -161,14 +161,7 @@ func (f *formFlags) register(c *cobra.Command) {
 	takers := func(parameter string) string { return " (" + strings.Join(families.Taking(parameter), ", ") + ")" }
 	c.Flags().BoolVar(&f.counting, "counting", false, "count how often each key was added"+takers("counting"))
 	c.Flags().Uint64Var(&f.values, "value-bits", 0, "`BITS`: value that each key has"+takers("value_bits"))
-	const usage = "`N`: room for keys, later ones included, such as 10M"
-	parse(c, &f.capacity, "capacity", usage, func(flag, text string) (uint64, error) {
-		n, err := parseCount(flag, text)
-		if err == nil && n == 0 {
-			err = fmt.Errorf("%s %s: want a number above 0", flag, text)
-		}
-		return n, err
-	})
+	parse(c, &f.capacity, "capacity", "`N`: room for keys, later ones included, such as 10M", parseKeys)
 	c.MarkFlagsMutuallyExclusive("counting", "value-bits")
 }
 

@@ -138,7 +138,7 @@ func adviseBuild(err error, s filter.Spec, where string) error {
 	if !errors.Is(err, filter.ErrFull) {
 		return err
 	}
-	const room = "if there are more keys than that, make room for them: --capacity N"
+	const room = "if there are more keys than that, make room for them: --capacity N, or a larger --max-keys"
 	if family.Given(s, "counting") {
 		return cli.Advise(err, where+`A key that comes hundreds of times fills its bucket, however large the filter:
   leave out --counting, and each key is added once; `+room+".")

@@ -51,6 +51,15 @@ func parseCount(flag, text string) (uint64, error) {
 	return v, nil
 }
 
+// parseKeys reads a number of keys above 0.
+func parseKeys(flag, text string) (uint64, error) {
+	n, err := parseCount(flag, text)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("%s %s: want a number above 0", flag, text)
+	}
+	return n, err
+}
+
 // units of counts and sizes: k, M, G and T are powers of 1000; ki, Mi, Gi and Ti are powers of 1024.
 var units = map[string]float64{
 	"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12,

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"slices"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
@@ -19,9 +20,13 @@ type folding struct {
 
 // Folding returns a Target without the hashes of its keys, whose number is unknown and at most capacity. It returns nil
 // if the filter cannot be folded: another family, no capacity, or a Spec with a size that is not a rate. It also
-// returns nil if the filter before folding would have more than most bytes; 0: no limit.
-func Folding(f families.Family, s filter.Spec, capacity, most uint64, o family.BuildOptions) (Target, error) {
-	if f.Foldable == nil || capacity == 0 || family.GivenAny(s, append(f.Sizes, "bits_per_key", "bytes", "capacity")) {
+// returns nil if the filter before folding would have more than most bytes (0: no limit), or if hashed is true: the
+// hashes are then kept anyway, so that counting the keys costs nothing.
+func Folding(
+	f families.Family, s filter.Spec, capacity, most uint64, hashed bool, o family.BuildOptions,
+) (Target, error) {
+	if hashed || f.Foldable == nil || capacity == 0 ||
+		family.GivenAny(s, slices.Concat(f.Sizes, []string{"bits_per_key", "bytes", "capacity"})) {
 		return nil, nil
 	}
 
