@@ -26,16 +26,15 @@ type Config struct {
 	// error wraps filter.ErrRate. Beside fpr= or Needs.FPR it must be the same rate.
 	FPR float64
 	// Keys is the number of keys. New sizes the filter for it. For a build it must be exact, or the error wraps
-	// filter.ErrKeys; 0 means unknown: unless it folds, the build keeps all hashes, 16 bytes each, to count the keys.
-	// Duplicates count, except in folded filters and families that drop them: ribbon, fuse, twochoice, rankindexed
-	// without counters, partitioned, blockpartitioned.
+	// filter.ErrKeys; 0 means unknown: unless it folds, the build keeps all hashes, 16 bytes each. Duplicates count,
+	// except in folded filters, ribbon, fuse, partitioned, blockpartitioned, twochoice and, without counters, rankindexed.
 	Keys uint64
 	// Capacity is the number of keys for which the planner chooses a filter, with keys that are added later: it raises
 	// Needs.Later. With a Spec, New sizes the filter for it if Keys is less. Build returns an error wrapping
 	// filter.ErrFull if the Set has more distinct keys; where duplicates count, it estimates this number from the bits.
 	// A build of blocked or standard with a Capacity and unknown Keys folds: in the memory of a filter for Capacity keys
-	// it makes one for the keys that come, of at most twice the bits that known Keys need. It does not fold with Allow, a
-	// Spec with a size that is not a rate, or if the filter for Capacity keys exceeds Limits.Bytes.
+	// it makes one for the keys that come. It does not fold with Allow, a size that is not a rate, or if that memory
+	// exceeds Limits.Bytes; see docs/guides/large.md.
 	Capacity uint64
 	// Needs makes the planner choose the filter, without Spec; see Choose. Needs.Keys is ignored: set Keys. New chooses
 	// as if Needs.Add were set.
