@@ -184,8 +184,8 @@ func TestCollector(t *testing.T) {
 	}))
 	defer server.Close()
 
-	const rounds, ids, batch = 10, 40_000, 100
-	processors := dedupYAML(100_000, 1e-9, t.TempDir(), "50ms")
+	const rounds, ids, batch = 10, 300_000, 100
+	processors := dedupYAML(ids, 1e-9, t.TempDir(), "50ms")
 	exporter := fmt.Sprintf(exportYAML, server.URL)
 	var c atomic.Pointer[collector]
 	start := func() { c.Store(startCollector(t, path, processors, exporter)) }
@@ -208,6 +208,7 @@ func TestCollector(t *testing.T) {
 			senders.Go(func() {
 				for first := s * batch; first < ids; first += 3 * batch { // many batches are sent twice
 					send(first)
+					time.Sleep(5 * time.Millisecond) // so that kills hit the middle
 				}
 			})
 		}
