@@ -23,15 +23,21 @@ func newLogs(
 	_ context.Context, set processor.Settings, c component.Config, next consumer.Logs,
 ) (processor.Logs, error) {
 	d, err := newDeduper(set, c.(*Config), "logs")
-	return &logs{d, next}, err
+	if err != nil {
+		return nil, err
+	}
+	return &logs{d, next}, nil
 }
 
 func newTraces(
 	_ context.Context, set processor.Settings, c component.Config, next consumer.Traces,
 ) (processor.Traces, error) {
 	d, err := newDeduper(set, c.(*Config), "traces")
-	if err == nil && d.key.hasBody() {
-		err = errors.New("key: body: spans have no body; want trace_id and span_id, or attributes")
+	if err != nil {
+		return nil, err
 	}
-	return &traces{d, next}, err
+	if d.key.hasBody() {
+		return nil, errors.New("key: body: spans have no body; want trace_id and span_id, or attributes")
+	}
+	return &traces{d, next}, nil
 }
