@@ -92,7 +92,8 @@ def wheel(out: Path, target: str, binary: bytes) -> Path:
     metadata = (
         f"Metadata-Version: 2.4\nName: bloomery-filters-bin\nVersion: {number}\n"
         "Summary: The command of Bloomery, for bloomery-filters: builds, checks and publishes compact filter files\n"
-        "License-Expression: MIT\nLicense-File: LICENSE\nRequires-Python: >=3.11\n"
+        "License-Expression: MIT AND Apache-2.0 AND BSD-2-Clause AND BSD-3-Clause AND CC0-1.0\n"
+        "License-File: LICENSE\nLicense-File: LICENSES.txt\nRequires-Python: >=3.11\n"
     )
     tag_lines = "".join(f"Tag: py3-none-{tag}\n" for tag in tags.split("."))
     files: dict[str, bytes] = {
@@ -102,6 +103,7 @@ def wheel(out: Path, target: str, binary: bytes) -> Path:
         f"{info}/METADATA": metadata.encode(),
         f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: wheels.py\nRoot-Is-Purelib: false\n{tag_lines}".encode(),
         f"{info}/licenses/LICENSE": (HERE.parent / "LICENSE").read_bytes(),
+        f"{info}/licenses/LICENSES.txt": (HERE.parent / "cmd" / "bloomery" / "LICENSES.txt").read_bytes(),
     }
     lines = []
     for name, data in files.items():

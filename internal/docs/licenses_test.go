@@ -93,3 +93,47 @@ func TestLicenses(t *testing.T) {
 		t.Errorf("%s is stale, %v: run this test with -update-licenses", path, err)
 	}
 }
+
+// TestArtifacts checks the files that make archives, packages and the image of the command: each file that they name is
+// in the repository, all programs are compiled alike, and all state the same licenses.
+func TestArtifacts(t *testing.T) {
+	atRoot(t)
+	read := func(path string) string {
+		t.Helper()
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	release, image := read(".goreleaser.yaml"), read("cmd/bloomery/Dockerfile")
+	sources := regexp.MustCompile(`(?m)\bsrc: ([^.,\s][^,}\s]*)`).FindAllStringSubmatch(release, -1)
+	sources = append(sources, regexp.MustCompile(`(?m)^COPY (\S+) (\S+) /`).FindAllStringSubmatch(image, -1)...)
+	sources = append(sources, regexp.MustCompile(`(?m)^    - (\.ci/\S+)`).FindAllStringSubmatch(release, -1)...)
+	if len(sources) < 8 {
+		t.Errorf("%q", sources)
+	}
+	for _, paths := range sources {
+		for _, path := range paths[1:] {
+			if _, err := os.Stat(path); err != nil && !strings.HasPrefix(path, "--from=") && !strings.HasPrefix(path, "/") {
+				t.Error(err)
+			}
+		}
+	}
+
+	const all = "MIT AND Apache-2.0 AND BSD-2-Clause AND BSD-3-Clause AND CC0-1.0"
+	for path, parts := range map[string][]string{
+		".goreleaser.yaml":        {"license: " + all + "\n", "-trimpath", "ldflags: [-s -w]", "[CGO_ENABLED=0]"},
+		"cmd/bloomery/Dockerfile": {`licenses="` + all + `"`, "-trimpath", `-ldflags="-s -w"`, "CGO_ENABLED=0"},
+		"js/cli/pack.mjs":         {"'" + all + "'", "LICENSES.txt", "'-trimpath'", "'-ldflags=-s -w'", "CGO_ENABLED: '0'"},
+		"python/wheels.py": {"License-Expression: " + all, "LICENSES.txt", `"-trimpath"`, `"-ldflags=-s -w"`,
+			`"CGO_ENABLED": "0"`},
+	} {
+		text := read(path)
+		for _, part := range parts {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s has no %s", path, part)
+			}
+		}
+	}
+}

@@ -37,13 +37,13 @@ export function platformManifest(platform) {
     name: packageOf(platform),
     version: own.version,
     description: `The command bloomery for ${platform}. Install the package bloomery instead.`,
-    license: own.license,
+    license: 'MIT AND Apache-2.0 AND BSD-2-Clause AND BSD-3-Clause AND CC0-1.0', // of all that is linked
     repository: own.repository,
     publishConfig: own.publishConfig,
     preferUnplugged: true,
     os: [os],
     cpu: [cpu],
-    files: ['bin'],
+    files: ['bin', 'LICENSES.txt'],
   };
 }
 
@@ -91,6 +91,7 @@ export async function pack({ out, packed = Object.keys(platforms), main = true }
       const manifest = platformManifest(platform), folder = await folderOf(platform, manifest);
       const command = join(folder, commandOf(platform));
       await writeFile(join(folder, 'README.md'), `# ${manifest.name}\n\n${manifest.description}\n`);
+      await copyFile(join(repository, 'cmd/bloomery/LICENSES.txt'), join(folder, 'LICENSES.txt'));
       compile(platform, command);
       await chmod(command, 0o755);
       tarballs.push(packFolder(folder, out));
