@@ -1,10 +1,12 @@
 package docs_test
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -17,8 +19,10 @@ var programs = map[string]string{
 	"eval/lab/cmd/bloomery-lab":   "bloomery-lab",
 }
 
+var long = flag.Bool("long", false, "TestRelease installs all programs and libraries, which compiles for minutes")
+
 // TestRelease makes a release of the working tree in another repository, with .ci/tag, and installs it from there with
-// an empty module cache: the command, and with CI_FULL=1 all programs and libraries. Programs print their version.
+// an empty module cache: the command, and with -long all programs and libraries. Programs print their version.
 func TestRelease(t *testing.T) {
 	if testing.Short() || runtime.GOOS == "windows" {
 		return // builds the command; .ci/tag is a script of bash
@@ -98,9 +102,8 @@ func TestRelease(t *testing.T) {
 		"GOPROXY=file://" + cache + "/cache/download," + proxy, "GIT_CONFIG_COUNT=1",
 		"GIT_CONFIG_KEY_0=url.file://" + origin + ".insteadOf", "GIT_CONFIG_VALUE_0=https://" + module,
 	}
-	full := os.Getenv("CI_FULL") != ""
 	for folder, name := range programs {
-		if folder != "cmd/bloomery" && !full {
+		if folder != "cmd/bloomery" && !*long {
 			continue
 		}
 		run(dir, env, "go", "install", "-trimpath", module+"/"+folder+"@v"+version)
@@ -112,7 +115,7 @@ func TestRelease(t *testing.T) {
 
 	run(app, env, "go", "mod", "init", "example.org/app")
 	for _, library := range []string{"", "/buckets", "/pebblefilter"} {
-		if library != "" && !full {
+		if library != "" && !*long {
 			continue
 		}
 		run(app, env, "go", "get", module+library+"@v"+version)
@@ -122,10 +125,13 @@ func TestRelease(t *testing.T) {
 		}
 		run(app, env, "go", "run", "-trimpath", ".")
 	}
-	if !full {
+	if !*long {
 		return
 	}
 	for _, file := range strings.Fields(run(origin, nil, "git", "ls-files", "*/go.mod")) { // go.sum is complete
-		run(filepath.Join(origin, filepath.Dir(file)), append(env, "GOWORK=off"), "go", "mod", "tidy", "-diff")
+		in := filepath.Join(origin, filepath.Dir(file))
+		if out, err := output(in, append(slices.Clone(env), "GOWORK=off"), "go", "mod", "tidy", "-diff"); err != nil {
+			t.Errorf("%s: go mod tidy in a clone of the release would change: %s", file, out)
+		}
 	}
 }
