@@ -112,10 +112,11 @@ func (a *app) answers(ask asker, f checkFlags, b *keyio.Batch) (selected int64) 
 		}
 		// A row with several keys is printed once.
 		if f.in.rows && !a.json {
-			if printed != nil && &printed[0] == &b.Rows[i][0] {
+			row := b.Rows[i]
+			if len(row) > 0 && len(printed) > 0 && &row[0] == &printed[0] {
 				continue
 			}
-			printed = b.Rows[i]
+			printed = row
 		}
 		f.in.printRow(b, i, a.json, &hits[i])
 	}

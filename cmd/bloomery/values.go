@@ -95,8 +95,7 @@ func (f *valueFlags) read(in inputFlags, bits int) (_ inputFlags, v keyio.Values
 		return in, keyio.Values{Bits: bits, Trim: in.trim}, nil
 	}
 
-	in.second = f.column
-	if in.format != string(keyio.JSONL) {
+	if in.second = f.column; in.format != string(keyio.JSONL) {
 		in.second = cmp.Or(f.column, "2")
 	}
 	if keys := cmp.Or(in.column, "1"); keys == in.second {

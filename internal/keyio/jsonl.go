@@ -24,18 +24,12 @@ func (s *settings) checkPaths() error {
 	}
 
 	key, err := parsePath("column", s.Column)
-	if err != nil {
-		return err
-	}
-	s.paths = []path{key}
-	if s.Second != "" {
-		second, err := parsePath("second", s.Second)
-		if err != nil {
-			return err
-		}
+	if s.paths = []path{key}; err == nil && s.Second != "" {
+		var second path
+		second, err = parsePath("second", s.Second)
 		s.paths = append(s.paths, second)
 	}
-	return nil
+	return err
 }
 
 // parsePath splits the text of an option at its dots, but not at \. which is a dot in a name, as \\ is a backslash.
@@ -65,7 +59,8 @@ func parsePath(option, text string) (path, error) {
 // and invalid UTF-8, which is an error only in a key and in the field of Options.Second.
 type object struct {
 	decoder *jsontext.Decoder
-	source  bytes.Buffer // what decoder reads
+	input   []byte       // what decoder reads
+	source  bytes.Buffer // reads input
 	paths   []path       // of the members to find
 	found   [2]member    // by index of paths
 	keys    [][]byte     // of a row
@@ -79,9 +74,6 @@ type member struct {
 	value jsontext.Value
 	early bool
 }
-
-// errBlank is returned for a row without a value.
-var errBlank = errors.New("blank row")
 
 // startObjects prepares a block for addObject.
 func (b *block) startObjects(s *settings) {
@@ -100,27 +92,23 @@ func (b *block) addObject(s *settings, line int64, row, raw []byte) error {
 	}
 
 	o := b.json
-	var second []byte
 	err := o.find(row)
-	if err == errBlank {
+	if err == io.EOF { // a blank row
 		return nil
 	}
 	if err == nil {
 		err = o.readKeys(s)
 	}
+	var second []byte
 	if err == nil && len(o.keys) > 0 && s.Second != "" {
 		second, err = o.textOf(o.found[1], s.Second)
 	}
-	if err != nil {
-		return &RowError{b.Input, line, err}
-	}
 
-	if len(o.keys) == 0 {
-		var first error
-		if b.keyless.rows == 0 {
-			first = &RowError{b.Input, line, errors.New("no " + s.Column)}
-		}
-		b.keyless.countRows(1, first)
+	switch {
+	case err != nil:
+		return &RowError{b.Input, line, syntaxError(err)}
+	case len(o.keys) == 0:
+		b.keyless.countRows(1, &RowError{b.Input, line, errors.New("no " + s.Column)})
 		return nil
 	}
 
@@ -128,10 +116,8 @@ func (b *block) addObject(s *settings, line int64, row, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	for _, key := range o.keys {
-		if len(key) > s.MaxKey {
-			return &KeyTooLongError{Input: b.Input, Line: line, MaxKey: s.MaxKey}
-		}
+	if slices.ContainsFunc(o.keys, func(key []byte) bool { return len(key) > s.MaxKey }) {
+		return &KeyTooLongError{Input: b.Input, Line: line, MaxKey: s.MaxKey}
 	}
 	for _, key := range o.keys {
 		if len(key) > 0 || s.KeepEmpty {
@@ -141,43 +127,47 @@ func (b *block) addObject(s *settings, line int64, row, raw []byte) error {
 	return nil
 }
 
-// find sets o.found to the members of a row. It returns errBlank for a blank row, and an error unless the whole row is
-// one object.
+// find sets o.found to the members of a row. It returns io.EOF for a blank row, and an error unless the whole row is one
+// object.
 func (o *object) find(row []byte) error {
 	o.found = [2]member{}
 	o.reset(row)
-	if kind := o.decoder.PeekKind(); kind != '{' {
+	if o.decoder.PeekKind() != '{' {
 		_, err := o.decoder.ReadToken()
-		switch err {
-		case io.EOF:
-			return errBlank
-		case nil:
-			return errors.New("the row is not a JSON object")
+		if err == nil {
+			err = errors.New("the row is not a JSON object")
 		}
-		return syntaxError(err)
+		return err
 	}
 
-	if err := o.readObject(row, 0, 1<<len(o.paths)-1); err != nil {
-		return syntaxError(err)
+	if err := o.readObject(0, 1<<len(o.paths)-1); err != nil {
+		return err
 	}
-	switch _, err := o.decoder.ReadToken(); err {
+	_, err := o.decoder.ReadToken()
+	switch err {
 	case io.EOF:
 		return nil
 	case nil:
 		return errors.New("there is more behind the JSON object")
-	default:
-		return syntaxError(err)
 	}
+	return err
 }
 
 // reset makes the decoder read text. jsontext then parses text itself, without a copy.
 func (o *object) reset(text []byte) {
-	o.source = *bytes.NewBuffer(text)
+	o.input, o.source = text, *bytes.NewBuffer(text)
 	o.decoder.Reset(&o.source, o.decoder.Options()) // one value of all options takes less time than two of one each
 }
 
-// readObject reads an object of a row, and in it the members at depth of the paths in the bit set open.
-func (o *object) readObject(row []byte, depth int, open uint) error {
+// readValue returns the next value, as a part of o.input: the decoder may change what its ReadValue returned.
+func (o *object) readValue() (jsontext.Value, error) {
+	value, err := o.decoder.ReadValue()
+	end := o.decoder.InputOffset()
+	return o.input[end-int64(len(value)) : end], err
+}
+
+// readObject reads an object, and in it the members at depth of the paths in the bit set open.
+func (o *object) readObject(depth int, open uint) error {
 	if _, err := o.decoder.ReadToken(); err != nil { // the brace
 		return err
 	}
@@ -197,18 +187,14 @@ func (o *object) readObject(row []byte, depth int, open uint) error {
 		}
 
 		if inside != 0 && !ends && o.decoder.PeekKind() == '{' {
-			if err := o.readObject(row, depth+1, inside); err != nil {
+			if err := o.readObject(depth+1, inside); err != nil {
 				return err
 			}
 			continue
 		}
-		value, err := o.decoder.ReadValue()
+		value, err := o.readValue()
 		if err != nil {
 			return err
-		}
-		if inside != 0 {
-			end := o.decoder.InputOffset()
-			value = row[end-int64(len(value)) : end] // the decoder may change its result later
 		}
 		for i, p := range o.paths {
 			if inside&(1<<i) != 0 {
@@ -242,7 +228,7 @@ func (o *object) readKeys(s *settings) error {
 	case isArray && !m.early && s.OneKey:
 		return fmt.Errorf("%s is an array: want one key per row", s.Column)
 	case isArray && !m.early:
-		return o.readArray(m.value, s.Column)
+		return o.readArray(m.value, "a value in "+s.Column)
 	}
 
 	key, err := o.textOf(m, s.Column)
@@ -252,17 +238,15 @@ func (o *object) readKeys(s *settings) error {
 	return err
 }
 
-// readArray appends the values of an array to o.keys.
+// readArray appends the values of an array to o.keys. name names a value in an error.
 func (o *object) readArray(array jsontext.Value, name string) error {
 	o.reset(array)
 	_, err := o.decoder.ReadToken() // the bracket
 	for err == nil && o.decoder.PeekKind() != ']' {
-		var value jsontext.Value
+		var m member
 		var key []byte
-		if value, err = o.decoder.ReadValue(); err == nil {
-			end := o.decoder.InputOffset()
-			value = array[end-int64(len(value)) : end]
-			key, err = o.textOf(member{value: value}, "a value in "+name)
+		if m.value, err = o.readValue(); err == nil {
+			key, err = o.textOf(m, name)
 			o.keys = append(o.keys, key)
 		}
 	}
