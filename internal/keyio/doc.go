@@ -1,5 +1,5 @@
-// Package keyio reads keys from files or standard input: the lines of a text, strings separated by NUL bytes, or one
-// column of CSV or TSV, plain or compressed.
+// Package keyio reads keys from files or standard input: the lines of a text, strings separated by NUL bytes, one
+// column of CSV or TSV, or one member of JSON Lines, plain or compressed.
 //
 // # A pass
 //
@@ -30,6 +30,10 @@
 //   - Hex: a key is the bytes of the hexadecimal digits of a line, two digits per byte, in upper or lower case.
 //   - TSV: a key is the bytes between two tabs or line ends. Quotes and escapes have no meaning. For fields in quotes
 //     that are separated by tabs, use CSV with a tab as Options.Delimiter.
+//   - JSONL: a row is a JSON object (RFC 8259) in one line. Its key is the member at the path Options.Column: the
+//     decoded characters of a string, or a number, true or false as it is written. The values of an array are several
+//     keys. A row whose key is missing, null or an empty array is skipped and counted. If a name is there twice, the
+//     last one counts, as in encoding/json.
 //   - Empty keys are skipped unless Options.KeepEmpty is set.
 //   - The end of an input ends its last line: no key spans two inputs.
 //
@@ -43,8 +47,9 @@
 //
 //   - A row with a key longer than Options.MaxKey is bad: KeyTooLongError. A block holds at most
 //     about 256 KiB + 1.25·MaxKey of input, however long a line is.
-//   - A row of TSV longer than MaxKey + 1 MiB is bad. One of CSV is always an error, so an unclosed quote does not read
-//     the whole file.
+//   - A row of TSV or JSONL longer than MaxKey + 1 MiB is bad, and one of JSONL nested deeper than 10,000. A longer row
+//     of CSV is always an error, so an unclosed quote does not read the whole file.
+//   - A row of JSONL has at most (MaxKey + 1 MiB)/2 keys, so a block takes at most 24 to 56 MiB for their slice headers.
 //   - An input that is compressed twice is an UnsupportedError. One that decompresses to more than 256 MiB and more
 //     than 2,000 times its size is an error.
 //   - A zstd window is at most 128 MiB, the most that the zstd tool accepts without a flag.

@@ -207,9 +207,9 @@ func compareJSONL(t *testing.T, text string, block int) {
 
 // jsonParts are parts of rows, most of which make no valid row.
 var jsonParts = []string{
-	`{`, `}`, `[`, `]`, `,`, `:`, `"id"`, `"a"`, `"b"`, `"id":`, `"a":{`, `"b":`, `null`, `true`, `1`, `-0.5E+7`, `01`, `"`,
-	`\u0069d`, `\ud83d`, `\ude00`, `\n`, "\xff", "\xc3\xbc", "\n", " ", "\r", "\t", "\x00", `{"id":"`, `{"a":{"b":`, `"}`,
-	`{"id":["x",2]}`, `}}`, `{"id":1}`, `{"a":{"b":"y"}}` + "\n",
+	`{`, `}`, `[`, `]`, `,`, `:`, `"id"`, `"a"`, `"b"`, `"id":`, `"a":{`, `"b":`, `null`, `true`, `1`, `-0.5E+7`, `01`,
+	`"`, `\u0069d`, `\ud83d`, `\ude00`, `\n`, "\xff", "\xc3\xbc", "\n", " ", "\r", "\t", "\x00", `{"id":"`, `{"a":{"b":`,
+	`"}`, `{"id":["x",2]}`, `}}`, `{"id":1}`, `{"a":{"b":"y"}}` + "\n",
 }
 
 // TestJSONLRandom compares rows of random parts, and rows of random values of which some bytes are replaced.
