@@ -49,7 +49,7 @@
 //     about 256 KiB + 1.25·MaxKey of input, however long a line is.
 //   - A row of TSV or JSONL longer than MaxKey + 1 MiB is bad, and one of JSONL nested deeper than 10,000. A longer row
 //     of CSV is always an error, so an unclosed quote does not read the whole file.
-//   - A row of JSONL has at most (MaxKey + 1 MiB)/2 keys, so a block takes at most 24 to 56 MiB for their slice headers.
+//   - A row of JSONL has at most (MaxKey + 1 MiB)/2 keys, whose slice headers take 24 to 56 MiB of a block.
 //   - An input that is compressed twice is an UnsupportedError. One that decompresses to more than 256 MiB and more
 //     than 2,000 times its size is an error.
 //   - A zstd window is at most 128 MiB, the most that the zstd tool accepts without a flag.
