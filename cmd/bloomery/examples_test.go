@@ -38,6 +38,9 @@ var exampleInputs = map[string]func(t *testing.T) []byte{
 	"events.csv": func(*testing.T) []byte {
 		return []byte("id,at\n7,2026-01-01T00:00:00Z\n7,2026-01-02T00:00:00Z\n")
 	},
+	"log.jsonl": func(*testing.T) []byte {
+		return []byte(`{"user":{"id":7},"level":"info"}` + "\n" + `{"user":{"id":7}}` + "\n")
+	},
 	"routes.tsv":    func(*testing.T) []byte { return []byte("key-1\t3\nkey-2\t200\n") },
 	"addresses.tsv": func(*testing.T) []byte { return []byte("192.0.2.1\t49\n192.0.2.2\t33\n") },
 	"changes.tsv":   func(*testing.T) []byte { return []byte("key-2\t7\n") },
