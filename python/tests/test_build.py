@@ -52,6 +52,8 @@ def test_same_bytes_as_the_command(command: str, tmp_path: Path, spec: str) -> N
     assert (tmp_path / "f.bloom").read_bytes() == want
     bl.build(tmp_path / "short.bloom", KEYS, family=spec, fpr="0.1%")
     assert (tmp_path / "short.bloom").read_bytes() == want
+    bl.build(tmp_path / "short.bloom", KEYS, family=spec, options="--fpr=0.1%")
+    assert (tmp_path / "short.bloom").read_bytes() == want
     again = bl.build(tmp_path / "f.bloom", iter(KEYS), spec=spec, fpr=0.001)
     assert again.contains(KEYS) == f.contains(KEYS)
 

@@ -41,7 +41,7 @@ def build(
     seed: int | None = None,
     secret: bytes | str | None = None,
     like: str | os.PathLike[str] | None = None,
-    options: Sequence[str] = (),
+    options: str | Sequence[str] = (),
     progress: Callable[[int], object] | None = None,
 ) -> Filter:
     """Builds a filter of keys, writes it to the file path as a whole, and opens it.
@@ -98,7 +98,7 @@ def build(
     wanted = [needs] if isinstance(needs, str) else needs
     if wanted:
         arguments.append(f"--needs={','.join(wanted)}")
-    arguments += options
+    arguments += [options] if isinstance(options, str) else options
 
     files = _files(keys)
     if files is not None and values is not None:
