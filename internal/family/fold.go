@@ -1,5 +1,7 @@
 package family
 
+import "math/bits"
+
 // Folder is a Filter of places in a row, of which position ⌊x·places / 2^64⌋ of a key is in place ⌊position / d⌋ of a
 // filter of places/d places, for every divisor d. So a filter for many keys becomes the filter of the same, fewer keys
 // with fewer places: a build need not know the number of keys.
@@ -14,7 +16,7 @@ type Folder interface {
 // foldMemory is the number of bits by which Foldable may enlarge a filter for more divisors: 1 MiB.
 const foldMemory = 8 << 20
 
-// Foldable returns the number of places, of bits bits each, of a filter from which a filter of places places and
+// Foldable returns the number of places, of width bits each, of a filter from which a filter of places places and
 // smaller ones are folded. Folding gives 1/1, 1/2, 1/3 ... of it, as long as these are divisors. So the number is
 // one of those up to 1.25% larger than places with the most divisors, times an integer in filters of less than 1 MiB.
 // It is at least 0.4% larger, because filters of fewer keys need slightly more places per key. A multiple of 720,720
@@ -22,9 +24,10 @@ const foldMemory = 8 << 20
 //
 // A folded filter has at most twice as many places as needed, 1.2 times on average if it has more than a tenth of the
 // places before folding, and below that 1.1 times. TestFoldable measures this.
-func Foldable(places, bits uint64) (best uint64) {
-	times := productUpTo(min(1+foldMemory/(places*bits), 48), 2, 3, 2, 2, 2)
+func Foldable(places, width uint64) (best uint64) {
+	times := productUpTo(min(1+foldMemory/(places*width), 48), 2, 3, 2, 2, 2)
 	unit := productUpTo(places/1024, 4, 3, 4, 5, 4, 3, 7, 11, 13)
+	unit <<= bits.Len64(places / unit >> 14) // so that the loop ends soon: in filters of 6 GB and more
 	least, most := places+places/256, uint64(0)
 	for n := (least + unit - 1) / unit * unit; most == 0 || n <= places+places/80; n += unit {
 		if d := smoothDivisors(n * times); d > most {

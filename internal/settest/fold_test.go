@@ -182,14 +182,14 @@ func TestFoldedLimits(t *testing.T) {
 		// These count the keys first, and then build the filter for their number.
 		direct := c
 		direct.Capacity, direct.Keys = 0, 3000
-		want := settest.Build(t, all, direct).Info().Bits
+		want := settest.Build(t, all, direct).Spec()
 		for _, counted := range []bloomery.Config{
 			{Capacity: 5000, Limits: bloomery.Limits{Bytes: 10_000}}, {Capacity: 1 << 40, Limits: bloomery.Limits{Bytes: 10_000}},
 			{Capacity: 50_000, Allow: slices.Values([][]byte{[]byte("x")})},
 		} {
 			counted.Spec, counted.FPR = spec, 0.01
-			if bits := settest.Build(t, all, counted).Info().Bits; bits != want {
-				t.Errorf("%v: %d bits, want %d", counted, bits, want)
+			if s := settest.Build(t, all, counted).Spec(); s != want {
+				t.Errorf("%v: %s, want %s", counted, s, want)
 			}
 		}
 		c = bloomery.Config{Spec: spec, Capacity: 1 << 55}
