@@ -86,7 +86,7 @@ added. A list without keys makes an empty filter, with a warning.`,
 	shardsFlag(c, &f.shards, "`N`: number of filters in the folder -o DIR, or auto")
 	complete(c, "shards", "auto")
 	cli.GroupFlags(c, "Filter", filterFlags...)
-	cli.GroupFlags(c, "Output and memory", "output", "shards", "memory", "temp-dir")
+	cli.GroupFlags(c, "Output and memory", "output", "shards", "memory", "max-keys", "temp-dir")
 	cli.GroupFlags(c, "Other lists", "like", "shrink", "allow", "conflicts")
 	for _, name := range fixedByLike {
 		c.MarkFlagsMutuallyExclusive("like", name)
@@ -97,7 +97,7 @@ added. A list without keys makes an empty filter, with a warning.`,
 // filterFlags are the flags that describe a filter, except the flags for inputs.
 var filterFlags = []string{
 	"spec", "fpr", "bits-per-key", "bytes", "capacity", "needs", "for", "counting", "value-bits", "effort", "budget",
-	"hash", "seed", "max-fpr", "max-keys",
+	"hash", "seed", "max-fpr",
 }
 
 // register adds the flags that describe a filter. normal is the default of --spec.
