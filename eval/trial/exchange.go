@@ -24,6 +24,8 @@ type exchange struct {
 	// like returns the configuration of our filter that has the same bytes as a filter of the system with the same
 	// keys. nil: the spec of the filter that was read.
 	like func(c testCase) bloomery.Config
+	// state writes into our file of a case what the format states about the choice of the size. nil: nothing.
+	state func(c testCase, file []byte)
 	// static is true if keys cannot be added to a filter. The bytes of our filters may then differ.
 	static bool
 	// inFile reports whether filters are parts of a larger file. Our filters then overwrite the filters in such a file.
@@ -115,6 +117,9 @@ func (t *trial) theirs(j *job) ([]*bloomery.Set, []part, error) {
 			_, built, err := j.build(j.like(set), set.Hasher().ID(), j.keys[in.first:in.end])
 			if err != nil {
 				return nil, nil, err
+			}
+			if j.x.state != nil {
+				j.x.state(j.c, built)
 			}
 			t.same(&t.result.Theirs, j.c, "our filter with their spec and keys", theirs, built)
 		}

@@ -15,7 +15,7 @@ import (
 func systems() []system {
 	return []system{
 		guavaSystem(), rustParquetSystem(), clubcardSystem(), duckDBSystem(), pyArrowSystem(), parquetMRSystem(),
-		redisBloomSystem(), sparkSystem(), xorfSystem(), fastFilterSystem(), pyFuseFilterSystem(),
+		redisBloomSystem(), sparkSystem(), dcsoSystem(), xorfSystem(), fastFilterSystem(), pyFuseFilterSystem(),
 	}
 }
 

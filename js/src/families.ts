@@ -4,6 +4,7 @@ import { bitsandblooms } from './family/bitsandblooms.js';
 import { blocked } from './family/blocked.js';
 import { blockpartitioned } from './family/blockpartitioned.js';
 import { counting } from './family/counting.js';
+import { dcso } from './family/dcso.js';
 import { fuse } from './family/fuse.js';
 import { guava } from './family/guava.js';
 import { partitioned } from './family/partitioned.js';
@@ -20,7 +21,7 @@ import type { Family, KeyHash } from './types.js';
 
 export const families: readonly Family[] = [
   standard, blocked, fuse, ribbon, partitioned, blockpartitioned, twochoice, rankindexed, counting, guava,
-  bitsandblooms, redisbloom, spark,
+  bitsandblooms, redisbloom, spark, dcso,
 ];
 
 /** Hash functions besides XXH3 and those of other systems' families. */

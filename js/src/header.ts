@@ -38,7 +38,7 @@ export interface Section {
 /** The names of hash functions; the index is the number in files. */
 export const hashNames: readonly string[] =
   /* @__PURE__ */
-  ' xxh3-128 siphash-128 xxh64 murmur3-x64-128 murmur3-x64-128-twice murmur64a-twice murmur3-x86-32-twice uint64'
+  ' xxh3-128 siphash-128 xxh64 murmur3-x64-128 murmur3-x64-128-twice murmur64a-twice murmur3-x86-32-twice uint64 fnv1-64'
     .split(' ');
 
 const keyTypes = /* @__PURE__ */
@@ -90,7 +90,7 @@ export function parseHeader(bytes: Uint8Array): Header {
   const flags = bytes[15], hash = u16(12), seed = u64(16), chosenRate = view.getFloat64(48, true);
   const form = formOf(bytes.subarray(24, 28));
   if (flags > 1 || !form || u32(28)) throw newer(15);
-  if (hash < 1 || hash > 8) throw new HashError(`hash function ${hash}`, 12);
+  if (hash < 1 || hash > 9) throw new HashError(`hash function ${hash}`, 12);
   if (hash > 1 && (hash === 2) !== (seed > 0n)) throw bad(16);
   if (!(chosenRate > 0 && chosenRate < 1) && u64(48)) throw bad(48);
   if (flags && (count < 2 || hash > 2)) throw bad(15);

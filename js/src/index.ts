@@ -16,9 +16,9 @@ export { ShardedFilter, type ShardedInfo, type ShardLoader } from './sharded.js'
 interface WasmOption {
   /**
    * False: JavaScript answers queries, and the filter takes no memory besides the file. Default: WebAssembly does, in
-   * memory of its own. JavaScript still does for filters of Guava, bits-and-blooms, RedisBloom and Spark, for the
-   * shards of a set, for filters of 4 GiB and more, and where WebAssembly or its memory is missing or the page's
-   * Content-Security-Policy forbids it. Info says which.
+   * memory of its own. JavaScript still does for filters of Guava, bits-and-blooms, RedisBloom, Spark and
+   * DCSO, for the shards of a set, for filters of 4 GiB and more, and where WebAssembly or its memory is missing or
+   * the page's Content-Security-Policy forbids it. Info says which.
    */
   wasm?: boolean;
 }

@@ -20,7 +20,7 @@ const { FormatError, ManifestError, open, openSharded, ShardError } =
 const { openExact } = await import('../dist/exact.js'), { siphash } = await import('../dist/hash/siphash.js');
 
 /** The families that WebAssembly does not answer. */
-const plainOnly = ['guava', 'bitsandblooms', 'redisbloom', 'spark'];
+const plainOnly = ['guava', 'bitsandblooms', 'redisbloom', 'spark', 'dcso'];
 
 const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 

@@ -73,10 +73,12 @@ func (f *Filter) prefetch(hs []filter.Hash) {
 	bitvec.PrefetchBits(f.words, at[:2*len(hs)])
 }
 
-// Add adds the key with hash h. The error is always nil.
+// Add adds the key with hash h. Like the program, it counts the key if a bit was not set. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
-	f.set([]filter.Hash{h}, false)
-	f.keys++
+	if !f.Has(h) {
+		f.set([]filter.Hash{h}, false)
+		f.keys++
+	}
 	return nil
 }
 
