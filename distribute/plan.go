@@ -110,7 +110,8 @@ func (p *Plan) Finish(ctx context.Context, out Store, o Options) (*shard.Manifes
 // Config describes the set to build. Spec or Needs, FPR, Keys, Capacity, Hashing, Sharding.Shards and Limits of Build
 // mean what they mean for bloomery.Build. Build.Sharding.Shards must be set. If Build has Needs or Capacity but no
 // Spec, Build.Keys must be set and may be approximate: nothing counts the keys before the plan. Fields that a
-// distributed build cannot use, such as Like and Allow, must be zero.
+// distributed build cannot use, such as Like and Allow, must be zero. Range trims and lowers keys
+// if Hashing.Form says so.
 type Config struct {
 	Build bloomery.Config
 	Keys  KeyFormat

@@ -70,7 +70,7 @@ func (a *app) add(
 		return families.Lacks(set.Spec(), family.CanAdd)
 	}
 
-	in.form = set.Info().Form
+	in.form = set.Hasher().Form()
 	in, parse, err := values.input(in, set.Spec())
 	if err != nil {
 		return err
@@ -159,8 +159,9 @@ func (a *app) put(ctx context.Context, set *bloomery.Set, null bool, path string
 		return err
 	}
 
-	lines := inputFlags{format: "lines", keep: true, null: null} // empty lines count for the line number in an error
-	return a.pass(ctx, lines, inputs, "putting", keyio.Values{Bits: bits}.Read, func(b *keyio.Batch) error {
+	// Empty lines count for the line number in an error.
+	lines := inputFlags{format: "lines", keep: true, null: null, form: set.Hasher().Form()}
+	return a.pass(ctx, lines, inputs, "putting", keyio.Values{Bits: bits, Trim: lines.trims()}.Read, func(b *keyio.Batch) error {
 		for i, key := range b.Keys {
 			err := set.Put(key, b.Values[i])
 			if errors.Is(err, filter.ErrNotFound) {

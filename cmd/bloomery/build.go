@@ -122,6 +122,7 @@ func (f *buildFlags) register(c *cobra.Command, normal string) {
 func (a *app) buildConfig(c *cobra.Command, f *buildFlags) (b bloomery.Config, err error) {
 	b = f.config
 	b.Hashing.Seed, b.Hashing.ID = f.hash.seed, f.hash.id
+	b.Hashing.Form = filter.KeyForm{Trim: f.in.trim, Lower: f.in.lower}
 	b.Building.Chosen = func(best plan.Choice) { a.printChoice(best, b.Allow != nil) }
 	if len(f.allow.lists) > 0 {
 		b.Allow = func(func([]byte) bool) {} // only for Check; allow sets the list

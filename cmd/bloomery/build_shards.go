@@ -69,6 +69,10 @@ func (a *app) buildLike(c *cobra.Command, f *buildFlags, paths []string) (err er
 		return err
 	}
 	defer config.Like.Set.Close()
+	f.in.form = config.Like.Set.Hasher().Form()
+	if f.in.trim && !f.in.form.Trim || f.in.lower && !f.in.form.Lower {
+		return fmt.Errorf("--trim, --lower: %s was built without; a filter like it is asked for keys as they are", f.like)
+	}
 	if of, err := families.ByName(config.Like.Set.Spec().Family()); err == nil && !of.Can.Has(family.CanAdd) {
 		a.note("note: %s: all bits of a %s filter change with its keys; the new one only has the same rate", f.like, of.Name)
 	}

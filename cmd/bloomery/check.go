@@ -45,7 +45,7 @@ printed or counted, 1 if none is.`,
 				return err
 			}
 			defer set.Close()
-			f.in.form = set.Info().Form
+			f.in.form = set.Hasher().Form()
 			watch := watchValues(set, f.in)
 			defer a.warnValues(args[0], watch)
 			ask := func(hits []bool, b *keyio.Batch) {

@@ -25,6 +25,7 @@ type inputFlags struct {
 	header, keep, null bool
 	comments           string // what a comment begins with, or ""
 	trim, lower        bool
+	form               filter.KeyForm               // of the keys in the set; no flag
 	rows               bool                         // keep whole rows; no flag
 	oneKey             bool                         // refuse rows with several keys; no flag
 	second, secondFlag string                       // a second column, and the flag that names it, such as "time-column"
@@ -34,7 +35,6 @@ type inputFlags struct {
 	block              int                          // 0: the block size of keyio; no flag
 	numbers            bool                         // keep line numbers; no flag
 	parse              func([]byte) (uint64, error) // parses the fields of second; no flag
-	form               filter.KeyForm               // its type makes keys of the values in inputs; no flag
 }
 
 // typed makes the keys of a batch, unless hex input gives their bytes.
@@ -97,7 +97,7 @@ func (f *inputFlags) options() (keyio.Options, error) {
 		Format: keyio.Format(f.format), Column: f.column, Header: f.header, KeepEmpty: f.keep, Rows: f.rows, OneKey: f.oneKey,
 		Delimiter: f.delimiter, MaxKey: f.maxKey, Second: f.second,
 		BlockSize: f.block, BadRows: f.bad, LineNumbers: f.numbers, Parse: f.parse,
-		Comments: f.comments, Trim: f.trim, Lower: f.lower,
+		Comments: f.comments, Trim: f.trims(), Lower: f.lower || f.form.Lower,
 	}
 	if f.format == string(keyio.Hex) && (f.trim || f.lower) {
 		return o, errors.New("--trim, --lower: hex digits have no blanks, and either case; leave out --input-format hex")
@@ -182,9 +182,12 @@ func (f *inputFlags) columns() bool {
 	return keyio.Format(f.format).HasColumns()
 }
 
+// trims reports whether blanks around keys are cut off, since a flag or the set says so.
+func (f *inputFlags) trims() bool { return f.trim || f.form.Trim }
+
 // printsRows reports whether commands print whole rows, because a key is only a part of its row or differs from it.
 func (f *inputFlags) printsRows() bool {
-	isPart := f.comments != "" || f.trim || f.lower
+	isPart := f.comments != "" || f.trims() || f.lower || f.form.Lower
 	return f.columns() || isPart && f.format != string(keyio.Hex)
 }
 

@@ -27,6 +27,7 @@ func (a *app) countCommand() *cobra.Command {
 				return err
 			}
 			defer set.Close()
+			in.form = set.Hasher().Form()
 			if _, _, err := bloomery.Keyed[filter.Hash](set).Count(filter.Hash{}); err != nil {
 				return err
 			}
@@ -70,6 +71,7 @@ func (a *app) getCommand() *cobra.Command {
 				return err
 			}
 			defer set.Close()
+			in.form = set.Hasher().Form()
 			if _, err := valueBits(set); err != nil {
 				return err
 			}

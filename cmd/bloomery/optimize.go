@@ -117,6 +117,7 @@ func (a *app) search(
 	}
 	defer b.Close()
 	hash := hashing(set.Hasher())
+	f.in.form = set.Hasher().Form()
 	var read, unknown atomic.Uint64
 	err = a.pass(ctx, f.in, f.keys, "reading", func(batch *keyio.Batch) error {
 		_ = hash(batch) // it never fails

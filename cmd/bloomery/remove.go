@@ -106,6 +106,7 @@ func (a *app) removeFrom(
 		return seen, err
 	}
 	defer list.Close()
+	f.in.form = set.Hasher().Form()
 	watch := watchValues(set, f.in)
 	defer a.warnValues("the filter", watch)
 	named := 0

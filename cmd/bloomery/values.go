@@ -92,7 +92,7 @@ func (f *valueFlags) read(in inputFlags, bits int) (_ inputFlags, v keyio.Values
 		in.second = f.column // an error of keyio if it is wrong
 		in.keep = true       // empty lines count for the line number in an error
 		in.numbers = in.comments != ""
-		return in, keyio.Values{Bits: bits, Trim: in.trim}, nil
+		return in, keyio.Values{Bits: bits, Trim: in.trims()}, nil
 	}
 
 	if in.second = f.column; in.format != string(keyio.JSONL) {

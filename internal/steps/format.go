@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/keyio"
 )
 
@@ -30,6 +31,8 @@ type Reading struct {
 	// ValueBits is the number of bits of the values that come with the keys, or 0 if there are none. With values, Work
 	// gets batches whose Batch.Values has the value of each key, below 2^ValueBits.
 	ValueBits int
+	// Form is the form of the keys. A text is read with Trim and Lower of it.
+	Form filter.KeyForm
 	// Work gets a batch and may leave results in Batch.Hashes. Emit gets the same batch afterwards.
 	Work, Emit func(*keyio.Batch) error
 	// Progress, if not nil, is called with the number of bytes, or other units of spans, that were read.

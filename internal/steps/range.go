@@ -117,7 +117,7 @@ func (p *Plan) readRange(ctx context.Context, in Source, i int, o Options, work,
 			return err
 		}
 		err := format.Read(ctx, in, object, spans[j], Reading{
-			Keys: p.Keys, Workers: o.Workers, ValueBits: p.valueBits(), Work: work, Emit: emit,
+			Keys: p.Keys, Workers: o.Workers, ValueBits: p.valueBits(), Form: p.form(), Work: work, Emit: emit,
 			Progress: func(units int64) { o.progress(float64(before+units) / float64(total)) },
 		})
 		if changed := unchanged(ctx, in, object); changed != nil {

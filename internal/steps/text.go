@@ -34,13 +34,14 @@ func (f text) Split(ctx context.Context, in Source, o Object, size int64) ([]Spa
 
 func (f text) Read(ctx context.Context, in Source, o Object, s Span, r Reading) error {
 	options := r.Keys.options()
-	options.Progress = r.Progress
+	options.Progress, options.Trim, options.Lower = r.Progress, r.Form.Trim, r.Form.Lower
 	options.Plain = s.Offset > 0 // only the start of an object shows compression and a byte-order mark
 	work := r.Work
 	if r.ValueBits > 0 {
 		options.KeepEmpty = options.KeepEmpty || !r.Keys.columns() // errors count empty lines too
 		options.LineNumbers = options.Comments != ""
 		values := r.Keys.values(r.ValueBits)
+		values.Trim = options.Trim
 		work = func(b *keyio.Batch) error {
 			if err := values.Read(b); err != nil {
 				return err
