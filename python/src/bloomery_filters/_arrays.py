@@ -83,6 +83,8 @@ def numpy_keys(x: Any, np: Any) -> _core.Keys:
             f"a NumPy array of {x.dtype} has no keys: NumPy drops the zero bytes at the end of its values. "
             f'view("V{width}") has all {width} bytes of each; tolist() is right if no key ends in a zero byte'
         )
+    if x.dtype == "datetime64[D]" and not np.isnat(x).any():
+        return numpy_keys(x.view(np.int64), np).mark("date")
     objects = kind in "OT" or (kind == "U" and width == 0)
     form = _FORMS.get(kind, "")
     known = 0 <= x.dtype.num < 256  # types of other packages are V as well, and only they know what the bytes mean
@@ -163,9 +165,23 @@ def _with_missing(answers: Any, missing: Any, nullable: bool, pd: Any) -> Any:
     return answers & ~missing
 
 
+def arrow_keys(x: Any, pa: Any) -> _core.Keys:
+    """Returns the keys of an array of pyarrow: days for dates, and for decimals their text, which has all digits."""
+    if pa.types.is_date32(x.type):
+        return _core.keys_of_arrow(*x.cast(pa.int32()).__arrow_c_array__()).mark("date")
+    if pa.types.is_decimal(x.type):
+        return _core.keys_of_arrow(*pa.array(_plain(x.to_pylist()), pa.string()).__arrow_c_array__()).mark("decimal")
+    return _core.keys_of_arrow(*x.__arrow_c_array__())
+
+
+def _plain(numbers: list[Any]) -> list[str | None]:
+    """Returns decimal numbers as text without an exponent."""
+    return [None if n is None else f"{n:f}" for n in numbers]
+
+
 def _pyarrow(f: Asker, x: Any, pa: Any) -> Any:
     if isinstance(x, pa.Array):
-        return pa.array(ArrowAnswers(*_ask(f, _core.keys_of_arrow(*x.__arrow_c_array__()))))
+        return pa.array(ArrowAnswers(*_ask(f, arrow_keys(x, pa))))
     if isinstance(x, pa.ChunkedArray):
         return pa.chunked_array([_pyarrow(f, chunk, pa) for chunk in x.chunks], pa.bool_())
     if isinstance(x, pa.Scalar):
@@ -177,7 +193,13 @@ def polars_keys(x: Any, pl: Any) -> Iterator[_core.Keys]:
     """Yields the keys of the chunks of a polars Series. Raises TypeError."""
     if x.dtype == pl.Object:  # its Arrow array has the addresses of the objects, and does not say so
         raise TypeError("a polars column of Object has no keys: pass its to_list(), or cast it")
-    yield from (_core.keys_of_arrow(*c) for c in _core.chunks(x.__arrow_c_stream__()))
+    kind = "plain"
+    if x.dtype == pl.Date:
+        x, kind = x.cast(pl.Int32), "date"
+    elif isinstance(x.dtype, pl.Decimal):
+        x, kind = pl.Series(x.name, _plain(x.to_list()), pl.String), "decimal"
+    keys = (_core.keys_of_arrow(*c) for c in _core.chunks(x.__arrow_c_stream__()))
+    yield from keys if kind == "plain" else (k.mark(kind) for k in keys)
 
 
 def _polars(f: Asker, x: Any, pl: Any) -> Any:

@@ -13,6 +13,8 @@ class Keys:
     def __len__(self) -> int: ...
     def booleans(self, answers: Buffer, /) -> tuple[CapsuleType, CapsuleType]:
         """Returns schema and array of an Arrow array of bool, with the nulls of the keys."""
+    def mark(self, kind: str, /) -> Keys:
+        """Returns itself. kind is "date" for integers that are days, or "decimal" for numbers in text form."""
     def hex(self, start: int, stop: int, values: Buffer | None, /) -> bytes:
         """Returns the keys from start to stop as lines that the command reads, with their values."""
 
@@ -58,8 +60,18 @@ class Handle:
 def open(data: Buffer, secret: bytes | None, /) -> Opened | tuple[int, str, int]:
     """Opens a file in memory, or returns the result of bloomery.h, its message and the offset of the fault or -1."""
 
-def router(hash: int, seed: int, key_check: int, secret: bytes | None, count: int, /) -> Router | tuple[int, str, int]:
-    """Returns the Router of count shards, or a tuple as open does."""
+def router(
+    hash: int,
+    seed: int,
+    key_check: int,
+    secret: bytes | None,
+    count: int,
+    kind: int = 0,
+    scale: int = 0,
+    width: int = 0,
+    /,
+) -> Router | tuple[int, str, int]:
+    """Returns the Router of count shards whose keys have a type, scale and width, or a tuple as open does."""
 
 def keys_of_list(keys: Iterable[object], before: int = 0, /) -> Keys:
     """Returns keys. before is the number of keys of the whole before these, for errors."""

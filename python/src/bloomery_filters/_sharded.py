@@ -12,7 +12,7 @@ from typing import IO, Any
 from . import _core
 from ._errors import CorruptError, FormatError, ManifestError, SecretError, ShardError, refused
 from ._filter import Filter
-from ._info import FAMILIES, HASHES, Info, ShardedInfo, form_text
+from ._info import FAMILIES, HASHES, Info, ShardedInfo, form_of, form_text
 from ._manifest import MAX_BYTES, Entry, Manifest, parse
 from ._source import contents, open_file
 from ._types import Key
@@ -38,7 +38,7 @@ class Shards:
         """Opens the files of a manifest. Takes shards that are loaded from an older version of the set."""
         m = self.manifest = manifest
         self.folder, self.text = folder, text
-        router = _core.router(m.hash, m.seed, m.key_check, secret, len(m.shards))
+        router = _core.router(m.hash, m.seed, m.key_check, secret, len(m.shards), *(form_of(m.key_form) or ())[2:])
         if isinstance(router, tuple):
             raise refused(router, folder)
         self.router, self._secret = router, secret

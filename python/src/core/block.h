@@ -5,6 +5,7 @@
 
 /* Keys from one place on, and memory for copies. */
 typedef struct {
+  const bloomery_form *form; /* of the keys of the filter; NULL: none */
   bloomery_keys keys;
   int way;
   size_t n; /* number of keys */
@@ -47,7 +48,7 @@ static int block_object(core_block *b, size_t i, const Keys *k, size_t at) {
   if (object == Py_None) {
     PyErr_Format(PyExc_TypeError, "a key is a str, bytes or an int, not None: number %zu of the keys, from 0, is None",
                  k->before + at);
-  } else if (object && core_key_take(&key, object)) {
+  } else if (object && core_key_take(&key, object, b->form)) {
     error = block_add(b, i, key.p, key.n);
     core_key_release(&key);
   }
@@ -101,19 +102,49 @@ static int block_view(core_block *b, size_t i, const Keys *k, size_t at) {
   return block_add(b, i, k->buffers[place[2]] + place[3], (size_t)place[0]);
 }
 
+/* Whether keys of a kind can be keys of a filter: 0, or CORE_TYPE. */
+static int block_fits(const bloomery_form *form, const Keys *k) {
+  int type = form ? form->type : BLOOMERY_KEY_BYTES;
+  bool decimal = type >= BLOOMERY_KEY_DECIMAL32 && type <= BLOOMERY_KEY_DECIMAL;
+  if (k->form == KEYS_DICTIONARY) return block_fits(form, k->dictionary);
+  if (k->kind == KEYS_TEXT || k->form == KEYS_UCS4) return core_typed(form) ? CORE_TYPE : 0;
+  if (k->kind == KEYS_DATE) return type == BLOOMERY_KEY_DATE ? 0 : CORE_TYPE;
+  if (k->kind == KEYS_DECIMAL) return decimal ? 0 : CORE_TYPE;
+  return 0;
+}
+
 /* Appends one key. Not for forms that need no copy. */
 static int block_one(core_block *b, size_t i, const Keys *k, size_t at) {
   const uint8_t *p = k->data + at * k->width;
   size_t n = k->width;
   switch (k->form) {
   case KEYS_LIST: return block_object(b, i, k, at);
-  case KEYS_VIEWS: return block_view(b, i, k, at);
+  case KEYS_VIEWS: {
+    core_key key;
+    int error = block_view(b, i, k, at);
+    if (error != 0 || k->kind != KEYS_DECIMAL || !b->form) return error;
+    core_key_value(&key, b->form, (const char *)b->bytes + b->offsets[i], b->used - (size_t)b->offsets[i], false);
+    b->used = (size_t)b->offsets[i];
+    return block_add(b, i, key.p, key.n);
+  }
   case KEYS_UCS4: return block_ucs4(b, i, p, n);
   case KEYS_UNSIGNED:
   case KEYS_SIGNED: {
-    uint8_t key[8];
-    bloomery_integer(key, keys_index(k, at));
-    return block_add(b, i, key, 8);
+    char digits[24];
+    core_key key;
+    uint64_t v = keys_index(k, at);
+    if (b->form && b->form->type == BLOOMERY_KEY_FIXED) return CORE_TYPE;
+    core_key_number(&key, b->form, v, k->is_signed && v >> 63, digits);
+    return block_add(b, i, key.p, key.n);
+  }
+  case KEYS_WIDTH: return block_add(b, i, p, n);
+  case KEYS_OFFSETS32:
+  case KEYS_OFFSETS64: { /* values in text form */
+    core_key key;
+    int64_t start = k->offsets32 ? k->offsets32[at] : k->offsets64[at];
+    int64_t end = k->offsets32 ? k->offsets32[at + 1] : k->offsets64[at + 1];
+    core_key_value(&key, b->form, (const char *)k->data + start, (size_t)(end - start), false);
+    return block_add(b, i, key.p, key.n);
   }
   }
   return block_add(b, i, keys_none, 0); /* KEYS_NULLS */
@@ -130,7 +161,8 @@ static bool block_little(void) {
 /* Makes a block of keys [at, to): at least the first one, if at is below to. Not for dictionaries. */
 static int block_take(core_block *b, const Keys *k, size_t at, size_t to) {
   bool plain = k->form == KEYS_WIDTH;
-  plain |= (k->form == KEYS_UNSIGNED || k->form == KEYS_SIGNED) && k->width == 8 && block_little();
+  plain |= (k->form == KEYS_UNSIGNED || k->form == KEYS_SIGNED) && k->width == 8 && block_little() &&
+           (!b->form || b->form->type == BLOOMERY_KEY_BYTES);
   memset(&b->keys, 0, sizeof b->keys);
   b->n = to - at;
   b->keys.bytes = k->data;
@@ -140,13 +172,13 @@ static int block_take(core_block *b, const Keys *k, size_t at, size_t to) {
     b->keys.width = k->width;
     return 0;
   }
-  if (k->form == KEYS_OFFSETS32) {
+  if (k->form == KEYS_OFFSETS32 && k->kind != KEYS_DECIMAL) {
     b->way = BLOOMERY_OFFSETS32;
     b->keys.offsets32 = k->offsets32 + at;
     return 0;
   }
   b->way = BLOOMERY_OFFSETS64;
-  if (k->form == KEYS_OFFSETS64) {
+  if (k->form == KEYS_OFFSETS64 && k->kind != KEYS_DECIMAL) {
     b->keys.offsets64 = k->offsets64 + at;
     return 0;
   }
@@ -188,18 +220,20 @@ static int block_rows(const Keys *k, const uint8_t *values, uint8_t *out) {
 }
 
 /* Passes all keys to a sink. out has a byte for each key. The GIL is needed for KEYS_LIST only. */
-static int block_each(const Keys *k, block_sink sink, const void *self, uint8_t *out) {
+static int block_each(const Keys *k, const bloomery_form *form, block_sink sink, const void *self, uint8_t *out) {
   core_block *b;
-  int error = 0;
+  int error = block_fits(form, k);
+  if (error != 0) return error;
   if (k->form == KEYS_DICTIONARY) {
     uint8_t *values = (uint8_t *)malloc(k->dictionary->n + 1);
-    error = values ? block_each(k->dictionary, sink, self, values) : CORE_MEMORY;
+    error = values ? block_each(k->dictionary, form, sink, self, values) : CORE_MEMORY;
     if (error == 0) error = block_rows(k, values, out);
     free(values);
     return error;
   }
   b = (core_block *)calloc(1, sizeof *b);
   if (!b) return CORE_MEMORY;
+  b->form = form;
   for (size_t at = 0; error == 0 && at < k->n; at += b->n) {
     error = block_take(b, k, at, k->n);
     if (error == 0) sink(self, b, out + at);
@@ -220,15 +254,16 @@ static bool block_answers(const Keys *k, PyObject *answers, Py_buffer *view) {
 
 /* Passes all keys to a sink, without the GIL if they are not Python objects. answers is a writable buffer of a byte for
    each key. Returns None, or NULL with an exception. */
-static PyObject *block_answer(const Keys *k, block_sink sink, const void *self, PyObject *answers) {
+static PyObject *block_answer(const Keys *k, const bloomery_form *form, block_sink sink, const void *self,
+                              PyObject *answers) {
   Py_buffer view;
   int error;
   if (!block_answers(k, answers, &view)) return NULL;
   if (k->form == KEYS_LIST) {
-    error = block_each(k, sink, self, (uint8_t *)view.buf);
+    error = block_each(k, form, sink, self, (uint8_t *)view.buf);
   } else {
     Py_BEGIN_ALLOW_THREADS;
-    error = block_each(k, sink, self, (uint8_t *)view.buf);
+    error = block_each(k, form, sink, self, (uint8_t *)view.buf);
     Py_END_ALLOW_THREADS;
   }
   PyBuffer_Release(&view);

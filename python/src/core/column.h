@@ -50,8 +50,10 @@ static bool column_form(Keys *k, const char *format) {
   at = format[0] && !format[1] ? strchr(texts, format[0]) : NULL;
   if (at) {
     k->form = at - texts < 2 ? KEYS_OFFSETS32 : KEYS_OFFSETS64;
+    k->kind = (at - texts) % 2 == 0 ? KEYS_TEXT : KEYS_PLAIN;
   } else if (strcmp(format, "vu") == 0 || strcmp(format, "vz") == 0) {
     k->form = KEYS_VIEWS;
+    k->kind = format[1] == 'u' ? KEYS_TEXT : KEYS_PLAIN;
   } else if (strcmp(format, "n") == 0) {
     k->form = KEYS_NULLS;
   } else if (strncmp(format, "w:", 2) == 0) {
@@ -171,7 +173,21 @@ static PyObject *keys_booleans(PyObject *self, PyObject *answers) {
   return result;
 }
 
+/* mark(kind) -> self: kind is "date" for integers that are days, or "decimal" for numbers in text form. */
+static PyObject *keys_mark(PyObject *self, PyObject *kind) {
+  Keys *k = (Keys *)self;
+  const char *name = PyUnicode_AsUTF8AndSize(kind, NULL);
+  bool date;
+  if (!name) return NULL;
+  date = strcmp(name, "date") == 0;
+  if (date ? k->form == KEYS_SIGNED : k->form == KEYS_OFFSETS32 || k->form == KEYS_OFFSETS64 || k->form == KEYS_VIEWS) {
+    k->kind = date ? KEYS_DATE : KEYS_DECIMAL;
+  }
+  return Py_NewRef(self);
+}
+
 static PyMethodDef keys_methods[] = {
+    {"mark", keys_mark, METH_O, "mark(kind) -> self"},
     {"booleans", keys_booleans, METH_O, "booleans(answers) -> (schema, array)"},
     {"hex", keys_hex, METH_VARARGS, "hex(from, to, values) -> bytes"},
     {NULL, NULL, 0, NULL},

@@ -57,7 +57,7 @@ static PyObject *core_bools(PyObject *module, PyObject *answers) {
 static PyMethodDef functions[] = {
     {"open", (PyCFunction)core_open, METH_VARARGS, "open(data, secret) -> Opened, or (result, message, offset)"},
     {"router", (PyCFunction)core_router, METH_VARARGS,
-     "router(hash, seed, key_check, secret, count) -> Router, or a result"},
+     "router(hash, seed, key_check, secret, count, type, scale, width) -> Router, or a result"},
     {"keys_of_list", (PyCFunction)core_keys_of_list, METH_VARARGS, "keys_of_list(iterable, before=0) -> Keys"},
     {"keys_of_buffer", (PyCFunction)core_keys_of_buffer, METH_VARARGS, "keys_of_buffer(data, kind, width) -> Keys"},
     {"keys_of_arrow", (PyCFunction)core_keys_of_arrow, METH_VARARGS, "keys_of_arrow(schema, array) -> Keys"},

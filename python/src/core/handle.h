@@ -100,7 +100,7 @@ static int handle_contains(PyObject *self, PyObject *object) {
     has = router_has(router, opened, object);
   } else if (PyType_GetSlot(Py_TYPE(opened), Py_tp_dealloc) != (void *)opened_free) {
     PyErr_SetString(PyExc_TypeError, "the filter is not one file");
-  } else if (core_key_take(&key, object)) {
+  } else if (core_key_take(&key, object, opened_form((const Opened *)opened))) {
     has = opened_has_key((const Opened *)opened, &key);
     core_key_release(&key);
   }

@@ -79,6 +79,11 @@ static PyObject *keys_hex(PyObject *self, PyObject *args) {
     PyErr_SetString(PyExc_ValueError, "hex: a range, a dictionary, or the number of values");
     return NULL;
   }
+  if (block_fits(NULL, k) != 0) { /* the command has no forms of dates and decimals */
+    PyErr_SetString(PyExc_TypeError, "dates and decimals have no keys: convert them to integers or text");
+    if (!Py_IsNone(object)) PyBuffer_Release(&values);
+    return NULL;
+  }
   if (k->form == KEYS_LIST) {
     error = hex_lines(&t, k, (size_t)from, (size_t)to, (const uint64_t *)values.buf);
   } else {

@@ -14,9 +14,17 @@ enum {
   KEYS_NULLS       /* Arrow: all are null */
 };
 
+/* What the values are, if it is not what the form says. */
+enum {
+  KEYS_PLAIN = 0,
+  KEYS_TEXT,    /* text */
+  KEYS_DATE,    /* days since 1970-01-01 */
+  KEYS_DECIMAL  /* decimal numbers in text form */
+};
+
 typedef struct Keys {
   PyObject_HEAD
-  int form;
+  int form, kind;
   size_t n, width;
   const uint8_t *data; /* keys, or the bytes that offsets lead to, or indices of width bytes; never NULL */
   const int32_t *offsets32;

@@ -96,6 +96,9 @@ static PyObject *core_open(PyObject *module, PyObject *args) {
   return refused;
 }
 
+/* Returns the form of the keys, or NULL for an exact set. */
+static const bloomery_form *opened_form(const Opened *o) { return o->is_exact ? NULL : &o->filter.header.form; }
+
 static bool opened_has_key(const Opened *o, const core_key *key) {
   return o->is_exact ? bloomery_exact_has(&o->exact, key->p, key->n) : bloomery_has(&o->filter, key->p, key->n);
 }
@@ -104,7 +107,7 @@ static bool opened_has_key(const Opened *o, const core_key *key) {
 static PyObject *opened_has(PyObject *self, PyObject *object) {
   core_key key;
   bool has;
-  if (!core_key_take(&key, object)) return NULL;
+  if (!core_key_take(&key, object, opened_form((const Opened *)self))) return NULL;
   has = opened_has_key((const Opened *)self, &key);
   core_key_release(&key);
   return PyBool_FromLong(has);
@@ -116,8 +119,8 @@ static PyObject *opened_has_in(PyObject *self, PyObject *args) {
   PyObject *first, *second;
   core_key name, key;
   bool has;
-  if (!PyArg_ParseTuple(args, "OO", &first, &second) || !core_key_take(&name, first)) return NULL;
-  if (!core_key_take(&key, second)) {
+  if (!PyArg_ParseTuple(args, "OO", &first, &second) || !core_key_take(&name, first, NULL)) return NULL;
+  if (!core_key_take(&key, second, NULL)) {
     core_key_release(&name);
     return NULL;
   }
@@ -132,7 +135,7 @@ static PyObject *opened_count(PyObject *self, PyObject *object) {
   core_key key;
   uint64_t count;
   const Opened *o = (const Opened *)self;
-  if (!core_key_take(&key, object)) return NULL;
+  if (!core_key_take(&key, object, opened_form((const Opened *)self))) return NULL;
   count = o->is_exact ? 0 : bloomery_count(&o->filter, key.p, key.n);
   core_key_release(&key);
   return PyLong_FromUnsignedLongLong(count);
@@ -144,7 +147,7 @@ static PyObject *opened_get(PyObject *self, PyObject *object) {
   uint64_t value = 0;
   bool found;
   const Opened *o = (const Opened *)self;
-  if (!core_key_take(&key, object)) return NULL;
+  if (!core_key_take(&key, object, opened_form((const Opened *)self))) return NULL;
   found = !o->is_exact && bloomery_get(&o->filter, key.p, key.n, &value);
   core_key_release(&key);
   if (!found) Py_RETURN_NONE;
@@ -169,7 +172,7 @@ static PyObject *opened_ask(PyObject *self, PyObject *args) {
   core_state *s = (core_state *)PyType_GetModuleState(Py_TYPE(self));
   PyObject *keys, *answers;
   if (!PyArg_ParseTuple(args, "O!O", s->keys, &keys, &answers)) return NULL;
-  return block_answer((const Keys *)keys, opened_sink, self, answers);
+  return block_answer((const Keys *)keys, opened_form((const Opened *)self), opened_sink, self, answers);
 }
 
 /* info() -> dict of the header. */

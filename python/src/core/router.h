@@ -14,7 +14,7 @@ static void router_free(PyObject *self) {
   core_free(self);
 }
 
-/* router(hash, seed, key_check, secret, count) -> Router, or the result of bloomery.h that says what is wrong with the
+/* router(hash, seed, key_check, secret, count, type, scale, width) -> Router, or the result of bloomery.h that says what is wrong with the
    secret. hash is the number of the hash function, but not that of bits-and-blooms. */
 static PyObject *core_router(PyObject *module, PyObject *args) {
   core_state *s = (core_state *)PyModule_GetState(module);
@@ -25,7 +25,11 @@ static PyObject *core_router(PyObject *module, PyObject *args) {
   Py_ssize_t length, count;
   Router *r;
   int result;
-  if (!PyArg_ParseTuple(args, "IKKz#n", &hash, &seed, &key_check, &secret, &length, &count)) return NULL;
+  bloomery_form form = {0, 0, 0, false, false};
+  if (!PyArg_ParseTuple(args, "IKKz#n|bbb", &hash, &seed, &key_check, &secret, &length, &count, &form.type, &form.scale,
+                        &form.width)) {
+    return NULL;
+  }
   if (secret && length != 16) {
     PyErr_SetString(PyExc_ValueError, "a secret has 16 bytes");
     return NULL;
@@ -45,6 +49,7 @@ static PyObject *core_router(PyObject *module, PyObject *args) {
   r->hasher.header.hash = hash;
   r->hasher.header.seed = seed;
   r->hasher.header.key_check = key_check;
+  r->hasher.header.form = form;
   r->hasher.wide = bloomery_wide();
   result = bloomery_take_secret(r->hasher.secret, hash, key_check, (const uint8_t *)secret);
   if (result == BLOOMERY_OK) return (PyObject *)r;
@@ -57,7 +62,7 @@ static PyObject *router_shard(PyObject *self, PyObject *object) {
   const Router *r = (const Router *)self;
   core_key key;
   uint64_t shard;
-  if (!core_key_take(&key, object)) return NULL;
+  if (!core_key_take(&key, object, &r->hasher.header.form)) return NULL;
   shard = bloomery_shard(&r->hasher, key.p, key.n, r->count);
   core_key_release(&key);
   return PyLong_FromUnsignedLongLong(shard);
@@ -96,7 +101,7 @@ static int router_has(PyObject *self, PyObject *load, PyObject *object) {
   core_key key;
   uint64_t shard;
   int has = -1;
-  if (!core_key_take(&key, object)) return -1;
+  if (!core_key_take(&key, object, &r->hasher.header.form)) return -1;
   shard = bloomery_shard(&r->hasher, key.p, key.n, r->count);
   CORE_LOCK(self);
   opened = r->loaded[shard];
@@ -154,6 +159,11 @@ static bool router_keys(core_state *s, const Router *self, PyObject *load, const
                         uint8_t *out) {
   route *r;
   bool done;
+  int error = block_fits(&self->hasher.header.form, k);
+  if (error != 0) {
+    core_raise(error);
+    return false;
+  }
   if (k->form == KEYS_NULLS) return true;
   r = route_new(&self->hasher, self->count, k->n);
   if (!r) {
@@ -161,6 +171,7 @@ static bool router_keys(core_state *s, const Router *self, PyObject *load, const
     return false;
   }
   r->keys = k;
+  r->block.form = &self->hasher.header.form;
   r->asked = asked;
   r->out = out;
   done = router_answer(s, r, load);

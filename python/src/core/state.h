@@ -11,6 +11,7 @@ enum {
   CORE_VIEW,       /* a view of an Arrow array is outside of its buffers */
   CORE_INDEX,      /* an index of a dictionary is outside of it */
   CORE_OFFSETS,    /* an offset is negative or less than the one before it */
+  CORE_TYPE,       /* the keys of the filter have another type */
   CORE_TEXT,       /* a character of a NumPy text has no UTF-8 */
   CORE_NULL        /* a key is null where it may not be */
 };
@@ -23,6 +24,9 @@ static PyObject *core_raise(int error) {
   case CORE_INDEX: PyErr_SetString(PyExc_ValueError, "arrow: an index is outside of the dictionary"); break;
   case CORE_OFFSETS: PyErr_SetString(PyExc_ValueError, "arrow: an offset is less than the one before it"); break;
   case CORE_NULL: PyErr_SetString(PyExc_ValueError, "a key is null, and has a value"); break;
+  case CORE_TYPE:
+    PyErr_SetString(PyExc_TypeError, "the keys have another type than those of the filter: see key_form of its info");
+    break;
   case CORE_TEXT: PyErr_SetString(PyExc_ValueError, "a key has a surrogate, which has no UTF-8"); break;
   }
   return NULL;
