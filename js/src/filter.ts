@@ -57,11 +57,18 @@ export interface FilterInfo {
 export class Filter {
   readonly #engine: Engine;
   readonly #header: Header;
+  readonly #type: string | undefined;
 
   /** @internal */
   constructor(header: Header, engine: Engine) {
     this.#header = header;
     this.#engine = engine;
+    this.#type = typeOf(header.form);
+  }
+
+  #put(key: Key): number {
+    if (this.#type) fit(key, this.#type);
+    return putKey(this.#engine.buffer, key);
   }
 
   /** The number of keys: `keys` of info, rounded to a number above 2^53. */
@@ -75,8 +82,7 @@ export class Filter {
 
   /** Reports whether the key may be in the set. It is never false for a key of the set. */
   has(key: Key): boolean {
-    const engine = this.#engine;
-    return engine.has(putKey(engine.buffer, key));
+    return this.#engine.has(this.#put(key));
   }
 
   /** Returns has of each key, in order. */
@@ -88,7 +94,7 @@ export class Filter {
   count(key: Key): number {
     const engine = this.#engine;
     if (!engine.count) throw new TypeError('no counts in this filter');
-    return engine.count(putKey(engine.buffer, key));
+    return engine.count(this.#put(key));
   }
 
   /**
@@ -98,7 +104,7 @@ export class Filter {
   get(key: Key): bigint | undefined {
     const engine = this.#engine;
     if (!engine.get) throw new TypeError('no values in this filter');
-    return engine.get(putKey(engine.buffer, key));
+    return engine.get(this.#put(key));
   }
 
   /** Describes the filter. */
@@ -118,6 +124,17 @@ export class Filter {
       values: !!this.#engine.get,
       wasm: 'wasm' in this.#engine,
     };
+  }
+}
+
+/** Returns the type in a form of keys, without its parameters, if keys have a type. */
+export const typeOf = (form: string): string | undefined => /text|u?int..|date|decimal|fixed/.exec(form)?.[0];
+
+/** Throws TypeError if a key cannot be one of the type of a filter: bytes always are. */
+export function fit(key: Key, type: string): void {
+  const isText = typeof key === 'string';
+  if (!ArrayBuffer.isView(key) && (type === 'text' ? !isText : isText || !type.includes('64'))) {
+    throw new TypeError(`keys are ${type}: use keyOf of bloomery/value`);
   }
 }
 

@@ -1,7 +1,7 @@
 // A sharded set: many filters, each of the keys that routing 1 gives it, loaded when they are first needed.
 
 import { CorruptError, FamilyError, ManifestError, ShardError } from './errors.js';
-import { Checker, hashOf, list, type Opener, queries } from './filter.js';
+import { Checker, fit, hashOf, list, type Opener, queries, typeOf } from './filter.js';
 import { hashNames, parseHeader } from './header.js';
 import { type Key, OwnBuffer, putKey } from './key.js';
 import { type Manifest, parseManifest } from './manifest.js';
@@ -60,6 +60,7 @@ export class ShardedFilter {
   readonly #manifest: Manifest;
   readonly #family: Family;
   readonly #hash: HashSetup;
+  readonly #type: string | undefined;
   readonly #load: ShardLoader;
   readonly #verify: boolean;
   /** The shards that are loaded, or that are being loaded. */
@@ -74,6 +75,7 @@ export class ShardedFilter {
     this.#family = family;
     this.#hash = hashOf(manifest, family, opener);
     this.#manifest = manifest;
+    this.#type = typeOf(manifest.form);
     this.#load = load;
     this.#verify = opener.verify ?? true;
   }
@@ -162,6 +164,7 @@ export class ShardedFilter {
 
   /** Returns the hash of a key, which the next call overwrites. */
   #sum(key: Key): Hash {
+    if (this.#type) fit(key, this.#type);
     const n = putKey(this.#key, key); // may replace the view
     this.#hash.sum(this.#key.view, n, this.#h);
     return this.#h;

@@ -76,7 +76,7 @@ test('the tarball has the built package and no sources', async () => {
   const { exports, dependencies } = JSON.parse(manifest);
   assert.equal(dependencies, undefined);
   const entries = [
-    '.', './plain', './core', './build', './delta', './follow', './exact', './family/*', './hash/siphash',
+    '.', './plain', './core', './build', './delta', './follow', './exact', './value', './family/*', './hash/siphash',
     './hash/xxh64', './hash/uint64', './store/indexeddb', './store/cache', './package.json',
   ];
   assert.deepEqual(Object.keys(exports), entries);
@@ -167,6 +167,7 @@ import { type ExactFollower, follow, followExact, type Follower, followSharded, 
   type ShardedFollower } from 'bloomery/follow';
 import { patch } from 'bloomery/delta';
 import { indexedDBStore } from 'bloomery/store/indexeddb';
+import { keyOf } from 'bloomery/value';
 import { cacheStore } from 'bloomery/store/cache';
 import { build, type BuildOptions, type BuildProgress } from 'bloomery/build';
 
@@ -176,6 +177,7 @@ export async function use(file: Uint8Array): Promise<boolean[]> {
   const info: FilterInfo = filter.info();
   const value: bigint | undefined = filter.get('x');
   const families: Family[] = [blocked, fuse];
+  filter.has(keyOf(filter, '2026-11-29'));
   // @ts-expect-error a number is not a key
   filter.has(5);
   // @ts-expect-error nor is one in a list

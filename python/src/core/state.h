@@ -25,7 +25,7 @@ static PyObject *core_raise(int error) {
   case CORE_OFFSETS: PyErr_SetString(PyExc_ValueError, "arrow: an offset is less than the one before it"); break;
   case CORE_NULL: PyErr_SetString(PyExc_ValueError, "a key is null, and has a value"); break;
   case CORE_TYPE:
-    PyErr_SetString(PyExc_TypeError, "the keys have another type than those of the filter: see key_form of its info");
+    PyErr_SetString(PyExc_TypeError, "a column of this type has no keys in this filter: see key_form of its info");
     break;
   case CORE_TEXT: PyErr_SetString(PyExc_ValueError, "a key has a surrogate, which has no UTF-8"); break;
   }
