@@ -48,6 +48,10 @@ var (
 		WithForm(filter.KeyForm) (filter.Hasher, error)
 	} = filter.Hasher{}
 	_ interface {
+		AppendText([]byte, string) ([]byte, error)
+		AppendUint64([]byte, uint64) ([]byte, error)
+	} = filter.KeyForm{}
+	_ interface {
 		BitsPerKey() float64
 		Exceeded() bool
 		ValuesOnly() bool
@@ -216,6 +220,8 @@ var (
 	_ func(*bloomery.Set, string, string, sender) error                                  = interop.LoadRedis
 	_ func([]byte) uint64                                                                = interop.MaxSize
 	_ func(io.Reader, interop.Format, uint64, ...bloomery.Option) (*bloomery.Set, error) = interop.Read
+	_ func(io.Reader, interop.Format, filter.KeyForm, uint64, ...bloomery.Option) (
+		*bloomery.Set, error) = interop.ReadAs
 	_ func(io.Writer, *bloomery.Set, interop.Format) error                               = interop.Write
 	_ func(io.Writer, *bloomery.Set, string) error                                       = interop.WriteCommands
 )
