@@ -5,7 +5,7 @@ go 1.26.0
 // The tests and measure build these programs.
 tool (
 	github.com/apache/beam/sdks/v2/go/cmd/prism
-	github.com/bloomery/bloomery/beam
+	github.com/bloomery/bloomery/beam/cmd/bloomery-beam
 )
 
 require (

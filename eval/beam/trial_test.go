@@ -22,7 +22,7 @@ import (
 )
 
 // programPackage is the package of bloomery-beam.
-const programPackage = "github.com/bloomery/bloomery/beam"
+const programPackage = "github.com/bloomery/bloomery/beam/cmd/bloomery-beam"
 
 var (
 	long   = flag.Bool("long", false, "also run the trials with processes that are killed")

@@ -15,7 +15,7 @@ import (
 var programs = map[string]string{
 	"cmd/bloomery":                "bloomery",
 	"buckets/cmd/bloomery-bucket": "bloomery-bucket",
-	"beam":                        "bloomery-beam",
+	"beam/cmd/bloomery-beam":      "bloomery-beam",
 	"eval/lab/cmd/bloomery-lab":   "bloomery-lab",
 }
 

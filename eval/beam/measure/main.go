@@ -113,7 +113,7 @@ func (b *bench) programs(only bool) error {
 	}
 	for _, p := range []struct{ name, dir, pkg string }{
 		{"bloomery", strings.TrimSpace(string(root)), "./cmd/bloomery"},
-		{"bloomery-beam", ".", "github.com/bloomery/bloomery/beam"},
+		{"bloomery-beam", ".", "github.com/bloomery/bloomery/beam/cmd/bloomery-beam"},
 		{"prism", ".", "github.com/apache/beam/sdks/v2/go/cmd/prism"},
 	} {
 		if only && p.name != "bloomery" {

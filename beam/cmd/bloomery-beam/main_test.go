@@ -183,13 +183,13 @@ func TestIsBoot(t *testing.T) {
 
 // TestDockerfile checks the paths in the Dockerfile. With -long it builds the program as the Dockerfile does.
 func TestDockerfile(t *testing.T) {
-	b, err := os.ReadFile("Dockerfile")
+	b, err := os.ReadFile("../../Dockerfile")
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := string(b)
 	for _, line := range []string{
-		"RUN cd beam && CGO_ENABLED=0 go build -trimpath -o /bloomery-beam .", // in the root of the repository
+		"RUN cd beam && CGO_ENABLED=0 go build -trimpath -o /bloomery-beam ./cmd/bloomery-beam", // in the root of the repository
 		"COPY --from=build /bloomery-beam /bloomery-beam", `ENTRYPOINT ["/bloomery-beam"]`, job.SecretFileVariable,
 	} {
 		if !strings.Contains(text, line) {
@@ -203,7 +203,7 @@ func TestDockerfile(t *testing.T) {
 			t.Errorf("%v: %s", err, out)
 		}
 	}
-	for _, path := range []string{"../beam/main.go", "../go.mod", "../buckets/go.mod"} {
+	for _, path := range []string{"main.go", "../../../go.mod", "../../../buckets/go.mod"} {
 		if _, err := os.Stat(path); err != nil {
 			t.Error(err)
 		}
