@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // Info describes a filter at one moment. Rates and shares are in [0, 1].
@@ -56,9 +58,9 @@ func (i Info) String() string {
 		fmt.Fprintf(&b, ", capacity %d keys", i.Capacity)
 	}
 
-	fmt.Fprintf(&b, "\nfalse-positive rate %.3g%%, predicted %.3g%%", 100*i.FPRPosterior, 100*i.FPRPrior)
+	fmt.Fprintf(&b, "\nfalse-positive rate %s, predicted %s", stat.Percent(i.FPRPosterior), stat.Percent(i.FPRPrior))
 	if i.FPRChosen > 0 {
-		fmt.Fprintf(&b, ", chosen %.3g%%", 100*i.FPRChosen)
+		fmt.Fprintf(&b, ", planned %s", stat.Percent(i.FPRChosen))
 	}
 	fmt.Fprintf(&b, "; fill %.3g%%", 100*i.Fill)
 	if i.Late > 0 {

@@ -49,7 +49,7 @@ func ExampleImpossible() {
 		fmt.Println(nearest.Instead+":", nearest.Spec)
 	}
 	// Output:
-	// no filter keeps a rate of 0.001 in less than log2(1/ε) = 9.97 bits per key, and 8 are allowed
+	// no filter keeps a rate of 0.1% in less than log2(1/ε) = 9.97 bits per key, and 8 are allowed
 	// without the limit of size: ribbon(fpr=0.001,w=128)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // Impossible is the error for needs that no filter meets.
@@ -25,16 +26,17 @@ func (e *Impossible) Error() string {
 		return e.What
 	}
 	c := e.Nearest[0]
-	return fmt.Sprintf("%s\nnearest, %s: %s, %.4g bits per key at a rate of %.3g",
-		e.What, c.Instead, c.Spec, c.BitsPerKey, c.FPRPrior)
+	return fmt.Sprintf("%s\nnearest, %s: %s, %.4g bits per key at a rate of %s",
+		e.What, c.Instead, c.Spec, c.BitsPerKey, stat.Percent(c.FPRPrior))
 }
 
 // possible returns an *Impossible for needs that no filter of any kind can meet.
 func (n *Needs) possible() error {
 	if n.FPR > 0 && n.FPR < n.equalHashRate() {
-		const text = "a rate of %.3g is below the rate of the hash: an absent key has the hash of one of the %d, %d bits, " +
-			"with a probability of %.2g"
-		return &Impossible{What: fmt.Sprintf(text, n.FPR, n.totalKeys(), family.HashBits(filter.XXH3), n.equalHashRate())}
+		const text = "a rate of %s is below the rate of the hash: an absent key has the hash of one of the %d, " +
+			"%d bits, with a probability of %s"
+		return &Impossible{What: fmt.Sprintf(text, stat.Percent(n.FPR), n.totalKeys(), family.HashBits(filter.XXH3),
+			stat.Percent(n.equalHashRate()))}
 	}
 
 	budget := n.budget()
@@ -51,18 +53,18 @@ func (n *Needs) possible() error {
 		return nil
 	}
 
-	bound, name := math.Log2(1/n.FPR), "no filter keeps a rate of %.3g in less than log2(1/ε) = %.2f bits per key"
+	bound, name := math.Log2(1/n.FPR), "no filter keeps a rate of %s in less than log2(1/ε) = %.2f bits per key"
 	if (n.Remove || n.Count || n.ValueBits > 0) && n.FPR <= likely { // the bound does not hold for rates near 1
 		bound += 1.44 + float64(n.ValueBits)
-		name = "no filter from which keys can be removed is known to keep a rate of %.3g in less than " +
+		name = "no filter from which keys can be removed is known to keep a rate of %s in less than " +
 			"log2(1/ε) + 1.44 = %.2f bits per key"
 		if n.ValueBits > 0 {
-			name = "no filter with values that change is known to keep a rate of %.3g in less than " +
+			name = "no filter with values that change is known to keep a rate of %s in less than " +
 				"log2(1/ε) + 1.44 and the value, %.2f bits per key"
 		}
 	}
 	if perKey < bound {
-		return &Impossible{What: fmt.Sprintf(name+", and %.4g are allowed", n.FPR, bound, perKey)}
+		return &Impossible{What: fmt.Sprintf(name+", and %.4g are allowed", stat.Percent(n.FPR), bound, perKey)}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"time"
 
 	"github.com/bloomery/bloomery/internal/family"
@@ -115,13 +116,21 @@ func (n *Needs) budget() float64 {
 	return n.BitsPerKey * float64(n.totalKeys())
 }
 
-// sizeWithin returns the size for at most the given number of bits, in the unit of the needs.
-func (n *Needs) sizeWithin(bits float64) (bytes uint64, perKey float64) {
+// sizeOfLines returns the size of a filter of whole cache lines, in the unit of the needs. Bits per key have the fewest
+// digits that make these lines.
+func (n *Needs) sizeOfLines(lines float64) (bytes uint64, perKey float64) {
 	if n.Bytes > 0 {
-		return uint64(max(1, bits/8)), 0
+		return uint64(64 * lines), 0
 	}
-	// A size of 0 would mean that none was given, so the result is at least one bit, or one byte.
-	return 0, max(bits/float64(n.totalKeys()), 1/float64(n.totalKeys()))
+
+	fewer, most := 512*(lines-1)/float64(n.totalKeys()), 512*lines/float64(n.totalKeys())
+	for digits := range 16 {
+		scale := math.Pow10(digits)
+		if v := math.Floor(most*scale) / scale; v > fewer && v <= most {
+			return 0, v
+		}
+	}
+	return 0, most
 }
 
 // slackBits returns the number of bits by which a filter may exceed the budget: with BitsPerKey it may fill its last

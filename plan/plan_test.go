@@ -115,7 +115,7 @@ func TestEdges(t *testing.T) {
 	}{
 		{Needs{Keys: 1000, FPR: 0.95, BitsPerKey: 1.4, Remove: true}, "counting(fpr=0.95)", "rankindexed(fpr=0.95)"},
 		{Needs{Keys: 1000, FPR: 0.9, Count: true}, "rankindexed(counting=1,fpr=0.5)", ""},
-		{Needs{Keys: 1000, BitsPerKey: 10}, "blocked(bits_per_key=9.728)", "blocked(bits_per_key=10)"},
+		{Needs{Keys: 1000, BitsPerKey: 10}, "blocked(bits_per_key=9.7)", "blocked(bits_per_key=10)"},
 		{Needs{Keys: 10, Bytes: 10}, "standard(bytes=10)", "blocked(bytes=10)"},
 		{Needs{Keys: 1000, FPR: 1e-9, OneLine: true}, "rankindexed(bucket=512,fast=1,fpr=1e-09)", "rankindexed(bucket=512,fpr=1e-09)"},
 		{Needs{Keys: 1000, ValueBits: 8, OneLine: true}, "rankindexed(bucket=512,fast=1,fpr=0.01,value_bits=8)", ""},

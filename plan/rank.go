@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/parallel"
+	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // Choice is a filter that meets the needs.
@@ -147,7 +148,7 @@ func tryKind(k kind, n *Needs) (choice Choice, why string) {
 	b := n.budget()
 	if b >= 512 && row.Problem == "" && n.FPR == 0 && float64(row.Bits) > b+n.slackBits() {
 		// The kind rounds up to whole cache lines of 512 bits: ask for one line fewer.
-		size.Bytes, size.BitsPerKey = n.sizeWithin(512 * math.Floor(b/512))
+		size.Bytes, size.BitsPerKey = n.sizeOfLines(math.Floor(b / 512))
 		choice.Spec = k.sizedSpec(n, size)
 		row = Forecast(choice.Spec, k.forecastKeys(n))
 	}
@@ -171,7 +172,7 @@ func tryKind(k kind, n *Needs) (choice Choice, why string) {
 		most = n.FPR * scatter
 	}
 	if row.FPRPrior > most {
-		return choice, fmt.Sprintf("has a rate of %.3g", row.FPRPrior)
+		return choice, "has a rate of " + stat.Percent(row.FPRPrior)
 	}
 
 	cost, ok := families.Costs().At(k.Spec, n.totalKeys(), choice.FPRPrior)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/publish/transport"
 )
@@ -65,7 +66,7 @@ func (e Event) updated() string {
 	r := e.Release
 	s := fmt.Sprintf("release %d: %d bytes loaded (%s), %d keys", r.Number, e.Bytes, way, r.Keys)
 	if kinds[r.Kind].rated {
-		s += fmt.Sprintf(", false-positive rate %.3g%%", 100*r.FPRPosterior)
+		s += ", false-positive rate " + stat.Percent(r.FPRPosterior)
 	}
 	if e.Unused != nil {
 		s += fmt.Sprintf("; the delta was not used: %v", e.Unused)

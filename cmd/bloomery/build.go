@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -285,7 +286,7 @@ func (a *app) reportBuilt(path, like, shards string, r report, start time.Time) 
 		a.warn("--allow: there is no key in the list; the filter is exact for nothing")
 	}
 
-	rate := fmt.Sprintf("false positive rate %.4g", r.FPRPosterior)
+	rate := "false-positive rate " + stat.Percent(r.FPRPosterior)
 	if r.ValuesOnly() {
 		rate = "values without fingerprints: every key seems to be present"
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/stat"
 )
 
 func (a *app) mergeCommand() *cobra.Command {
@@ -57,7 +58,8 @@ keys in some of them at the rates of the others.`,
 			if err != nil {
 				return err
 			}
-			return a.report(r, "%s: at most %d keys, false positive rate %.4g", pathName(output), r.Keys, r.FPRPosterior)
+			return a.report(r, "%s: at most %d keys, false-positive rate %s",
+				pathName(output), r.Keys, stat.Percent(r.FPRPosterior))
 		},
 	}
 	outputFlag(c, &output)

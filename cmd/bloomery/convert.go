@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/interop"
 )
@@ -115,8 +116,8 @@ func (a *app) convert(ctx context.Context, path string, f convertFlags) error {
 	return a.report(map[string]any{
 		"from": source, "to": target, "spec": i.Spec, "hash": hash, "keys": i.Keys, "keys_estimated": about != "",
 		"bits": i.Bits, "fill": i.Fill, "fpr_posterior": i.FPRPosterior,
-	}, "%s: %s, hash %s, %s%d keys, false positive rate %.4g",
-		pathName(f.output), i.Spec, hash, about, i.Keys, i.FPRPosterior)
+	}, "%s: %s, hash %s, %s%d keys, false-positive rate %s",
+		pathName(f.output), i.Spec, hash, about, i.Keys, stat.Percent(i.FPRPosterior))
 }
 
 // writeConverted writes a filter in the target format, after checking that it can be written there.

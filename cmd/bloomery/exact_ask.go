@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/internal/keyio"
+	"github.com/bloomery/bloomery/internal/stat"
 )
 
 func (a *app) exactInfoCommand() *cobra.Command {
@@ -49,9 +50,9 @@ func (r exactReport) write(w io.Writer) {
 	}
 
 	fmt.Fprintf(w, "hash\t%s\n", r.Hash)
-	fmt.Fprintf(w, "outside the universe\tyes at a rate of %.3g\n", r.OutsideRate)
+	fmt.Fprintf(w, "outside the universe\tyes at a rate of %s\n", stat.Percent(r.OutsideRate))
 	if r.Partitions > 0 {
-		fmt.Fprintf(w, "other partitions\tyes at a rate of %.2g\n", r.UnknownRate)
+		fmt.Fprintf(w, "other partitions\tyes at a rate of %s\n", stat.Percent(r.UnknownRate))
 	}
 
 	for _, c := range r.Classes {
@@ -59,8 +60,8 @@ func (r exactReport) write(w io.Writer) {
 		if c.Inverted {
 			inverted = ", inverted"
 		}
-		fmt.Fprintf(w, "class r=%d%s\t%d members of %d keys, outside %.3g\n",
-			c.R, inverted, c.Members, c.Universe, c.OutsideRate)
+		fmt.Fprintf(w, "class r=%d%s\t%d members of %d keys, outside %s\n",
+			c.R, inverted, c.Members, c.Universe, stat.Percent(c.OutsideRate))
 	}
 }
 

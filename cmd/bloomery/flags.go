@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -64,7 +65,8 @@ func maxFPRFlag(c *cobra.Command, to *float64) {
 // shrinkFlag adds --shrink, for commands that replace a file by one made from a list. It sets the fraction of the keys
 // that may be lost. normal describes the default.
 func shrinkFlag(c *cobra.Command, to *float64, normal string) {
-	parse(c, to, "shrink", "allow a list that lost up to `P%` of the keys (default "+normal+")", func(flag, text string) (float64, error) {
+	usage := "allow a list that lost up to `P%` of the keys (default " + normal + ")"
+	parse(c, to, "shrink", usage, func(flag, text string) (float64, error) {
 		if text == "100%" {
 			return 1, nil
 		}
@@ -78,7 +80,7 @@ func rateNoted(c *cobra.Command) func(flag, text string) (float64, error) {
 	return func(flag, text string) (float64, error) {
 		v, err := parseRate(flag, text)
 		if err == nil && v >= 0.05 && !strings.Contains(text, "%") {
-			fmt.Fprintf(c.ErrOrStderr(), "bloomery: note: %s %s is %.4g%%\n", flag, text, 100*v)
+			fmt.Fprintf(c.ErrOrStderr(), "bloomery: note: %s %s is %s\n", flag, text, stat.Percent(v))
 		}
 		return v, err
 	}
@@ -222,7 +224,8 @@ var needWords = map[string]func(*plan.Needs){
 func needNames() []string { return slices.Sorted(maps.Keys(needWords)) }
 
 func (f *wishFlags) register(c *cobra.Command) {
-	c.Flags().StringSliceVar(&f.needs, "needs", nil, "`LIST`: what the filter must do (help specs): "+strings.Join(needNames(), ", "))
+	usage := "`LIST`: what the filter must do (help specs): " + strings.Join(needNames(), ", ")
+	c.Flags().StringSliceVar(&f.needs, "needs", nil, usage)
 	c.Flags().StringVar(&f.objective, "for", "", "`GOAL`: choose by size or by speed")
 	complete(c, "needs", needNames()...)
 	complete(c, "for", string(plan.Smallest), string(plan.Fastest))

@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -66,8 +67,8 @@ func (a *app) infoTable(paths []string) error {
 		if r.Capacity > 0 {
 			load = fmt.Sprintf("%.1f%%", 100*r.load())
 		}
-		fmt.Fprintf(&lines, "%s\t%s\t%d\t%s\t%s\t%s\t%.3g\n",
-			path, r.Spec.Family(), r.Keys, bytesText(r.file.Bytes), perKey, load, r.FPRPosterior)
+		fmt.Fprintf(&lines, "%s\t%s\t%d\t%s\t%s\t%s\t%s\n", path,
+			r.Spec.Family(), r.Keys, bytesText(r.file.Bytes), perKey, load, stat.Percent(r.FPRPosterior))
 	}
 	err := a.table(all, func(w io.Writer) { _, _ = io.WriteString(w, lines.String()) })
 	return errors.Join(err, failed)
@@ -124,19 +125,20 @@ func (r report) write(w io.Writer) {
 
 	lowest := family.LowestRate(r.hasher.ID(), r.Keys) // the rate of absent keys with the hash of a key
 	if r.ValuesOnly() {
-		fmt.Fprintln(w, "false positive rate\tnone: values without fingerprints; every key seems to be present")
+		fmt.Fprintln(w, "false-positive rate\tnone: values without fingerprints; every key seems to be present")
 	} else if r.FPRPosterior == lowest && r.Keys > 0 {
-		const text = "false positive rate\t%.4g, that of equal hashes: no filter with this hash has a lower one\n"
-		fmt.Fprintf(w, text, lowest)
+		const text = "false-positive rate\t%s, that of equal hashes: no filter with this hash has a lower one\n"
+		fmt.Fprintf(w, text, stat.Percent(lowest))
 	} else {
-		fmt.Fprintf(w, "false positive rate\t%.4g %s (%.4g %s)\n", r.FPRPosterior, source, r.FPRPrior, prior)
+		fmt.Fprintf(w, "false-positive rate\t%s %s (%s %s)\n",
+			stat.Percent(r.FPRPosterior), source, stat.Percent(r.FPRPrior), prior)
 	}
 	if r.FPRChosen > 0 {
 		state := "kept"
 		if r.Exceeded() {
 			state = "EXCEEDED"
 		}
-		fmt.Fprintf(w, "chosen rate\t%.4g, %s\n", r.FPRChosen, state)
+		fmt.Fprintf(w, "planned rate\t%s, %s\n", stat.Percent(r.FPRChosen), state)
 	}
 	if r.window != nil {
 		writeWindow(w, r.window)
@@ -144,8 +146,8 @@ func (r report) write(w io.Writer) {
 	if m := r.manifest; m != nil {
 		fmt.Fprintf(w, "shards\t%d, plan %s\n", len(m.Shards), m.ID())
 		line := func(name string, e shard.Entry) {
-			fmt.Fprintf(w, "%s\t%d, %s, false positive rate %.4g: %s\n",
-				name, e.Keys, bytesText(e.Bytes), e.FPRPosterior, e.File)
+			fmt.Fprintf(w, "%s\t%d, %s, false-positive rate %s: %s\n",
+				name, e.Keys, bytesText(e.Bytes), stat.Percent(e.FPRPosterior), e.File)
 		}
 		few, many := fewestAndMost(m)
 		line("fewest keys", few)

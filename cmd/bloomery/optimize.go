@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/drift"
 	"github.com/bloomery/bloomery/internal/keyio"
+	"github.com/bloomery/bloomery/internal/stat"
 )
 
 type optimizeFlags struct {
@@ -98,8 +99,9 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 	return a.report(object{
 		{"before", before}, {"after", after}, {"lines_read", read},
 		{"lines_new", unknown}, // lines with a key that the old filter did not contain
-	}, "%s: %d keys (before %d; %d of %d lines were new to it), false positive rate %.4g (before %.4g)",
-		f.output, after.Keys, before.Keys, unknown, read, after.FPRPosterior, before.FPRPosterior)
+	}, "%s: %d keys (before %d; %d of %d lines were new to it), false-positive rate %s (before %s)",
+		f.output, after.Keys, before.Keys, unknown, read,
+		stat.Percent(after.FPRPosterior), stat.Percent(before.FPRPosterior))
 }
 
 // search continues the search of the filter with the keys of the lists. It returns the new filter, the number of keys

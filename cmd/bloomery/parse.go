@@ -22,6 +22,9 @@ func parseRate(flag, text string) (float64, error) {
 	v, err := strconv.ParseFloat(number, 64)
 	if percent {
 		v /= 100
+		if exact, err := strconv.ParseFloat(number+"e-2", 64); err == nil { // 0.7/100 is 0.006999999999999999
+			v = exact
+		}
 	}
 	if err != nil || v == 0 || !family.ValidRate(v) {
 		meant := ""

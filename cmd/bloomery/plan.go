@@ -15,6 +15,7 @@ import (
 
 	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -153,14 +154,16 @@ func pickOf(ctx context.Context, n plan.Needs, p plan.Plan) (*plan.Choice, error
 
 // printPick prints the pick, what it costs, and why it is the pick.
 func (a *app) printPick(c plan.Choice) {
-	between := " "
-	if len("pick: "+c.Spec.String()) > cli.Columns {
-		between = "\n"
+	if pick := "pick: " + c.Spec.String(); len(pick) <= cli.Columns {
+		fmt.Fprintln(a.stdout, pick)
+	} else {
+		fmt.Fprintf(a.stdout, "pick:\n%s\n", cli.Wrap(c.Spec.String()))
 	}
-	fmt.Fprintf(a.stdout, "pick:%s%s\n", between, c.Spec)
-	printWrapped(a.stdout, fmt.Sprintf("%s; false-positive rate %.3g", sizeText(c.FileBytes, c.Bits, c.Keys), c.FPRPrior))
+	size := sizeText(c.FileBytes, c.Bits, c.Keys)
+	printWrapped(a.stdout, size+"; false-positive rate "+stat.Percent(c.FPRPrior))
 	far := ""
-	if c.FileBytes >= 1<<20 && c.FarQuery > 1.1*c.NsQuery { // smaller filters stay in the caches, larger ones never do
+	// Smaller filters stay in the caches, and larger ones never do.
+	if c.FileBytes >= 1<<20 && c.FarQuery > 1.1*c.NsQuery {
 		far = fmt.Sprintf(", %.0f ns outside the caches", c.FarQuery)
 	}
 	printWrapped(a.stdout, fmt.Sprintf("a query takes about %.0f ns%s; the build takes %s", c.NsQuery, far, buildTime(c)))
@@ -217,9 +220,12 @@ func (a *app) printRows(choices []plan.Choice) {
 	fmt.Fprintf(a.stdout, figures+"  spec\n", "file", "bits/key", "rate", "query", "build")
 	for _, c := range choices {
 		line := fmt.Sprintf(figures, bytesText(c.FileBytes), fmt.Sprintf("%.2f", c.BitsPerKey),
-			fmt.Sprintf("%.3g", c.FPRPrior), fmt.Sprintf("%.0f ns", c.NsQuery), buildTime(c))
+			stat.Percent(c.FPRPrior), fmt.Sprintf("%.0f ns", c.NsQuery), buildTime(c))
 		spec := "  " + c.Spec.String()
-		if len(line+spec) > cli.Columns {
+		switch {
+		case len(c.Spec.String()) > cli.Columns:
+			spec = "\n" + strings.TrimSuffix(cli.Indented(c.Spec.String()), "\n")
+		case len(line+spec) > cli.Columns:
 			spec = fmt.Sprintf("\n%*s", cli.Columns, c.Spec)
 		}
 		fmt.Fprintln(a.stdout, line+spec)
@@ -274,7 +280,7 @@ func (a *app) printPlan(n plan.Needs, p plan.Plan, all bool) {
 	}
 
 	for _, c := range p.Choices {
-		fmt.Fprintf(a.stdout, "\n%s\n", c.Spec)
+		fmt.Fprintf(a.stdout, "\n%s\n", cli.Wrap(c.Spec.String()))
 		a.printReason(c)
 	}
 	for i, r := range p.Refused {
@@ -299,7 +305,7 @@ func (a *app) printImpossible(e *plan.Impossible) error {
 		a.printRows(e.Nearest)
 	}
 	for _, c := range e.Nearest {
-		fmt.Fprintf(a.stdout, "\n%s\n", c.Spec)
+		fmt.Fprintf(a.stdout, "\n%s\n", cli.Wrap(c.Spec.String()))
 		a.printReason(c)
 	}
 	return errNo

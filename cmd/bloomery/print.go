@@ -142,7 +142,7 @@ func (a *app) warnRate(path string, i filter.Info) {
 	if !i.Exceeded() {
 		return
 	}
-	problem, why := engine.RateError{FPR: i.FPRPosterior, Most: i.FPRChosen, Keys: i.Keys}, ", the chosen rate"
+	problem, why := engine.RateError{FPR: i.FPRPosterior, Most: i.FPRChosen, Keys: i.Keys}, ", the planned rate"
 	if i.FPRChosen == 0 {
 		problem.Most, why = filter.UselessFPR, ": the filter is useless"
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
+	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/shard"
 	"github.com/bloomery/bloomery/window"
 )
@@ -143,7 +144,7 @@ func (a *app) printKeys(set *bloomery.Set, path string) error {
 	if r.distinct > 0 {
 		keys = fmt.Sprintf("about %d distinct keys, added %d times", r.distinct, r.Keys)
 	}
-	return a.report(r, "%s: %s, false positive rate %.4g", pathName(path), keys, r.FPRPosterior)
+	return a.report(r, "%s: %s, false-positive rate %s", pathName(path), keys, stat.Percent(r.FPRPosterior))
 }
 
 // shardsOf describes the shards of a sharded set, or returns nil if m is nil.

@@ -90,8 +90,8 @@ const ratesText = `The false-positive rate is the share of absent keys that a fi
 smallest filter with this rate, 1% by default; --bits-per-key and --bytes choose a size. 1% needs 7 to 10 bits per key,
 a tenth of a rate 3.3 to 4.8 more.
 
-A file stores its chosen rate: --fpr, or the rate forecast for --bits-per-key. Later keys raise the rate.
-When it is more than a tenth above the chosen one, commands warn, and --json has fpr_exceeded; with --max-fpr they fail
+A file stores its planned rate: --fpr, or the rate forecast for --bits-per-key. Later keys raise the rate.
+When it is more than a tenth above the planned one, commands warn, and --json has fpr_exceeded; with --max-fpr they fail
 instead, and write nothing.
 
 --capacity N makes room for later keys. A rankindexed filter with more keys becomes full: add fails and changes nothing,
@@ -165,7 +165,7 @@ const updatesText = `publish, or diff and patch, bring copies of a filter up to 
 filter has the size, seed and search of the old one: change a copy with add, remove or put, or build --like OLD. Deltas
 of ribbon and fuse are the whole filter.
 
---like copies size, hash function, chosen rate and form (see trim) of OLD, and searches nothing. The rate rises as the
+--like copies size, hash function, planned rate and form (see trim) of OLD, and searches nothing. The rate rises as the
 list grows and changes, so make room in the first build: --capacity, or --spec "partitioned(fpr=0.01,later=8000)".
 
 A list that was cut must not replace a good filter: --like, optimize and publish refuse to lose more than half of the

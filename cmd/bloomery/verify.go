@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/internal/bulk"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/keyio"
+	"github.com/bloomery/bloomery/internal/stat"
 )
 
 type verdict struct {
@@ -52,7 +53,7 @@ func (a *app) verifyCommand() *cobra.Command {
 		Use:   "verify FILE --members KEYS [--absent KEYS | --random N]",
 		Short: "Measure whether a filter keeps its rate",
 		Long: `All members must be present. The rate among absent keys, with its 95% interval, is compared with the rate
-that info states, and with the chosen one: the exit code is 1 if a filter with such a rate would have so many false
+that info states, and with the planned one: the exit code is 1 if a filter with such a rate would have so many false
 positives less than once in 10,000.`,
 		Example: `  bloomery verify blocked.bloom --members blocklist.txt --random 1M
   bloomery verify blocked.bloom --members blocklist.txt --absent allowed.txt`,
@@ -224,14 +225,15 @@ func (v verdict) write(w io.Writer) {
 	}
 
 	fmt.Fprintf(w, "absent\t%d, %d of them falsely present\n", v.Rate.Trials, v.Rate.FalsePositives)
-	fmt.Fprintf(w, "observed rate\t%.4g (95%%: %.4g to %.4g)\n", v.Rate.Observed, v.Rate.Low, v.Rate.High)
-	fmt.Fprintf(w, "promised rate\t%.4g\n", v.info.FPRPosterior)
+	fmt.Fprintf(w, "observed rate\t%s (95%%: %s to %s)\n",
+		stat.Percent(v.Rate.Observed), stat.Percent(v.Rate.Low), stat.Percent(v.Rate.High))
+	fmt.Fprintf(w, "promised rate\t%s\n", stat.Percent(v.info.FPRPosterior))
 	fmt.Fprintf(w, "the promise\t%s\n", stateOf(v.holds))
 	if v.holds && v.info.FPRPosterior < v.Rate.Low { // the interval alone would look like a broken promise
 		fmt.Fprint(w, "\ta filter that keeps it shows this many more often than once in 10,000\n")
 	}
 	if v.info.FPRChosen > 0 {
-		fmt.Fprintf(w, "chosen rate\t%.4g\n", v.info.FPRChosen)
-		fmt.Fprintf(w, "the choice\t%s\n", stateOf(v.chose))
+		fmt.Fprintf(w, "planned rate\t%s\n", stat.Percent(v.info.FPRChosen))
+		fmt.Fprintf(w, "the plan\t%s\n", stateOf(v.chose))
 	}
 }

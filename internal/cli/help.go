@@ -233,10 +233,21 @@ func Wrap(text string) string {
 	return strings.TrimRight(strings.Join(out, "\n"), "\n")
 }
 
-// wrapped breaks a paragraph into lines of at most the given number of columns, unless a word is longer.
+// wrapped breaks a paragraph into lines of at most the given number of columns. A longer word, such as a spec, is broken
+// behind its commas, and has a line to itself without one.
 func wrapped(text string, columns int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
+		for len(word) > columns {
+			end := strings.LastIndexByte(word[:columns], ',') + 1
+			if end == 0 {
+				break
+			}
+			if line != "" {
+				lines, line = append(lines, line), ""
+			}
+			lines, word = append(lines, word[:end]), word[end:]
+		}
 		if line != "" && utf8.RuneCountInString(line+" "+word) > columns {
 			lines = append(lines, line)
 			line = ""

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // Progress is a bar on a terminal while a pass runs: share of the input, keys per second, time left. It shows nothing
@@ -117,7 +119,7 @@ func (p *Progress) lineOf(what string, size int64, since time.Duration, columns 
 		add(Short(float64(keys)/since.Seconds()) + " keys/s")
 	}
 	if rate := math.Float64frombits(p.Rate.Load()); rate > 0 && room-length-16 > fewestCells {
-		add(fmt.Sprintf("rate %.3g", rate))
+		add("rate " + stat.Percent(rate))
 	}
 	if cells := min(mostCells, room-length-1); size > 0 && cells >= fewestCells {
 		full := int(int64(cells) * min(read, size) / size)

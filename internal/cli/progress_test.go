@@ -20,14 +20,14 @@ func TestProgressLine(t *testing.T) {
 		30:  "searching  45% 13s left",
 		40:  "searching  45% 13s left, 718k keys/s",
 		60:  "searching  45% █████████░░░░░░░░░░░░ 13s left, 718k keys/s",
-		80:  "searching  45% ██████████░░░░░░░░░░░░░░ 13s left, 718k keys/s, rate 0.00724",
-		200: "searching  45% ██████████░░░░░░░░░░░░░░ 13s left, 718k keys/s, rate 0.00724",
+		80:  "searching  45% ██████████░░░░░░░░░░░░░░ 13s left, 718k keys/s, rate 0.724%",
+		200: "searching  45% ██████████░░░░░░░░░░░░░░ 13s left, 718k keys/s, rate 0.724%",
 	} {
 		if got := p.lineOf("searching", 1000, 10*time.Second, columns); got != want {
 			t.Errorf("%d columns: %q, want %q", columns, got, want)
 		}
 	}
-	if got := p.lineOf("reading", -1, 10*time.Second, 80); got != "reading 718k keys/s, rate 0.00724" {
+	if got := p.lineOf("reading", -1, 10*time.Second, 80); got != "reading 718k keys/s, rate 0.724%" {
 		t.Errorf("unknown size: %q", got)
 	}
 	long := "12 of 34, partitioned-hashing-figure-9 with a name beyond all measure"

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // Measured is the false-positive rate of a release.
@@ -123,16 +124,16 @@ func slopeOf(releases []Measured) float64 {
 	return slope
 }
 
-// String returns the drift as one line, such as "rate 0.98%, below the chosen 1%, rising 0.004 points a release; a
+// String returns the drift as one line, such as "rate 0.98%, below the planned 1%, rising 0.004 points a release; a
 // fresh build is due in 31 releases".
 func (d Drift) String() string {
 	if d.Rate == 0 {
 		return "no rate"
 	}
 
-	text := fmt.Sprintf("rate %.3g%%", 100*d.Rate)
+	text := "rate " + stat.Percent(d.Rate)
 	if d.Chosen == 0 {
-		return text + ", none chosen"
+		return text + ", none planned"
 	}
 
 	switch {
@@ -144,7 +145,7 @@ func (d Drift) String() string {
 		text += fmt.Sprintf(", %.3g times", d.Ratio)
 	}
 
-	text += fmt.Sprintf(" the chosen %.3g%%", 100*d.Chosen)
+	text += " the planned " + stat.Percent(d.Chosen)
 	switch {
 	case d.Slope > 0:
 		text += fmt.Sprintf(", rising %.2g points a release", 100*d.Slope)

@@ -32,7 +32,7 @@ func TestDriftOfLine(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	text := d.String()
-	if !strings.Contains(text, "due in 28 releases") || !strings.Contains(text, "below the chosen 1%,") {
+	if !strings.Contains(text, "due in 28 releases") || !strings.Contains(text, "below the planned 1%,") {
 		t.Error(text)
 	}
 }
@@ -70,14 +70,14 @@ func TestDriftOfEdges(t *testing.T) {
 		text   string
 	}{
 		{"no release", 0.01, nil, Never, "no rate"},
-		{"no chosen rate", 0, []float64{0.02, 0.03, 0.04}, Never, "none chosen"},
-		{"chosen out of range", math.NaN(), []float64{0.02}, Never, "none chosen"},
-		{"one release", 0.01, []float64{0.0101}, Never, "1.01 times the chosen 1%"},
-		{"as chosen", 0.01, []float64{0.01003}, Never, ", at the chosen 1%"},
+		{"no chosen rate", 0, []float64{0.02, 0.03, 0.04}, Never, "none planned"},
+		{"chosen out of range", math.NaN(), []float64{0.02}, Never, "none planned"},
+		{"one release", 0.01, []float64{0.0101}, Never, "1.01 times the planned 1%"},
+		{"as chosen", 0.01, []float64{0.01003}, Never, ", at the planned 1%"},
 		{"over", 0.01, []float64{0.0111}, 0, "due now"},
 		{"next", 0.01, []float64{0.0105, 0.0107, 0.0109}, 1, "next release"},
 		{"falling", 0.01, []float64{0.0099, 0.0098, 0.0097}, Never, "falling"},
-		{"broken rates", 0.01, []float64{0.009, 0, math.NaN(), 2, -1}, Never, "below the chosen 1%"},
+		{"broken rates", 0.01, []float64{0.009, 0, math.NaN(), 2, -1}, Never, "below the planned 1%"},
 	} {
 		var releases []Measured
 		for i, r := range c.rates {

@@ -7,6 +7,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/families"
 	"github.com/bloomery/bloomery/internal/family"
+	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -136,7 +137,8 @@ type RateError struct {
 }
 
 func (e *RateError) Error() string {
-	return fmt.Sprintf("with %d keys the false-positive rate is %.3g, above %.3g", e.Keys, e.FPR, e.Most)
+	return fmt.Sprintf("with %d keys the false-positive rate is %s, above %s",
+		e.Keys, stat.Percent(e.FPR), stat.Percent(e.Most))
 }
 
 func (e *RateError) Unwrap() error { return filter.ErrRate }

@@ -205,10 +205,11 @@ func TestTable(t *testing.T) {
 // TestMeant checks the suggestions for names that are not families, and that they name families.
 func TestMeant(t *testing.T) {
 	for text, want := range map[string]string{
-		"Ribbon": "ribbon", "binary-fuse": "fuse", "xor8": "fuse", "cuckoo": "rankindexed", "quotient filter": "rankindexed",
-		"cbf": "counting", "Counting_Bloom": "counting", "bloom": "standard", "blocked-bloom": "blocked",
-		"Bloomfilter(k=3)": "standard", "maplet": "rankindexed(value_bits=8)", "Bloomier filter": "ribbon(value_bits=8)",
-		"key-value filter": "ribbon(value_bits=8)", "static_function": "ribbon(r=0,value_bits=8)",
+		"Ribbon": "ribbon", "binary-fuse": "fuse", "xor8": "fuse", "cuckoo": "rankindexed",
+		"quotient filter": "rankindexed", "cbf": "counting", "Counting_Bloom": "counting", "bloom": "standard",
+		"blocked-bloom": "blocked", "Bloomfilter(k=3)": "standard", "maplet": "rankindexed(value_bits=8)",
+		"Bloomier filter": "ribbon(value_bits=8)", "key-value filter": "ribbon(value_bits=8)",
+		"static_function": "ribbon(r=0,value_bits=8)",
 	} {
 		_, _, err := Parse(text)
 		if err == nil || !strings.Contains(err.Error(), "; did you mean "+want+"?") &&

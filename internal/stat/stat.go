@@ -1,5 +1,5 @@
 // Package stat computes the statistics for false-positive rates: means over a binomial number, exact confidence
-// intervals and tails of distributions. It imports the standard library only.
+// intervals and tails of distributions. Percent prints rates. It imports the standard library only.
 package stat
 
 import "math"

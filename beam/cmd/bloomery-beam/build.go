@@ -222,9 +222,9 @@ func (a *app) report(f *buildFlags, m *shard.Manifest, took time.Duration) error
 	}
 
 	_, posterior := m.FPR()
-	fmt.Fprintf(a.stderr, "%s: %d keys, %d shards, %s, %.4g bits per key, false positive rate %.4g, in %.2f s\n",
+	fmt.Fprintf(a.stderr, "%s: %d keys, %d shards, %s, %.4g bits per key, false-positive rate %.3g%%, in %.2f s\n",
 		f.config.Output, m.Keys(), len(m.Shards), bytesText(m.Bytes()), 8*float64(m.Bytes())/float64(max(m.Keys(), 1)),
-		posterior, took.Seconds())
+		100*posterior, took.Seconds())
 	return nil // the work is done, whatever becomes of the report
 }
 
