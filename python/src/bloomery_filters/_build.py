@@ -20,7 +20,8 @@ def _rate(text: str) -> float:
     """Returns the rate of a text such as "0.001" or "0.1%"."""
     number = text.removesuffix("%")
     try:
-        return float(number) / (100 if number != text else 1)
+        rate = float(number)
+        return rate if number == text else float(f"{rate / 100:.15g}")  # 0.7 / 100 is 0.006999999999999999
     except ValueError:
         raise ValueError(f'fpr={text!r}: want a rate above 0 and below 1, such as 0.01 or "1%"') from None
 
