@@ -99,6 +99,19 @@ func (f *Filter) Intersect(other family.Filter, passed func([]uint64)) error {
 
 // Fold is family.Folder; the places are the bits.
 func (f *Filter) Fold(d uint64) family.Filter {
+	all := f.words
+	for ; d%2 == 0 && d <= 8; d /= 2 {
+		f.halve()
+	}
+	if d > 1 {
+		f.unite(d)
+	}
+	f.words = bitvec.Shrunk(all, uint64(len(f.words)))
+	return f
+}
+
+// unite is Fold without halve, in the same array.
+func (f *Filter) unite(d uint64) {
 	f.m /= d
 	n, at := (f.m+63)/64, uint64(0)
 	for i := range n {
@@ -119,8 +132,31 @@ func (f *Filter) Fold(d uint64) family.Filter {
 		}
 		f.words[i] = folded // the words up to this one were read before
 	}
-	f.words = bitvec.Shrunk(f.words, n)
-	return f
+	f.words = f.words[:n]
+}
+
+// halve is unite(2), in a fifth of the time.
+func (f *Filter) halve() {
+	f.m /= 2
+	n := (f.m + 63) / 64
+	for i := range n {
+		low, high := f.words[2*i], uint64(0)
+		if 2*i+1 < uint64(len(f.words)) {
+			high = f.words[2*i+1]
+		}
+		f.words[i] = evenBits(low|low>>1) | evenBits(high|high>>1)<<32
+	}
+	f.words = f.words[:n]
+}
+
+// evenBits returns the bits 0, 2, 4 ... of x side by side.
+func evenBits(x uint64) uint64 {
+	x &= 0x5555555555555555
+	x = (x | x>>1) & 0x3333333333333333
+	x = (x | x>>2) & 0x0f0f0f0f0f0f0f0f
+	x = (x | x>>4) & 0x00ff00ff00ff00ff
+	x = (x | x>>8) & 0x0000ffff0000ffff
+	return (x | x>>16) & 0x00000000ffffffff
 }
 
 // Info counts the set bits, which reads the whole filter.
