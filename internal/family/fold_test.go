@@ -49,7 +49,7 @@ func TestFoldable(t *testing.T) {
 				sums[few], counts[few] = sums[few]+ratio, counts[few]+1
 			}
 
-			for _, d := range []uint64{1, 2, 4} {
+			for _, d := range []uint64{1, 2, 3, 4} {
 				least := (direct + d - 1) / d
 				if folded := places / FoldTo(places, least); direct > 16_000 && folded > least+least/50 {
 					t.Errorf("%d places, made for %d, folded to %d, want %d", places, direct, folded, least)
