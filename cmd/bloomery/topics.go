@@ -96,8 +96,7 @@ instead, and write nothing.
 
 --capacity N makes room for later keys. A rankindexed filter with more keys becomes full: add fails and changes nothing,
 unless growth= in the spec lets it double. In some families duplicate keys take room each time.
-With --max-keys N, builds of blocked and standard from a pipe need no 16 bytes per key, but the memory of a filter for N
-keys, which is folded at the end: the file has at most twice the bits that its keys need.
+With --max-keys N, blocked and standard read a pipe into a filter for N keys, and fold it to the keys that came.
 
 Searched families (partitioned, blockpartitioned, twochoice) become smaller with longer searches: --effort, --budget.
 
