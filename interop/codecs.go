@@ -59,7 +59,7 @@ type form struct {
 }
 
 func codecs() []codec {
-	return append([]codec{parquet, guavaFile, bitsAndBlooms, redisBloom, sparkFile, dcsoFile}, fuseFiles...)
+	return append(append([]codec{parquet, guavaFile, bitsAndBlooms, redisBloom, sparkFile}, fuseFiles...), dcsoFile)
 }
 
 // bodyBytes returns the number of bytes after the header.
