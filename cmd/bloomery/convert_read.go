@@ -79,8 +79,13 @@ func (a *app) readAny(
 			io.Reader
 			io.ReaderAt
 		}{rest, bytes.NewReader(head)}
-		if limit = min(interop.MaxSize(head), max(mostInflated, mostInflation*limit)); len(head) < stdinHead {
+		most := max(mostInflated, mostInflation*limit)
+		if limit = interop.MaxSize(head); len(head) < stdinHead {
 			limit = uint64(len(head))
+		}
+		if limit > most {
+			return nil, "", cli.Advise(fmt.Errorf("%s: %d bytes in gzip data: %w", path, limit, filter.ErrTooLarge),
+				"If you trust it, decompress it first: zcat FILE > FILTER")
 		}
 	}
 	if from == "" {
