@@ -222,8 +222,8 @@ var (
 	_ func(io.Reader, interop.Format, uint64, ...bloomery.Option) (*bloomery.Set, error) = interop.Read
 	_ func(io.Reader, interop.Format, filter.KeyForm, uint64, ...bloomery.Option) (
 		*bloomery.Set, error) = interop.ReadAs
-	_ func(io.Writer, *bloomery.Set, interop.Format) error                               = interop.Write
-	_ func(io.Writer, *bloomery.Set, string) error                                       = interop.WriteCommands
+	_ func(io.Writer, *bloomery.Set, interop.Format) error = interop.Write
+	_ func(io.Writer, *bloomery.Set, string) error         = interop.WriteCommands
 )
 
 var (
