@@ -35,7 +35,8 @@ func TestXXH64Vectors(t *testing.T) {
 
 func TestFNV1Vectors(t *testing.T) {
 	h, _ := ForeignHasher(FNV1)
-	for key, want := range map[string]uint64{"": 0xcbf29ce484222325, "a": 0xaf63bd4c8601b7be, "foobar": 0x340d8765a4dda9c2} {
+	for key, want := range map[string]uint64{"": 0xcbf29ce484222325, "a": 0xaf63bd4c8601b7be,
+		"foobar": 0x340d8765a4dda9c2} {
 		if got := h.SumString(key); got != (Hash{Hi: want >> 32 << 32, Lo: want}) {
 			t.Errorf("%q: %x, want %x", key, got, want)
 		}

@@ -289,7 +289,7 @@ func TestAllowConflict(t *testing.T) {
 func TestAllowRefused(t *testing.T) {
 	ctx := context.Background()
 	for spec, c := range map[string]bloomery.Config{
-		"guava": {}, "redisbloom": {}, "bitsandblooms": {}, "spark": {},
+		"guava": {}, "redisbloom": {}, "bitsandblooms": {}, "spark": {}, "dcso": {},
 		"blocked(layout=split)": {Hashing: bloomery.Hashing{ID: filter.XXH64}},
 		"standard":              {Concurrent: true}, "fuse": {Hashing: bloomery.Hashing{ID: filter.Uint64}},
 	} {

@@ -292,7 +292,8 @@ func TestNewSizes(t *testing.T) {
 	for _, c := range []bloomery.Config{
 		{}, {Spec: "standard"}, {Spec: "standard(fpr=0.001)"}, {Spec: "blocked(bits_per_key=12)"}, {Spec: "counting"},
 		{Spec: "rankindexed"}, {Spec: "rankindexed(bucket=512,fpr=0.01)"},
-		{Spec: "twochoice"}, {Spec: "guava"}, {Spec: "spark"}, {Spec: "bitsandblooms"}, {Spec: "redisbloom(expansion=0)"},
+		{Spec: "twochoice"}, {Spec: "guava"}, {Spec: "spark"}, {Spec: "dcso"}, {Spec: "bitsandblooms"},
+		{Spec: "redisbloom(expansion=0)"},
 		{Needs: plan.Needs{FPR: 0.01}}, {Needs: plan.Needs{BitsPerKey: 12}},
 		{Hashing: bloomery.Hashing{Seed: 1}}, {Spec: "blocked(layout=split)"},
 	} {
@@ -330,7 +331,7 @@ func TestNewSizes(t *testing.T) {
 		{Spec: "rankindexed(growth=20)"}, {Spec: "redisbloom"}, {Needs: plan.Needs{FPR: 0.01}, Capacity: keys},
 		{Needs: plan.Needs{FPR: 0.01, Later: keys}}, {Needs: plan.Needs{Bytes: 2000}}, {Spec: "guava", Capacity: keys},
 		{Spec: "bitsandblooms(bytes=2000)"}, {Spec: "standard(m=10000)"}, {Spec: "counting(m=10000)"},
-		{Spec: "bitsandblooms(m=10000)"}, {Spec: "guava(words=160)"}, {Spec: "spark(words=160)"},
+		{Spec: "bitsandblooms(m=10000)"}, {Spec: "guava(words=160)"}, {Spec: "spark(words=160)"}, {Spec: "dcso(m=10000)"},
 		{Spec: "blocked(blocks=20)"},
 	} {
 		s, err := bloomery.New(c)

@@ -26,7 +26,8 @@ func TestForeign(t *testing.T) {
 	keys := strings.Fields("one two three four a-key-that-is-longer-than-thirty-two-bytes-so-that-blocks-matter")
 	for spec, hash := range map[string]filter.HashID{
 		"guava": filter.Murmur3, "bitsandblooms": filter.Murmur3Twice,
-		"redisbloom": filter.Murmur64A, "spark": filter.Murmur3x86, "blocked(layout=split)": filter.XXH64,
+		"redisbloom": filter.Murmur64A, "spark": filter.Murmur3x86, "dcso": filter.FNV1,
+		"blocked(layout=split)": filter.XXH64,
 	} {
 		set := settest.Must(bloomery.Build(t.Context(), slices.Values(keys),
 			bloomery.Config{Spec: spec, Hashing: bloomery.Hashing{ID: hash}}))
@@ -222,7 +223,7 @@ func TestAnswersAgree(t *testing.T) {
 		"twochoice(effort=fast,fpr=0.05)",
 		"rankindexed(fpr=0.1)", "rankindexed(fpr=0.1,bucket=512)", "rankindexed(fpr=0.1,growth=8)",
 		"counting(fpr=0.1)", "guava(fpr=0.1)",
-		"redisbloom(fpr=0.1)", "bitsandblooms(fpr=0.1)", "spark(fpr=0.1)", "spark(fpr=0.1,version=2)",
+		"redisbloom(fpr=0.1)", "bitsandblooms(fpr=0.1)", "spark(fpr=0.1)", "spark(fpr=0.1,version=2)", "dcso(fpr=0.1)",
 	} {
 		for _, hash := range []bloomery.Config{
 			{Spec: spec}, {Spec: spec, Hashing: bloomery.Hashing{Seed: r.Uint64()}}, {Spec: spec,
