@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -31,7 +30,11 @@ func Feed[K filter.Key](ctx context.Context, in *Intake, keys iter.Seq[K]) error
 			if h, ok := any(k).(filter.Hash); ok {
 				return in.AddHash(h)
 			}
-			return in.addText(textOf(k))
+			text, err := textOf(k, in.hasher.Form())
+			if err != nil {
+				return err
+			}
+			return in.addText(text)
 		})
 	}
 	return Hashes(ctx, in.hasher, keys, in.AddHashes)
@@ -186,15 +189,15 @@ func eachKey[K filter.Key](ctx context.Context, keys iter.Seq[K], f func(K) erro
 	return ctx.Err()
 }
 
-// textOf returns a copy of the bytes of a key that is not a hash; the bytes of an integer are little endian.
-func textOf[K filter.Key](k K) []byte {
+// textOf returns a copy of the bytes of a key that is not a hash. The error wraps filter.ErrKeyType.
+func textOf[K filter.Key](k K, f filter.KeyForm) ([]byte, error) {
 	switch reflect.TypeFor[K]().Kind() {
 	case reflect.String:
-		return []byte(bitvec.As[string](k))
+		return []byte(bitvec.As[string](k)), nil
 	case reflect.Slice:
-		return append([]byte(nil), bitvec.As[[]byte](k)...)
+		return append([]byte(nil), bitvec.As[[]byte](k)...), nil
 	}
-	return binary.LittleEndian.AppendUint64(nil, bitvec.As[uint64](k))
+	return f.AppendUint64(nil, bitvec.As[uint64](k))
 }
 
 // nameOf returns a key for an error: an integer in decimal, a hash in hexadecimal, other keys as they are.
@@ -206,7 +209,8 @@ func nameOf[K filter.Key](k K) string {
 		h := bitvec.As[filter.Hash](k)
 		return fmt.Sprintf("%016x%016x", h.Hi, h.Lo)
 	}
-	return string(textOf(k))
+	text, _ := textOf(k, filter.KeyForm{}) // no integer comes here
+	return string(text)
 }
 
 // FeedFrom is Feed for keys from a source that can fail. It returns the error of the source.

@@ -169,3 +169,63 @@ func TestFormShards(t *testing.T) {
 		t.Errorf("a set with a shard of another form: %v", err)
 	}
 }
+
+// TestTypedIntegers builds filters of every family from integers of a type, and asks for them as integers and as bytes.
+func TestTypedIntegers(t *testing.T) {
+	var keys []uint64
+	for i := range 600 {
+		keys = append(keys, uint64(int64(37*i-9000)))
+	}
+	for _, f := range families.All() {
+		for _, form := range []filter.KeyForm{{Type: filter.KeyInt32, Lower: true}, {Type: filter.KeyText},
+			{Type: filter.KeyDecimal, Scale: 2, Width: 16}, {Type: filter.KeyInt64}} {
+			t.Run(f.Name+" of "+form.String(), func(t *testing.T) {
+				c := bloomery.Config{Spec: settest.SpecOf(f), Keys: 600, Hashing: bloomery.Hashing{Form: form}}
+				for _, dir := range []string{"", t.TempDir()} {
+					if c.Sharding.Dir = dir; dir != "" && f.Can.Has(family.CanRawKeys) {
+						continue
+					}
+					if c.Sharding.Shards = 0; dir != "" {
+						c.Sharding.Shards = 2
+					}
+					set := settest.Build(t, keys, c)
+					defer set.Close()
+					findIntegers(t, set, form, keys)
+				}
+			})
+		}
+	}
+
+	c := bloomery.Config{Spec: "standard", Hashing: bloomery.Hashing{Form: filter.KeyForm{Type: filter.KeyInt32}}}
+	if _, err := bloomery.Build(t.Context(), slices.Values([]uint64{1, 1 << 40}), c); !errors.Is(err, filter.ErrKeyType) {
+		t.Errorf("an integer of 41 bits: %v", err)
+	}
+}
+
+func findIntegers(t *testing.T, set *bloomery.Set, form filter.KeyForm, keys []uint64) {
+	t.Helper()
+	integers, many := bloomery.Keyed[uint64](set), make([]bool, len(keys))
+	integers.ContainsMany(many, keys)
+	for i, k := range keys {
+		b, err := form.AppendUint64(nil, k)
+		if err != nil || !integers.Contains(k) || !many[i] || !set.Contains(b) {
+			t.Fatalf("%d: %t and %t as an integer, %t as bytes, %v", int64(k), integers.Contains(k), many[i], set.Contains(b), err)
+		}
+	}
+
+	other := make([]uint64, 1000)
+	for i := range other {
+		other[i] = uint64(1_000_000 + i)
+	}
+	answers := make([]bool, len(other))
+	integers.ContainsMany(answers, other)
+	for i, k := range other {
+		b, _ := form.AppendUint64(nil, k)
+		if answers[i] != integers.Contains(k) || answers[i] != set.Contains(b) {
+			t.Fatalf("%d: %t in a batch, %t alone, %t as bytes", k, answers[i], integers.Contains(k), set.Contains(b))
+		}
+	}
+	if form.Type == filter.KeyInt32 && integers.Contains(1<<40) {
+		t.Error("an integer of 41 bits is present")
+	}
+}
