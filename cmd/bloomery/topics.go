@@ -115,7 +115,8 @@ recognised by content. Formats:
   hex     hexadecimal digits per line, such as SHA-1 sums
 
 Keys are bytes, compared byte for byte. --trim cuts blanks off the keys of inputs and of -e, --lower reads A to Z as a
-to z; both know ASCII only. --comments '#' leaves out lines that begin with #, after blanks, and in lines, fields, null
+to z; both know ASCII only. A filter remembers both, and commands do the same with
+the keys that they ask and change; states of dedup and exact sets do not. --comments '#' leaves out lines that begin with #, after blanks, and in lines, fields, null
 and hex what follows a blank and #. Hosts files, HIBP's lists of SHA1:COUNT, and domains of e-mails:
 
   bloomery build -o ads --input-format fields --column 2 --comments '#' hosts
