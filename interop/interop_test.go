@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -192,12 +193,16 @@ func same(t *testing.T, b []byte, f interop.Format) *bloomery.Set {
 	return set
 }
 
+// word64 returns a number of eight bytes, little endian.
+func word64(v uint64) string { return string(binary.LittleEndian.AppendUint64(nil, v)) }
+
 // TestAllocationBomb checks that headers that state more data than follows need little memory.
 func TestAllocationBomb(t *testing.T) {
 	for f, head := range map[interop.Format]string{
 		interop.Parquet:       "\x15\xc0\xff\xff\xff\x0f\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x00",
 		interop.Guava:         "\x01\x07\x7f\xff\xff\xff",
 		interop.BitsAndBlooms: "\x00\x00\x00\xff\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\xff\x00\x00\x00\x00",
+		interop.DCSO:          word64(1) + word64(1) + word64(math.Float64bits(0.5)) + word64(7) + word64(1<<40) + word64(1),
 		interop.RedisBloom:    "\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\x0f\x00\x05\x00\x00\x00\x02\x00\x00\x00",
 	} {
 		var before, after runtime.MemStats
