@@ -85,6 +85,7 @@ func (s *subject) build(ctx context.Context, r *rand.Rand, ask int) error {
 		members[i] = source.key()
 	}
 	c := bloomery.Config{Spec: s.plan.spec, Hashing: bloomery.Hashing{ID: s.plan.hash}}
+	c.Hashing.Form = filter.KeyForm{Trim: r.IntN(4) == 0, Lower: r.IntN(4) == 0} // no answer depends on it
 	s.secret = "-"
 	switch {
 	case s.plan.hash != 0 || s.plan.family.Foreign():

@@ -82,7 +82,7 @@ func newLarge(ctx context.Context, dir, spec string, r *rand.Rand) (*subject, er
 			}
 		}
 	}
-	h, err := s.plan.family.Hasher(parsed, 0, 0, nil)
+	h, err := s.plan.family.Hasher(parsed, families.Hashing{})
 	if err != nil {
 		return nil, err
 	}

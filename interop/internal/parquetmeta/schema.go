@@ -8,10 +8,10 @@ import (
 
 // element is a leaf of the schema. It has what the form of its keys depends on.
 type element struct {
-	physical, length      int64 // Type; bytes of a FIXED_LEN_BYTE_ARRAY
-	scale                 int64
-	decimal, date, number bool // logical types; number: an integer, signed unless unsigned is true
-	unsigned              bool
+	physical, length int64 // Type; bytes of a FIXED_LEN_BYTE_ARRAY
+	scale            int64
+	decimal, date    bool
+	unsigned         bool // of an integer
 }
 
 // The values of ConvertedType that are read. Every writer of logical types also writes them, except for some decimals.
