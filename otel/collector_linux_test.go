@@ -301,13 +301,26 @@ func TestCollectorFigures(t *testing.T) {
 	}
 
 	type figures struct {
-		rss, peak float64 // MB
+		rss, peak float64 // MB, on average while records arrive and at most
 		cpu       float64 // seconds
 	}
 	measure := func(processors string) (f figures) {
 		c := startCollector(t, path, processors, exporter, "GOMAXPROCS=1")
 		next := atomic.Int64{}
 		var senders sync.WaitGroup
+		pid, done, sampled := c.cmd.Process.Pid, make(chan bool), make(chan []float64)
+		go func() { // one size depends on the time since the last garbage collection
+			var sizes []float64
+			for {
+				select {
+				case <-time.After(100 * time.Millisecond):
+					sizes = append(sizes, statusMB(pid, "VmRSS:"))
+				case <-done:
+					sampled <- sizes
+					return
+				}
+			}
+		}()
 		begin := time.Now()
 		for range 2 {
 			senders.Go(func() {
@@ -329,9 +342,15 @@ func TestCollectorFigures(t *testing.T) {
 		}
 		senders.Wait()
 		elapsed := time.Since(begin)
-		time.Sleep(2 * time.Second)
-		pid := c.cmd.Process.Pid
-		f.rss, f.peak = statusMB(t, pid, "VmRSS:"), statusMB(t, pid, "VmHWM:")
+		close(done)
+		sizes := <-sampled
+		sizes = sizes[len(sizes)/2:] // at first memory grows
+		for _, size := range sizes {
+			f.rss += size / float64(len(sizes))
+		}
+		if f.peak = statusMB(pid, "VmHWM:"); f.rss == 0 || f.peak == 0 {
+			t.Fatal("no size of the Collector")
+		}
 		c.end(t, syscall.SIGTERM)
 		f.cpu = (c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()).Seconds()
 		t.Logf("processor %v: %.0f MB resident, at most %.0f; %.1f s of CPU, %.0f records per CPU second; %.1f s elapsed",
@@ -359,15 +378,11 @@ func TestCollectorFigures(t *testing.T) {
 	}
 }
 
-// statusMB returns a size in /proc/PID/status in MB.
-func statusMB(t *testing.T, pid int, name string) float64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	check(t, err)
-	_, rest, ok := strings.Cut(string(text), name)
-	if !ok {
-		t.Fatalf("no %s", name)
-	}
-	kb, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-	check(t, err)
+// statusMB returns a size in /proc/PID/status in MB, or 0 if there is none, such as of a process that has ended.
+func statusMB(pid int, name string) float64 {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, rest, _ := strings.Cut(string(text), name)
+	number, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	kb, _ := strconv.ParseFloat(number, 64)
 	return kb * 1024 / 1e6
 }
