@@ -45,6 +45,8 @@ func TestPreparedKeys(t *testing.T) {
 	checkKeys(t, Null, []keysCase{{"both", both, []string{" A\n\x00\n\x00B"}, []string{"a", "b"}}})
 	checkKeys(t, Hex, []keysCase{{"both", both, []string{"2041\n20\n4a\n"}, []string{"a", "j"}}})
 	checkKeys(t, TSV, []keysCase{{"both", both, []string{"A \tx\n \ty\nB"}, []string{"a", "b"}}})
+	checkKeys(t, JSONL, []keysCase{{"both", Options{Column: "k", Trim: true, Lower: true},
+		[]string{`{"k":[" A\n","B","  "],"K":"c"}`}, []string{"a", "b"}}})
 	checkKeys(t, CSV, []keysCase{
 		{"both", both, []string{"\" A\n\",x\n \nB,\n"}, []string{"a", "b"}},
 		{"header as it is", Options{Column: "K", Trim: true, Lower: true}, []string{"i,K\n1,A\n"}, []string{"a"}},
@@ -69,6 +71,10 @@ func TestComments(t *testing.T) {
 	checkKeys(t, TSV, []keysCase{
 		{"only whole rows", Options{Comments: "#", Column: "k"}, []string{"# t\n #\nn\tk\n1\ta # b\n#2\tc\n"},
 			[]string{"a # b"}},
+	})
+	checkKeys(t, JSONL, []keysCase{
+		{"only whole rows", Options{Comments: "//", Column: "k"}, []string{" // t\n{\"k\":\"a // b\"}\n//{\n"},
+			[]string{"a // b"}},
 	})
 	checkKeys(t, CSV, []keysCase{
 		{"only whole rows", Options{Comments: "#", Column: "k"}, []string{"# \"t\n\nn,k\n1,a # b\n#2,c\n3,\"\n#d\"\n#"},

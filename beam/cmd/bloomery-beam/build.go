@@ -86,11 +86,13 @@ func (f *buildFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.rangeBytes, "range-bytes", "32MiB", "`bytes` of a range of plain text")
 
 	flags.StringVar(&f.keys.Name, "input-format", "lines",
-		"lines, csv, tsv, jsonl, null or parquet; gzip, zstd and bzip2 are recognised by content")
+		"lines, fields, csv, tsv, jsonl, null or parquet; gzip, zstd and bzip2 are recognised by content")
 	flags.StringVar(&f.keys.Column, "column", "",
-		"csv, tsv: `name` in the header row, or number from 1 (default the first); jsonl, parquet: path of the column")
-	flags.BoolVar(&f.keys.Header, "header", false, "csv, tsv: the first row is a header, although the column is a number")
-	flags.StringVar(&f.keys.Delimiter, "delimiter", "", "csv: `character` between the fields (default \",\")")
+		"`name` in the header row, or number from 1 (default the first); jsonl, parquet: path of the column")
+	flags.BoolVar(&f.keys.Header, "header", false, "the first row is a header, although the column is a number")
+	flags.StringVar(&f.keys.Delimiter, "delimiter", "",
+		"`character` between columns of csv (default \",\") or fields (blanks)")
+	flags.StringVar(&f.keys.Comments, "comments", "", "what a comment begins with, such as '#'")
 	flags.BoolVar(&f.keys.KeepEmpty, "keep-empty", false, "empty lines and values are keys too")
 	flags.StringVar(&f.keys.ValueColumn, "value-column", "",
 		"csv, tsv: `name` or number of the column with the values (default the second); jsonl, parquet: its path")
@@ -119,7 +121,7 @@ func (f *buildFlags) register(c *cobra.Command) {
 	}
 	complete("runner", job.Runners()...)
 	complete("environment", job.Environments()...)
-	complete("input-format", "lines", "csv", "tsv", "jsonl", "null", "parquet")
+	complete("input-format", "lines", "fields", "csv", "tsv", "jsonl", "null", "parquet")
 }
 
 // environment is a job.Environment as a flag.
