@@ -14,6 +14,7 @@ Lines of fields, separated by tabs:
     hash     NAME SEED KEY HI LO                       hash of a key; SEED of siphash-128 is the secret
     murmur3  KEY WORDS                                 the four words of murmur3-x64-128-twice
     form     TYPE SCALE WIDTH HOW VALUE KEY            key of a value: HOW is "text" or "integer"; "-" is none
+    value    TEXT INTEGER                              a value of the column of the filter, and whether it is an integer
 """
 
 import json
@@ -190,6 +191,20 @@ def key_forms(repository):
             yield [*form, "integer", number % (1 << 64), key]
 
 
+def print_columns(repository):
+    """Prints the values of columns of Parquet files. Type fixed has none in text form."""
+    folder = os.path.join(repository, "interop/testdata")
+    with open(os.path.join(folder, "types.tsv"), encoding="utf-8") as f:
+        values = [line.rstrip("\n").split("\t") for line in f]
+    for name in sorted(os.listdir(os.path.join(folder, "types"))):
+        column = name.removesuffix(".bloom").rsplit("-", 1)[1]
+        if column != "double":
+            print("file", os.path.join(folder, "types", name), "-", sep="\t")
+            for of, text in values:
+                if of == column:
+                    print("value", text.encode().hex(), int(column[0] in "iu"), sep="\t")
+
+
 def main():
     repository, scratch = sys.argv[1:]
     os.makedirs(scratch, exist_ok=True)
@@ -212,6 +227,7 @@ def main():
     for vector in routing(repository)["hashes"] + routing(repository)["keys"]:
         for count, shard in vector["shards"].items():
             print("route", vector["hi"], vector["lo"], count, shard, sep="\t")
+    print_columns(repository)
     for line in key_forms(repository):
         print(*line, sep="\t")
     for line in hashes(repository):

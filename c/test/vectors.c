@@ -166,6 +166,20 @@ static void check_form(char **part, const char *line) {
   check(made.n == n && memcmp(made.bytes, want, n) == 0, "key of a value", line);
 }
 
+/* A value of the column of a filter. */
+static void check_value(const opened *o, char **part, const char *line) {
+  static char text[1 << 10];
+  size_t n = from_hex(part[1], (uint8_t *)text);
+  text[n] = 0;
+  check(bloomery_has_text(&o->filter, text, n), "value of a column", line);
+  if (part[2][0] == '1') {
+    uint64_t number = text[0] == '-' ? (uint64_t)strtoll(text, NULL, 10) : strtoull(text, NULL, 10);
+    uint8_t has = 0;
+    bloomery_has_many_integers(&o->filter, &number, 1, &has);
+    check(bloomery_has_integer(&o->filter, number) && has, "integer of a column", line);
+  }
+}
+
 /* Every result has a message. */
 static void check_messages(void) {
   check(bloomery_message(BLOOMERY_OK) != NULL && strcmp(bloomery_message(-1), "unknown result") == 0, "message", "-1");
@@ -178,7 +192,7 @@ int main(int argc, char **argv) {
   static char line[1 << 18], copy[1 << 18];
   opened o;
   FILE *file = argc == 2 ? fopen(argv[1], "r") : NULL;
-  unsigned long files = 0, keys = 0, refused = 0, routes = 0, hashes = 0, sets = 0, members = 0, forms = 0;
+  unsigned long files = 0, keys = 0, refused = 0, routes = 0, hashes = 0, sets = 0, members = 0, forms = 0, values = 0;
   memset(&o, 0, sizeof o);
   if (!file) {
     fprintf(stderr, "usage: vectors FILE\n");
@@ -223,6 +237,9 @@ int main(int argc, char **argv) {
     } else if (strcmp(part[0], "hash") == 0) {
       check_hash(part, line);
       hashes++;
+    } else if (strcmp(part[0], "value") == 0) {
+      check_value(&o, part, line);
+      values++;
     } else if (strcmp(part[0], "form") == 0) {
       check_form(part, line);
       forms++;
@@ -236,7 +253,7 @@ int main(int argc, char **argv) {
   free(o.block);
   free(o.memory);
   check(files > 100 && keys > 2000 && refused > 500 && routes > 200 && hashes > 3000 && sets > 10 && members > 500 &&
-            forms > 500,
+            forms > 500 && values > 1500,
         "too few vectors", argv[1]);
   printf("vectors: %lu filters, %lu keys, %lu damaged files, %lu routes, %lu hashes, %lu exact sets, "
          "%lu of their keys: %lu checks, %lu failures\n",
