@@ -27,7 +27,7 @@ func Keyed[K filter.Key](s *Set) KeyedSet[K] {
 	k := KeyedSet[K]{s, reflect.TypeFor[K]().Kind(), inHeader}
 	switch k.kind {
 	case reflect.Uint64:
-		k.size = s.query.SizeOfUint64()
+		k.size = 8
 	case reflect.Struct:
 		k.size = kernel.Hashed
 	}
@@ -40,8 +40,8 @@ func (k KeyedSet[K]) Contains(key K) bool {
 	if n == inHeader {
 		p, n = *(*unsafe.Pointer)(p), len(*(*string)(p))
 	}
-	if !bitvec.LittleEndian && k.size == 8 {
-		kernel.ToLittleEndian((*uint64)(p))
+	if k.size == 8 {
+		n = k.set.query.Integer((*uint64)(p))
 	}
 	return k.set.query.Ask(p, n)
 }

@@ -25,6 +25,7 @@ type Query struct {
 	hasher filter.Hasher
 	filter Filter // nil if the set needs raw keys or is in an engine
 	engine Engine // nil in the zero Query
+	typed  bool   // the form of keys has a type
 }
 
 // Filter answers for the hash of a key.
@@ -75,7 +76,7 @@ const (
 
 // NewQuery returns a Query of a filter in memory, or of an engine if f is nil.
 func NewQuery(h filter.Hasher, f Filter, e Engine) Query {
-	q := Query{hasher: h, filter: f, engine: e}
+	q := Query{hasher: h, filter: f, engine: e, typed: h.Form().Type != filter.KeyBytes}
 	if f != nil {
 		q.how = howGo
 	}
@@ -122,10 +123,13 @@ func (q *Query) Uint64(key uint64) bool {
 	return q.Ask(unsafe.Pointer(&key), 8)
 }
 
-// SizeOfUint64 returns the length that is passed for an integer: 8, for its bytes, little endian, or Typed.
-func (q *Query) SizeOfUint64() int {
-	if q.hasher.Form().Type != filter.KeyBytes {
+// Integer returns the length that is passed for an integer: Typed, or 8 for its bytes, which it makes little endian.
+func (q *Query) Integer(key *uint64) int {
+	if q.typed {
 		return Typed
+	}
+	if !bitvec.LittleEndian {
+		ToLittleEndian(key)
 	}
 	return 8
 }
@@ -249,7 +253,7 @@ func Sums[K filter.Key](dst []filter.Hash, h filter.Hasher, keys []K) {
 // AskIntegers sets dst[i] to the answer for keys[i] and returns true, or returns false if it would be no faster than
 // Sums and a batch of hashes. It panics if dst is shorter than keys.
 func (q *Query) AskIntegers(dst []bool, keys []uint64) bool {
-	if q.how < howFuse8 || q.hash != hashXXH3 || q.SizeOfUint64() != 8 {
+	if q.how < howFuse8 || q.hash != hashXXH3 || q.typed {
 		return false
 	}
 	const most = 1024 // keys per call, which the scheduler cannot interrupt
