@@ -87,6 +87,8 @@ func TestFields(t *testing.T) {
 			func(s *set) bool { return s.Hasher().Seed() == 1 }, ""},
 		"Hashing.Secret": {func(c *bloomery.Config) { c.Hashing.Secret = filter.NewSecret() },
 			func(s *set) bool { return s.Hasher().ID() == filter.SipHash }, ""},
+		"Hashing.Form": {func(c *bloomery.Config) { c.Hashing.Form.Trim = true },
+			func(s *set) bool { return s.Info().Form.Trim }, ""},
 		"Sharding.Dir": {func(c *bloomery.Config) {
 			c.Sharding = bloomery.Sharding{Dir: filepath.Join(t.TempDir(), "dir"), Shards: 2}
 		}, func(s *set) bool { return s.Manifest() != nil }, "New"},
