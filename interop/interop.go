@@ -25,6 +25,7 @@ package interop
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -133,11 +134,7 @@ func (c *codec) checkSet(s *bloomery.Set) error {
 // filter.ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF. The error wraps errors.ErrUnsupported if the family has
 // no form for WithConcurrent.
 func Read(r io.Reader, f Format, maxBytes uint64, o ...bloomery.Option) (*bloomery.Set, error) {
-	var form filter.KeyForm
-	if f == RedisBloom { // it adds an integer as its decimal digits
-		form.Type = filter.KeyText
-	}
-	return ReadAs(r, f, form, maxBytes, o...)
+	return ReadAs(r, f, filter.KeyForm{}, maxBytes, o...)
 }
 
 // ReadAs is Read for a filter whose keys have a form that the file does not say: of Column.Form for a Parquet file, or
@@ -183,6 +180,7 @@ func ReadAs(
 
 	hasher, err := filter.ForeignHasher(c.hash)
 	if err == nil {
+		form.Type = cmp.Or(form.Type, kind.KeyType)
 		hasher, err = hasher.WithForm(form)
 	}
 	if err != nil {

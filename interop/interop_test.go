@@ -639,6 +639,14 @@ func TestRedisBloomRate(t *testing.T) {
 	}
 }
 
+// TestRedisBloomText checks that integers are decimal digits in a filter that is built here, as in one from Redis.
+func TestRedisBloomText(t *testing.T) {
+	set := must(bloomery.Build(t.Context(), slices.Values([]uint64{5, 70}), bloomery.Config{Spec: "redisbloom"}))
+	if !set.ContainsString("70") || !bloomery.Keyed[uint64](set).Contains(5) {
+		t.Error("an integer is absent")
+	}
+}
+
 // must returns v. It panics if err is not nil.
 func must[T any](v T, err error) T {
 	if err != nil {

@@ -1,6 +1,7 @@
 package families
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
@@ -116,6 +117,7 @@ func (f Format) Hasher(s filter.Spec, c Hashing) (h filter.Hasher, err error) {
 	default:
 		h = filter.NewHasher(seed)
 	}
+	c.Form.Type = cmp.Or(c.Form.Type, f.KeyType)
 	return h.WithForm(c.Form)
 }
 

@@ -15,6 +15,8 @@ type Traits struct {
 	Name string
 	// Hash is the only hash function of a family of another system, and 0 in our own.
 	Hash filter.HashID
+	// KeyType is the type of the keys in the system of the family, unless another one is given.
+	KeyType filter.KeyType
 	// Also is a hash function of another system. The keys of filters with the parameters of Also.Spec may be hashed
 	// with it, too.
 	Also Also

@@ -21,7 +21,7 @@ import (
 // keyForm is the form of keys in the tests below, and otherForm one that differs from it.
 var (
 	keyForm   = filter.KeyForm{Trim: true, Lower: true, Type: filter.KeyText}
-	otherForm = filter.KeyForm{Trim: true, Lower: true}
+	otherForm = filter.KeyForm{Lower: true, Type: filter.KeyText}
 )
 
 func hasForm(t *testing.T, what string, s *bloomery.Set, err error) {

@@ -204,7 +204,9 @@ func (b *Builder) Build(ctx context.Context) (family.Filter, error) {
 var Traits = family.Traits{
 	Name: Family,
 	Hash: filter.Murmur64A,
-	Can:  family.CanStartEmpty | family.CanCapacity | family.CanSpill | family.CanCountItself,
+	// BF.ADD adds an integer as its decimal digits.
+	KeyType: filter.KeyText,
+	Can:     family.CanStartEmpty | family.CanCapacity | family.CanSpill | family.CanCountItself,
 }
 
 // About describes the family to planners and users.
