@@ -1,7 +1,6 @@
 package settest_test
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -55,7 +54,6 @@ func asks[K filter.Key](t *testing.T, s *bloomery.Set, keys []K, bytes func(K) [
 
 // TestKeyed compares the views for every type of key with the Set, in every family.
 func TestKeyed(t *testing.T) {
-	le := func(k uint64) []byte { return binary.LittleEndian.AppendUint64(nil, k) }
 	specs := []string{"rankindexed(counting=1)", "rankindexed(value_bits=4)", "ribbon(value_bits=8)"}
 	for _, f := range families.All() {
 		specs = append(specs, settest.SpecOf(f))
@@ -82,7 +80,7 @@ func TestKeyed(t *testing.T) {
 		}
 		asks(t, s, texts, func(k textKey) []byte { return []byte(k) })
 		asks(t, s, blobs, func(k bytesKey) []byte { return k })
-		asks(t, s, ids, func(k numberKey) []byte { return le(uint64(k)) })
+		asks(t, s, ids, func(k numberKey) []byte { return integer(s, uint64(k)) })
 		f := settest.Must(families.ByName(s.Spec().Family()))
 		if f.Can.Has(family.CanRawKeys) {
 			continue // answers for hashes have more false positives
