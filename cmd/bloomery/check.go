@@ -101,7 +101,7 @@ func (a *app) check(ctx context.Context, ask asker, failed func() error, f check
 func (a *app) answers(ask asker, f checkFlags, b *keyio.Batch) (selected int64) {
 	hits := make([]bool, len(b.Keys))
 	ask(hits, b)
-	var printed []byte // the last row, if its format has rows
+	var printed *byte // the start of the last row, if the format has rows
 	for i, hit := range hits {
 		if hit != f.invert {
 			selected++
@@ -112,8 +112,8 @@ func (a *app) answers(ask asker, f checkFlags, b *keyio.Batch) (selected int64) 
 		}
 		// A row with several keys is printed once.
 		if f.in.rows && !a.json {
-			row := b.Rows[i]
-			if len(row) > 0 && len(printed) > 0 && &row[0] == &printed[0] {
+			row := &b.Rows[i][0] // every row ends in a line end
+			if row == printed {
 				continue
 			}
 			printed = row

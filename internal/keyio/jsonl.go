@@ -90,10 +90,6 @@ func (b *block) startObjects(s *settings) {
 
 // addObject adds the keys of a row of JSONL. It returns an error, and adds nothing, if the row is bad.
 func (b *block) addObject(s *settings, line int64, row, raw []byte) error {
-	if len(row) > s.maxRow() {
-		return b.rowTooLong(s, line)
-	}
-
 	o := b.json
 	err := o.find(row)
 	if err == io.EOF { // a blank row

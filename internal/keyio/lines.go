@@ -77,10 +77,8 @@ func (r *reader) fillBlock(b *block, st *stream) (cut int, eof bool, err error) 
 			return 0, false, context.Cause(r.ctx)
 		case cut == 0 && len(buf) >= maxLine && r.in.set.BadRows == Skip:
 			buf = buf[:maxLine] // these bytes are enough for splitKeys to see that the line is too long
-		case cut == 0 && len(buf) >= maxLine && r.in.set.Format.HasColumns():
-			return 0, false, &BadRowError{b.rowTooLong(&r.in.set, b.Line)}
 		case cut == 0 && len(buf) >= maxLine:
-			return 0, false, &BadRowError{&KeyTooLongError{Input: st.name, Line: b.Line, MaxKey: r.in.set.MaxKey}}
+			return 0, false, &BadRowError{b.rowTooLong(&r.in.set, b.Line)}
 		}
 	}
 }
@@ -150,36 +148,39 @@ func (b *block) splitRows(s *settings) error {
 		if s.end == '\n' {
 			row = bytes.TrimSuffix(row, []byte{'\r'})
 		}
-		row, isComment := s.cutComment(row)
-		if isComment {
-			continue
-		}
-
-		key, second, value := row, []byte(nil), uint64(0)
-		var err error
-		switch {
-		case s.Format == Hex:
-			key, err = b.decodeHex(s, line, row)
-		case s.Format == Lines || s.Format == Null:
-			err = b.checkRow(s, line, row, row)
-		case s.Format == JSONL:
-			if stop := b.bad.skipOrStop(s, b.addObject(s, line, row, b.data[start:end:end])); stop != nil {
-				return stop
-			}
-			continue
-		case len(row) > 0:
-			key, second, value, err = b.readFields(s, line, row)
-		default:
-			continue // a blank line of a table has no key
-		}
+		err := b.addLine(s, line, row, b.data[start:end:end])
 		if stop := b.bad.skipOrStop(s, err); stop != nil {
 			return stop
 		}
-		if err == nil {
-			b.addKey(s, line, key, second, b.data[start:end:end], value)
-		}
 	}
 	return nil
+}
+
+// addLine adds the keys of a row in a format other than CSV. It returns an error, and adds nothing, if the row is bad.
+func (b *block) addLine(s *settings, line int64, row, raw []byte) error {
+	if len(row) > s.maxRow() {
+		return b.rowTooLong(s, line)
+	}
+
+	row, isComment := s.cutComment(row)
+	key, second, value := row, []byte(nil), uint64(0)
+	var err error
+	switch {
+	case isComment || len(row) == 0 && s.Format.HasColumns(): // a blank line of a table has no key
+		return nil
+	case s.Format == JSONL:
+		return b.addObject(s, line, row, raw)
+	case s.Format == Hex:
+		key, err = b.decodeHex(line, row)
+	case s.Format.HasColumns():
+		key, second, value, err = b.readFields(s, line, row)
+	default:
+		err = b.checkRow(s, line, row, row)
+	}
+	if err == nil {
+		b.addKey(s, line, key, second, raw, value)
+	}
+	return err
 }
 
 // addKey prepares a key and adds it, unless it is empty, with the parts of its row that s selects.
@@ -210,10 +211,7 @@ func (b *block) addKey(s *settings, line int64, key, second, row []byte, value u
 }
 
 // decodeHex decodes hexadecimal digits in place, so b.data no longer has lines.
-func (b *block) decodeHex(s *settings, line int64, digits []byte) ([]byte, error) {
-	if len(digits) > 2*s.MaxKey {
-		return nil, &KeyTooLongError{Input: b.Input, Line: line, MaxKey: s.MaxKey}
-	}
+func (b *block) decodeHex(line int64, digits []byte) ([]byte, error) {
 	n, err := hex.Decode(digits, digits)
 	if err != nil {
 		err = fmt.Errorf("not a key in hexadecimal digits, two per byte: %w", err)
@@ -289,9 +287,6 @@ func (r *reader) headerOf(b *block, eof bool) (at columns, missing bool, err err
 // readFields returns the key of a row and, with Options.Second, that field and its value by Options.Parse. It returns
 // an error if the row is bad.
 func (b *block) readFields(s *settings, line int64, row []byte) (key, second []byte, value uint64, err error) {
-	if len(row) > s.maxRow() {
-		return nil, nil, 0, b.rowTooLong(s, line)
-	}
 	if key, err = b.fieldOf(s, line, row, b.columns.key); err == nil {
 		err = b.checkRow(s, line, row, key)
 	}
@@ -327,7 +322,11 @@ func (b *block) parseValue(s *settings, line int64, second []byte) (value uint64
 	return value, err
 }
 
+// rowTooLong returns the error of a row above settings.maxRow. Without columns, its key is too long.
 func (b *block) rowTooLong(s *settings, line int64) error {
+	if !s.Format.HasColumns() {
+		return &KeyTooLongError{Input: b.Input, Line: line, MaxKey: s.MaxKey}
+	}
 	err := fmt.Errorf("row is longer than %d bytes; is its format %s?", s.maxRow(), s.Format)
 	return &RowError{b.Input, line, err}
 }

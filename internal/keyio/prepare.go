@@ -17,12 +17,12 @@ func Prepare(key []byte, trim, lower bool) []byte {
 	return key
 }
 
-// appendPrepared is Prepare that appends a key that differs from every part of key to buffer.
+// appendPrepared is Prepare that appends a key in lower case to buffer.
 func appendPrepared(buffer, key []byte, trim, lower bool) (prepared, _ []byte) {
 	if trim {
 		key = bytes.Trim(key, blanks)
 	}
-	if !lower || !hasUpper(key) {
+	if !lower {
 		return key, buffer
 	}
 
@@ -36,21 +36,9 @@ func appendPrepared(buffer, key []byte, trim, lower bool) (prepared, _ []byte) {
 	return buffer[start:], buffer
 }
 
-func hasUpper(key []byte) bool {
-	for _, c := range key {
-		if 'A' <= c && c <= 'Z' {
-			return true
-		}
-	}
-	return false
-}
-
 // cutComment returns a row without the comment at its end, and whether the whole row is a comment. In Fields, it also
 // cuts off the blanks around the row.
 func (s *settings) cutComment(row []byte) (_ []byte, whole bool) {
-	if len(row) > s.maxRow() {
-		return row, false
-	}
 	if s.Format == Fields && s.separator == 0 {
 		row = bytes.Trim(row, blanks)
 	}
