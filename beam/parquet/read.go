@@ -205,7 +205,7 @@ func (k *keys) sendKeys(values, numbers []parquet.Value) error {
 		if numbers != nil {
 			n, reason := k.number(&numbers[i])
 			if reason != "" {
-				return &keyio.BadValueError{Input: k.Input, Key: string(k.data[start:]), Reason: reason}
+				return fmt.Errorf("%s: key %.80q: %s", k.Input, k.data[start:], reason)
 			}
 			k.Values = append(k.Values, n)
 		}

@@ -91,7 +91,6 @@ func (f *valueFlags) read(in inputFlags, bits int) (_ inputFlags, v keyio.Values
 	case !in.columns():
 		in.second = f.column // an error of keyio if it is wrong
 		in.keep = true       // empty lines count for the line number in an error
-		in.numbers = in.comments != ""
 		return in, keyio.Values{Bits: bits, Trim: in.trims()}, nil
 	}
 

@@ -16,42 +16,40 @@ type path []string
 
 // checkPaths fills in the paths of Column and Second, for JSONL.
 func (s *settings) checkPaths() error {
-	switch {
-	case s.Header:
+	if s.Header {
 		return config("header", true, `the format "jsonl" has no header row`)
-	case s.Column == "":
-		return config("column", "", `the format "jsonl" needs the path of the key, such as user.id`)
 	}
 
-	key, err := parsePath("column", s.Column)
-	if s.paths = []path{key}; err == nil && s.Second != "" {
-		var second path
-		second, err = parsePath("second", s.Second)
-		s.paths = append(s.paths, second)
+	key, second := parsePath(s.Column), parsePath(s.Second)
+	s.paths = []path{key}
+	switch {
+	case slices.Contains(key, ""):
+		return config("column", s.Column, pathWanted)
+	case s.Second == "":
+		return nil
+	case slices.Contains(second, ""):
+		return config("second", s.Second, pathWanted)
 	}
-	return err
+	s.paths = append(s.paths, second)
+	return nil
 }
 
-// parsePath splits the text of an option at its dots, but not at \. which is a dot in a name, as \\ is a backslash.
-func parsePath(option, text string) (path, error) {
-	var p path
-	var name []byte
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\' && i+1 < len(text) && (text[i+1] == '.' || text[i+1] == '\\'):
-			i++
-			name = append(name, text[i])
-		case c == '.':
-			p, name = append(p, string(name)), nil
-		default:
-			name = append(name, c)
-		}
-	}
+const pathWanted = `the format "jsonl" needs the names of members, joined by dots, such as user.id`
 
-	if p = append(p, string(name)); slices.Contains(p, "") {
-		return nil, config(option, text, `want the names of members, joined by dots, such as user.id`)
+// parsePath splits the text of an option at its dots, but not at \. which is a dot in a name, as \\ is a backslash.
+func parsePath(text string) path {
+	p := path{""}
+	for i := 0; i < len(text); i++ {
+		if text[i] == '.' {
+			p = append(p, "")
+			continue
+		}
+		if text[i] == '\\' && i+1 < len(text) && (text[i+1] == '.' || text[i+1] == '\\') {
+			i++
+		}
+		p[len(p)-1] += text[i : i+1]
 	}
-	return p, nil
+	return p
 }
 
 // object reads rows of JSONL. Package jsontext parses them: it validates whole rows, is the parser of encoding/json/v2,
@@ -90,11 +88,12 @@ func (b *block) startObjects(s *settings) {
 
 // addObject adds the keys of a row of JSONL. It returns an error, and adds nothing, if the row is bad.
 func (b *block) addObject(s *settings, line int64, row, raw []byte) error {
-	o := b.json
-	err := o.find(row)
-	if err == io.EOF { // a blank row
+	if len(bytes.Trim(row, " \t\r")) == 0 {
 		return nil
 	}
+
+	o := b.json
+	err := o.find(row)
 	if err == nil {
 		err = o.readKeys(s)
 	}
@@ -126,22 +125,14 @@ func (b *block) addObject(s *settings, line int64, row, raw []byte) error {
 	return nil
 }
 
-// find sets o.found to the members of a row. It returns io.EOF for a blank row, and an error unless the whole row is
-// one object.
+// find sets o.found to the members of a row. It returns an error unless the whole row is one object.
 func (o *object) find(row []byte) error {
 	o.found = [2]member{}
 	o.reset(row)
-	if o.decoder.PeekKind() != '{' {
-		_, err := o.decoder.ReadToken()
-		if err == nil {
-			err = errors.New("the row is not a JSON object")
-		}
-		return err
-	}
-
 	if err := o.readObject(0, 1<<len(o.paths)-1); err != nil {
 		return err
 	}
+
 	_, err := o.decoder.ReadToken()
 	switch err {
 	case io.EOF:
@@ -167,8 +158,12 @@ func (o *object) readValue() (jsontext.Value, error) {
 
 // readObject reads an object, and in it the members at depth of the paths in the bit set open.
 func (o *object) readObject(depth int, open uint) error {
-	if _, err := o.decoder.ReadToken(); err != nil { // the brace
+	brace, err := o.decoder.ReadToken()
+	switch {
+	case err != nil:
 		return err
+	case brace.Kind() != '{':
+		return errors.New("the row is not a JSON object")
 	}
 
 	for o.decoder.PeekKind() != '}' {
@@ -201,7 +196,7 @@ func (o *object) readObject(depth int, open uint) error {
 			}
 		}
 	}
-	_, err := o.decoder.ReadToken() // the brace
+	_, err = o.decoder.ReadToken() // the brace
 	return err
 }
 
@@ -221,31 +216,23 @@ func (o *object) isName(quoted jsontext.Value, name string) bool {
 func (o *object) readKeys(s *settings) error {
 	o.keys = o.keys[:0]
 	m := o.found[0]
-	switch isArray := m.value.Kind() == '['; {
-	case m.value == nil || m.value.Kind() == 'n':
+	switch kind := m.value.Kind(); {
+	case m.value == nil || kind == 'n':
 		return nil
-	case isArray && !m.early && s.OneKey:
-		return fmt.Errorf("%s is an array: want one key per row", s.Column)
-	case isArray && !m.early:
-		return o.readArray(m.value, "a value in "+s.Column)
-	}
-
-	key, err := o.textOf(m, s.Column)
-	if err == nil {
+	case kind != '[' || m.early:
+		key, err := o.textOf(m, s.Column)
 		o.keys = append(o.keys, key)
+		return err
+	case s.OneKey:
+		return fmt.Errorf("%s is an array: want one key per row", s.Column)
 	}
-	return err
-}
 
-// readArray appends the values of an array to o.keys. name names a value in an error.
-func (o *object) readArray(array jsontext.Value, name string) error {
-	o.reset(array)
+	o.reset(m.value)
 	_, err := o.decoder.ReadToken() // the bracket
 	for err == nil && o.decoder.PeekKind() != ']' {
-		var m member
 		var key []byte
 		if m.value, err = o.readValue(); err == nil {
-			key, err = o.textOf(m, name)
+			key, err = o.textOf(m, "a value in "+s.Column)
 			o.keys = append(o.keys, key)
 		}
 	}

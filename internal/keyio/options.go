@@ -132,7 +132,7 @@ func (e *KeyTooLongError) Error() string {
 		e.Input, e.Line, e.MaxKey)
 }
 
-// RowError is the error of a row of Hex or JSONL, or of a row that is too long.
+// RowError is the error of a row of Hex or JSONL, of a row that is too long, or of a line without a valid value.
 type RowError struct {
 	Input string // path, or "standard input"
 	Line  int64  // counted from 1
@@ -174,6 +174,7 @@ func (o Options) check() (settings, error) {
 	s := settings{Options: o}
 	s.Format, s.MaxKey = cmp.Or(s.Format, Lines), cmp.Or(s.MaxKey, DefaultMaxKey)
 	s.BadRows, s.BlockSize = cmp.Or(s.BadRows, Stop), cmp.Or(s.BlockSize, blockSize)
+	s.LineNumbers = s.LineNumbers || s.Comments != "" // lines are left out, which Values.Read counts
 	if s.Stdin == nil {
 		s.Stdin = os.Stdin
 	}
@@ -187,7 +188,7 @@ func (o Options) check() (settings, error) {
 		s.end = 0
 		fallthrough
 	case Lines, Hex:
-		const instead = `; set the format to "csv", "tsv" or "fields"`
+		const instead = `; set the format to "csv", "tsv", "fields" or "jsonl"`
 		switch {
 		case s.Column != "":
 			return s, config("column", s.Column, "lines have no columns"+instead)

@@ -3,6 +3,7 @@ package keyio
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,8 +14,8 @@ import (
 const DefaultSeparator = '\t'
 
 // Values describes how the inputs give a value for each key: a whole number in decimal digits. In Lines and Null the
-// value follows the last separator; open them with Options.KeepEmpty, and with LineNumbers if they have Comments, so that
-// line numbers in errors are right. In formats with columns it is the column Options.Second.
+// value follows the last separator; open them with Options.KeepEmpty, so that line numbers in
+// errors are right. In formats with columns it is the column Options.Second.
 type Values struct {
 	// Bits is the largest number of bits of a value. Range: 1 to 64.
 	Bits int
@@ -31,7 +32,7 @@ type Values struct {
 	KeepEmpty bool
 }
 
-// Read sets b.Values. It cuts the values off lines and drops empty lines. The error is a *BadValueError.
+// Read sets b.Values. It cuts the values off lines and drops empty lines. The error is a *RowError for a line.
 func (v Values) Read(b *Batch) error {
 	b.Values, v.Separator = b.Values[:0], cmp.Or(v.Separator, DefaultSeparator)
 	if v.Optional && v.withoutValues(b) {
@@ -43,7 +44,7 @@ func (v Values) Read(b *Batch) error {
 		for i, text := range b.Second {
 			value, reason := parseValue(text, largest)
 			if reason != "" {
-				return &BadValueError{Input: b.Input, Key: string(b.Keys[i]), Reason: reason}
+				return fmt.Errorf("%s: key %.80q: %s", b.Input, b.Keys[i], reason)
 			}
 			b.Values = append(b.Values, value)
 		}
@@ -61,7 +62,7 @@ func (v Values) Read(b *Batch) error {
 			if len(b.LineNumbers) > 0 {
 				number = b.LineNumbers[i]
 			}
-			return &BadValueError{Input: b.Input, Line: number, Reason: reason}
+			return &RowError{b.Input, number, errors.New(reason)}
 		}
 		if v.Trim {
 			key = bytes.TrimRight(key, blanks)
@@ -108,19 +109,4 @@ func parseValue(text []byte, largest uint64) (value uint64, reason string) {
 		return 0, fmt.Sprintf("value %d is too large: this filter has room for up to %d", value, largest)
 	}
 	return value, ""
-}
-
-// BadValueError locates a value that cannot be read.
-type BadValueError struct {
-	Input  string // path, or "standard input"
-	Line   int64  // counted from 1, or 0 if it is not known; Key then names the key
-	Key    string
-	Reason string
-}
-
-func (e *BadValueError) Error() string {
-	if e.Line == 0 {
-		return fmt.Sprintf("%s: key %.80q: %s", e.Input, e.Key, e.Reason)
-	}
-	return fmt.Sprintf("%s: line %d: %s", e.Input, e.Line, e.Reason)
 }

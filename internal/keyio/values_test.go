@@ -51,8 +51,8 @@ func TestBadValues(t *testing.T) {
 		v          Values
 		says       []string
 	}{
-		{"no separator", "a\t1\n\nb\n", lines, Values{Bits: 4}, []string{": line 3: ", `"b" has no value`, `'\t'`}},
-		{"no number", "a\tx\n", lines, Values{Bits: 4}, []string{": line 1: ", `value "x": want a whole number`}},
+		{"no separator", "a\t1\n\nb\n", lines, Values{Bits: 4}, []string{":3: ", `"b" has no value`, `'\t'`}},
+		{"no number", "a\tx\n", lines, Values{Bits: 4}, []string{":1: ", `value "x": want a whole number`}},
 		{"negative", "a\t-1\n", lines, Values{Bits: 4}, []string{`value "-1"`}},
 		{"large", "a\t16\n", lines, Values{Bits: 4}, []string{"value 16 is too large", "up to 15"}},
 		{"very large", "a\t18446744073709551616\n", lines, Values{Bits: 64}, []string{"want a whole number"}},

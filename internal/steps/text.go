@@ -39,7 +39,6 @@ func (f text) Read(ctx context.Context, in Source, o Object, s Span, r Reading) 
 	work := r.Work
 	if r.ValueBits > 0 {
 		options.KeepEmpty = options.KeepEmpty || !r.Keys.columns() // errors count empty lines too
-		options.LineNumbers = options.Comments != ""
 		values := r.Keys.values(r.ValueBits)
 		values.Trim = options.Trim
 		work = func(b *keyio.Batch) error {
@@ -181,16 +180,12 @@ func (l *lineReader) close() {
 func (l *lineReader) locate(err error) error {
 	var long *keyio.KeyTooLongError
 	var other *keyio.UnsupportedError
-	var value *keyio.BadValueError
 	var row *keyio.RowError
 	var moved error // a copy, and its line
 	var line *int64
 	switch {
 	case errors.As(err, &long):
 		e := *long
-		moved, line = &e, &e.Line
-	case errors.As(err, &value) && value.Line > 0:
-		e := *value
 		moved, line = &e, &e.Line
 	case errors.As(err, &other) && other.Line > 0:
 		e := *other

@@ -95,8 +95,8 @@ func (p *Plan) checkBatch(b *keyio.Batch, bits int) error {
 	}
 	for i, v := range b.Values {
 		if v>>bits != 0 {
-			return &keyio.BadValueError{Input: b.Input, Key: string(b.Keys[i]),
-				Reason: fmt.Sprintf("value %d is too large: this filter has room for up to %d", v, uint64(1)<<bits-1)}
+			return fmt.Errorf("%s: key %.80q: value %d is too large: this filter has room for up to %d",
+				b.Input, b.Keys[i], v, uint64(1)<<bits-1)
 		}
 	}
 	return nil

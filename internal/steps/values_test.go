@@ -169,7 +169,7 @@ func TestBadValues(t *testing.T) {
 		object, says string
 		keys         steps.KeyFormat
 	}{
-		{"bad", "bad: line 1001: value 128 is too large", steps.KeyFormat{}},
+		{"bad", "bad:1001: value 128 is too large", steps.KeyFormat{}},
 		{"bad", `"key-0\t0" has no value`, steps.KeyFormat{Separator: ";"}},
 		{"csv", `csv: key "b": value "x": want a whole number`, steps.KeyFormat{Name: "csv"}},
 		{"own", `the format "numbers" gives 0 values for 3000 keys`, steps.KeyFormat{Name: "numbers"}},
