@@ -161,7 +161,8 @@ func (a *app) put(ctx context.Context, set *bloomery.Set, null bool, path string
 
 	// Empty lines count for the line number in an error.
 	lines := inputFlags{format: "lines", keep: true, null: null, form: set.Hasher().Form()}
-	return a.pass(ctx, lines, inputs, "putting", keyio.Values{Bits: bits, Trim: lines.trims()}.Read, func(b *keyio.Batch) error {
+	parse := keyio.Values{Bits: bits, Trim: lines.trims()}.Read
+	return a.pass(ctx, lines, inputs, "putting", parse, func(b *keyio.Batch) error {
 		for i, key := range b.Keys {
 			err := set.Put(key, b.Values[i])
 			if errors.Is(err, filter.ErrNotFound) {

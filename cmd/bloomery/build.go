@@ -41,8 +41,8 @@ func (a *app) buildCommand() *cobra.Command {
 		Long: `Without --spec and --needs, the filter is a ribbon filter with 1% false positives, to which no key can be
 added. A list without keys makes an empty filter, with a warning.
 
-Keys are bytes, compared byte for byte. --input-format fields --column 2 reads hosts files, --comments leaves comments
-out, --trim cuts off blanks, --lower ignores case. The file remembers --trim and --lower: all commands then do the same.`,
+Keys are bytes: "A" and "a " are not "a". --input-format fields --column 2 reads hosts files, --comments leaves comments
+out, --trim cuts off blanks, --lower ignores case. The file remembers --trim and --lower; all commands apply them.`,
 		Example: `  bloomery build -o revoked.bloom --fpr 0.1% revoked-*.txt.gz
   bloomery build -o users.bloom --input-format csv --column email users.csv
   bloomery build -o sessions.bloom --needs remove --capacity 1M sessions.txt

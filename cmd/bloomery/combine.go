@@ -18,7 +18,7 @@ func (a *app) mergeCommand() *cobra.Command {
 		Use:   "merge -o FILE A B...",
 		Short: "Merge filters into one that contains the keys of all",
 		Long: `Build the filters with equal --spec, size, --capacity and --seed. The result has their size, and a higher
-rate. Keys in several filters count each time; the output also estimates the number of different keys.`,
+rate. Keys in several filters count each time; the output estimates the number of different keys.`,
 		Example: `  bloomery build -o monday.bloom --spec standard --capacity 1M monday.txt
   bloomery build -o tuesday.bloom --spec standard --capacity 1M tuesday.txt
   bloomery merge -o all.bloom monday.bloom tuesday.bloom`,

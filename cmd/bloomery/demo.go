@@ -66,8 +66,8 @@ func (a *app) demoCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "See a filter at work on a real list, in a second",
-		Long: `Build filters from 133,604 domains of disposable mail addresses, and screen 9,631 ordinary mail domains
-with them. --all and --json build 17 filters, and ask each for a million random names too.`,
+		Long: `Filters of 133,604 domains of disposable mail addresses screen 9,631 ordinary mail domains. --all and
+--json build 17 filters, and ask each for a million random names too.`,
 		Example: "  bloomery demo\n  bloomery demo --all\n  bloomery demo --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

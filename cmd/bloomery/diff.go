@@ -22,7 +22,7 @@ func (a *app) diffCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diff OLD NEW -o DELTA",
 		Short: "Write the difference of two versions of a filter",
-		Long: `A delta is a small file from which patch makes NEW out of OLD, byte for byte. OLD and NEW are filters,
+		Long: `A delta is a small file from which patch makes NEW out of OLD. OLD and NEW are filters,
 exact sets or sharded sets. See bloomery help updates.`,
 		Example: `  bloomery build -o monday.bloom --spec rankindexed --capacity 140k monday.txt
   bloomery build -o tuesday.bloom --like monday.bloom tuesday.txt

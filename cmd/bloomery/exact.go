@@ -21,8 +21,8 @@ func (a *app) exactCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "exact",
 		Short: "Sets without errors, such as the revoked among issued certificates",
-		Long: `An exact set answers without error for all keys of a universe that is known at the build, such as all
-issued certificates. It takes 12.1, 8.6 or 5.14 bits per member if 0.1%, 1% or 10% of the universe are members. For
+		Long: `An exact set answers without error for the keys of a universe known at the build, such as all issued
+certificates. It takes 12.1, 8.6 or 5.14 bits per member if 0.1%, 1% or 10% of the universe are members. For
 other keys the answer means nothing.`,
 		Example: `  bloomery exact build -o revoked.exact \
     --members revoked.txt --universe issued.txt

@@ -10,7 +10,7 @@ import (
 // Limits of the help: the words of all pages, the words of explanations, and the lines of the page of a command.
 const (
 	maxHelpWords = 9500
-	maxTextWords = 3720
+	maxTextWords = 3645
 	maxPageLines = 60
 	maxPageWidth = 80
 )

@@ -168,7 +168,7 @@ func (a *app) estimateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "estimate A [B]",
 		Short: "Estimate how many different keys filters contain",
-		Long: `For two filters, which must fit together as for merge, union and intersection are estimated as well.
+		Long: `For two filters that merge accepts, union and intersection are estimated, too.
 Intervals are 95%. An adversary who chooses keys can make the estimate wrong.`,
 		Example: `  bloomery build -o monday.bloom --spec standard --capacity 1M monday.txt
   bloomery build -o tuesday.bloom --spec standard --capacity 1M tuesday.txt

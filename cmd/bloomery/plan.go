@@ -26,12 +26,12 @@ func (a *app) planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan --keys N [--fpr P] [--needs remove,count,...]",
 		Short: "Choose a filter, and see what it costs",
-		Long: `Print the filter that bloomery build takes for these needs without --spec, then the three smallest
-filters that meet them, or with --for speed the three fastest. A file has a header of 100 to 400 bytes; bits/key leaves
-it out. Sizes and rates are forecast. Times were measured on one machine: of a query of a filter in the caches, with the
-given share of absent keys, and of a build on one core.
+		Long: `Print the filter that build takes for these needs, then the three smallest that meet them, or with --for
+speed the three fastest. A file has a header of 100 to 400 bytes; bits/key leaves it out. Sizes and rates are forecast.
+Times were measured on one machine: of a query in the caches, with the given share of absent keys, and of a build on one
+core.
 
-If no filter does it, the output names what is impossible and what comes nearest. See bloomery help specs for --needs.`,
+If none does, the output names what is impossible and what comes nearest. See bloomery help specs for --needs.`,
 		Example: `  bloomery plan --keys 10M --fpr 0.1%
   bloomery plan --keys 1M --later 1M --needs remove,count
   bloomery plan --keys 5G --bits-per-key 10 --for speed --json

@@ -26,8 +26,8 @@ func (a *app) shardPlanCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan -o DIR --shards N INPUT...",
 		Short: "Divide the input of a sharded set into ranges",
-		Long: `An INPUT is a file, a pattern, or a folder with a slash at its end. A compressed file and a csv or tsv
-file is one range. Paths are stored absolute; an input that changes later makes its ranges fail. The same input and
+		Long: `An INPUT is a file, a pattern, or a folder with a slash at its end. A compressed file, or one with
+columns, is one range. Paths are stored absolute; an input that changes later makes its ranges fail. The same input and
 flags give the same plan, and finished work is kept. A secret is not stored: give --secret-file at every step.`,
 		Example: `  bloomery shard plan -o large.set --shards 16 --spec blocked large.txt
   bloomery shard plan -o keys.set --shards 64 --fpr 1% --range 64MiB \

@@ -90,13 +90,12 @@ const ratesText = `The false-positive rate is the share of absent keys that a fi
 smallest filter with this rate, 1% by default; --bits-per-key and --bytes choose a size. 1% needs 7 to 10 bits per key,
 a tenth of a rate 3.3 to 4.8 more.
 
-A file stores its planned rate: --fpr, or the rate forecast for --bits-per-key. Later keys raise the rate.
-When it is more than a tenth above the planned one, commands warn, and --json has fpr_exceeded; with --max-fpr they fail
-instead, and write nothing.
+A file stores its planned rate: --fpr, or the forecast for --bits-per-key. Later keys raise the rate. If it is more than
+a tenth above the plan, commands warn, and --json has fpr_exceeded; with --max-fpr they fail instead, and write nothing.
 
 --capacity N makes room for later keys. A rankindexed filter with more keys becomes full: add fails and changes nothing,
 unless growth= in the spec lets it double. In some families duplicate keys take room each time.
-With --max-keys N, blocked and standard read a pipe into a filter for N keys, and fold it to the keys that came.
+With --max-keys N, blocked and standard filters are filled from a pipe at the size for N keys, and then folded.
 
 Searched families (partitioned, blockpartitioned, twochoice) become smaller with longer searches: --effort, --budget.
 
@@ -106,45 +105,46 @@ const inputsHead = `An INPUT is a file with keys; without one, a command reads s
 recognised by content. Formats:
 
   lines   a key per line, up to LF or CRLF
-  fields  a key per row, in --column; blanks separate the fields, of which
-          several count as one, or --delimiter does
+  fields  a key per row, in --column, between runs of blanks or --delimiter
   csv     the same with a comma or --delimiter; fields may be quoted
   tsv     the same with tabs, and no quotes
   jsonl   a JSON object per line, its key in the member --column
   null    keys that end in NUL bytes, as find -print0 prints them
   hex     hexadecimal digits per line, such as SHA-1 sums
 
-Keys are bytes, compared byte for byte. --trim cuts blanks off the keys of inputs and of -e, --lower reads A to Z as a
-to z; both know ASCII only. A filter remembers both, and commands do the same with
-the keys that they ask and change; states of dedup and exact sets do not. --comments '#' leaves out lines that begin with #, after blanks, and in lines, fields, null
-and hex what follows a blank and #. Hosts files, HIBP's lists of SHA1:COUNT, and domains of e-mails:
+Keys are bytes, compared byte for byte. --trim cuts blanks off keys, also of -e; --lower reads A to Z as a to z. Both
+know ASCII only. A filter remembers them, and all commands prepare its keys so; states of dedup and exact sets do not.
+
+--comments '#' leaves out lines that begin with #, after any blanks except in csv, and in lines, fields, null and hex
+the rest of a line behind a blank and #. Hosts files, HIBP's lists of SHA1:COUNT, and domains of e-mails:
 
   bloomery build -o ads --input-format fields --column 2 --comments '#' hosts
   bloomery build -o pwned --input-format fields --delimiter : --lower hibp
   bloomery check FILE --input-format fields --delimiter @ --column 2 emails
 
-build prints a note if 1% of the keys look as if they need such a flag.
+build prints a note if 1% of the keys seem to need such a flag.
 
-Other CRs belong to their keys. A UTF-8 byte-order mark at the start is dropped. UTF-16 is an error; convert it with
-iconv. In hex, an integer has 16 digits, little endian, and a value and its tab are digits too.
+Other CRs belong to their keys. A UTF-8 byte-order mark at the start is dropped. In hex, an integer has 16 digits,
+little endian, and a value and its tab are digits too.
 
-The column of jsonl is a path, such as user.id; a dot within a name is \. as in log\.level. A string is a key without
-its quotes, a number as it is written, and an array several keys. Lines whose key is missing or null are left out and
-counted: without_key in --count --json.
+The column of jsonl is a path: user.id, or log\.level for a name with a dot. Keys are strings without quotes, numbers as
+written, and each value of an array. Lines without a key, or with null, are left out and counted, as without_key in
+--count --json.
 
 check, exact check and dedup print whole rows of fields, csv, tsv and jsonl, behind the header row, which all inputs
-must share, and with --comments, --trim or --lower whole lines. Rows with an empty key are left out.
+must share, and with --comments, --trim or --lower whole lines. Rows with an empty key are left out,
+except by dedup or with --keep-empty.
 
-Regular files may be read twice; a change in between is an error, so pipe an input that grows. Hashes of keys, 16 bytes
-each, stay in memory up to --memory; the others go to a temporary file.
+Files may be read twice; a change in between is an error, so pipe inputs that grow. Hashes of keys, 16 bytes
+each, that exceed --memory go to a temporary file.
 
-"-" is standard input or output, unless a file or folder is required; "./-" is a file of that name. An input that is
-also standard output is an error.
+"-" is standard input or output, unless a file or folder is required; "./-" is a file of that name. An input must
+not be standard output, too.
 
 A row is bad if it has a NUL byte, too few columns, wrong quotes, digits, JSON or time, or a key above --max-key-bytes.
-It ends a command with exit code 2, after the answers for all rows before; build and others then write nothing.
---bad-rows skip leaves it out, with a warning, and bad_rows in --count --json. Without --bad-rows, check, count, get and
-dedup accept NUL bytes in lines, fields and tsv as part of the key, since truncated logs have them. UTF-16, damaged
+It ends a command with exit code 2, after the answers for the rows before it; build and others then write nothing.
+--bad-rows skip leaves bad rows out, with a warning, and bad_rows in --count --json. Without --bad-rows, check, count,
+get and dedup accept NUL bytes in keys of lines, fields and tsv, since truncated logs have them. UTF-16, damaged
 compressed data, a NUL byte in a header row and quotes without an end always stop.
 
 The flags:
@@ -176,7 +176,8 @@ positive in LIST costs about 1.44 log2(keys / exceptions) + 4.4 bits, and all to
 change later. A key in both lists is an error.`
 
 const valuesText = `build --value-bits V stores a number of V bits with each key. A line of the input is a key, a tab
-and the number, such as "10.0.0.1<TAB>3"; csv and tsv have --value-column. A key may repeat only with the same value.
+and the number, such as "10.0.0.1<TAB>3"; inputs with columns have --value-column. A key
+may repeat only with the same value.
 
   rankindexed   put changes values; without one a key has 0; keys that look
                 alike, at the false-positive rate, share a value
@@ -214,11 +215,11 @@ const exitCodesText = `  0          done; check, count, get: a key matched
   141        the reader of the output ended: "bloomery check F | head -1"
 
 --json prints reports as JSON. check, count, get and dedup print an object per key, such as
-{"key":"yopmail.com","present":true}, with "row" in csv and tsv, "count" and "saturated", or "value". Bytes that are not
-UTF-8 become U+FFFD. An error is a line on standard error: {"error":"...","hint":"..."}.
+{"key":"yopmail.com","present":true}, with "row" if rows are printed, "count" and "saturated", or "value". Bytes that are
+not UTF-8 become U+FFFD. An error is a line on standard error: {"error":"...","hint":"..."}.
 
--q hides progress, notes and summaries, but no answers: send those to /dev/null. An error of standard output is an
-error, an error of standard error is ignored.
+-q hides progress, notes and summaries, but no answers: send those to /dev/null. Errors of standard output are
+errors, of standard error not.
 
 Commands replace files by rename, all or nothing. If another program overwrites a filter in place, answers may be wrong;
 commands detect this and exit with 2.`

@@ -53,7 +53,7 @@ func (a *app) verifyCommand() *cobra.Command {
 		Use:   "verify FILE --members KEYS [--absent KEYS | --random N]",
 		Short: "Measure whether a filter keeps its rate",
 		Long: `All members must be present. The rate among absent keys, with its 95% interval, is compared with the rate
-that info states, and with the planned one: the exit code is 1 if a filter with such a rate would have so many false
+that info states, and with the planned one: the exit code is 1 if a filter with such a rate shows so many false
 positives less than once in 10,000.`,
 		Example: `  bloomery verify blocked.bloom --members blocklist.txt --random 1M
   bloomery verify blocked.bloom --members blocklist.txt --absent allowed.txt`,

@@ -34,7 +34,7 @@ func (s *settings) checkPaths() error {
 	return nil
 }
 
-const pathWanted = `the format "jsonl" needs the names of members, joined by dots, such as user.id`
+const pathWanted = `the format "jsonl" needs the path of a member, such as user.id`
 
 // parsePath splits the text of an option at its dots, but not at \. which is a dot in a name, as \\ is a backslash.
 func parsePath(text string) path {
