@@ -7,33 +7,20 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// BitFilter is a filter that consists of one array of bits or counters, whose size follows from the Spec. The type is a
-// pointer, and Encode returns the words as the only section. Merging, intersecting, comparing and copying do not depend
-// on the positions of a key's bits.
-//
-// In the forms of standard and blocked for many goroutines, Add and Has take no locks: bits are set by atomic ORs and
-// never cleared, so the bits of an added key stay set. This does not suffice for TestAndAdd: two goroutines that add
-// the same key could both find a bit unset. TestAndAdd therefore sets the bits under a lock that the key's hash chooses
-// (parallel.Stripes.Once). The second goroutine then finds all of them set.
-type BitFilter interface {
-	comparable
-	family.Filter
-	family.Encoder
-}
-
-// Same returns other as an F if it is a filter of the same family and geometry as f. Otherwise the error wraps
+// Same returns other as an F if it has the same Spec as f, so the same family and geometry. Otherwise the error wraps
 // filter.ErrMismatch and names both.
-func Same[F BitFilter](f F, other family.Filter) (same F, err error) {
+func Same[F family.Encoder](f F, other family.Filter) (same F, err error) {
 	o, ok := other.(F)
-	if !ok || o == same || family.SpecOf(o) != family.SpecOf(f) { // same is still nil
-		return same, family.Mismatch(family.SpecOf(f), other)
+	if !ok || family.IsNil(other) || o.Encode().Spec != f.Encode().Spec {
+		return same, family.Mismatch(f.Encode().Spec, other)
 	}
 	return o, nil
 }
 
-// Merge adds the keys of other to f: the bitwise or. A key that is in both counts twice in keys, the number of keys of
-// f. Merge returns the errors of Same and then leaves f unchanged. For passed see family.Merger.
-func Merge[F BitFilter](f F, keys *uint64, other family.Filter, passed func([]uint64)) error {
+// Merge adds the keys of other to f, a filter of one section of bits: the bitwise or. A key that is in both counts twice
+// in keys, the number of keys of f. Merge returns the errors of Same and then leaves f unchanged. For passed see
+// family.Merger.
+func Merge(f family.Encoder, keys *uint64, other family.Filter, passed func([]uint64)) error {
 	n, err := combine(f, other, passed, func(words, other []uint64) {
 		for i, w := range other {
 			words[i] |= w
@@ -46,7 +33,7 @@ func Merge[F BitFilter](f F, keys *uint64, other family.Filter, passed func([]ui
 // Intersect reduces f to the bits that are set in both filters. f then contains the common keys, and its false-positive
 // rate is at most the rate of either filter, but above the rate of a filter built from the common keys alone. keys
 // becomes the smaller of the two numbers of keys, which is an upper bound. For errors and passed see Merge.
-func Intersect[F BitFilter](f F, keys *uint64, other family.Filter, passed func([]uint64)) error {
+func Intersect(f family.Encoder, keys *uint64, other family.Filter, passed func([]uint64)) error {
 	n, err := combine(f, other, passed, func(words, other []uint64) {
 		for i, w := range other {
 			words[i] &= w
@@ -59,8 +46,8 @@ func Intersect[F BitFilter](f F, keys *uint64, other family.Filter, passed func(
 }
 
 // combine calls do with the words of both filters, and returns the number of keys of other.
-func combine[F BitFilter](
-	f F, other family.Filter, passed func([]uint64), do func(words, other []uint64),
+func combine(
+	f family.Encoder, other family.Filter, passed func([]uint64), do func(words, other []uint64),
 ) (keys uint64, err error) {
 	o, err := Same(f, other)
 	if err != nil {
@@ -88,7 +75,7 @@ func Pass(words, other []uint64, passed func([]uint64), do func(words, other []u
 }
 
 // Free returns how many of the first n bits are 0 in both filters. It returns the errors of Same.
-func Free[F BitFilter](f F, other family.Filter, n uint64) (free uint64, err error) {
+func Free(f family.Encoder, other family.Filter, n uint64) (free uint64, err error) {
 	o, err := Same(f, other)
 	if err != nil {
 		return 0, err

@@ -317,11 +317,17 @@ func Refused(field string, set bool, reason string) error {
 	return Invalid(field, nil, "%s", reason)
 }
 
+// IsNil reports whether f is nil or a nil pointer.
+func IsNil(f Filter) bool {
+	v := reflect.ValueOf(f)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
 // Mismatch returns an error wrapping ErrMismatch that names both filters: the filter with Spec s, and other, which may
 // be nil, a nil pointer, or of any family.
 func Mismatch(s filter.Spec, other Filter) error {
 	what := "nil"
-	if v := reflect.ValueOf(other); v.IsValid() && (v.Kind() != reflect.Pointer || !v.IsNil()) {
+	if !IsNil(other) {
 		what = SpecOf(other).String()
 	}
 	return fmt.Errorf("%s and %s: %w", s, what, filter.ErrMismatch)

@@ -191,23 +191,29 @@ func (s Config) Info(spec filter.Spec, used uint64) filter.Info {
 
 // ReadConfig reads the parameters bits_per_key, fpr, bytes, capacity, m and k of a Spec. Keys becomes the larger one of
 // capacity and keys.
-func ReadConfig(s filter.Spec, keys, width uint64) (Config, error) {
-	r := family.Reader(s)
-	c := Config{
+func ReadConfig(r *family.SpecReader, keys uint64, maxK int, width uint64) Config {
+	return Config{
 		Keys: max(keys, r.Uint("capacity")), Size: family.ReadSizing(r), M: r.Count("m", math.MaxUint64),
-		K: int(r.Count("k", MaxK)), Width: width,
+		K: int(r.Count("k", uint64(maxK))), MaxK: maxK, Width: width,
 	}
-	return c, r.Err()
 }
 
 // Built reads the canonical Spec of a built filter, FAMILY(k=,m=). It returns an error for any other Spec.
-func Built(s filter.Spec, width uint64) (m uint64, k int, err error) {
-	c, err := ReadConfig(s, 0, width)
-	if err != nil {
-		return 0, 0, err
+func Built(s filter.Spec, width uint64) (Config, error) {
+	r := family.Reader(s)
+	c := ReadConfig(r, 0, MaxK, width)
+	if err := r.Err(); err != nil {
+		return c, err
 	}
-	if c.M == 0 || c.K == 0 || !c.Size.IsZero() || family.Given(s, "capacity") {
-		return 0, 0, family.Invalid("spec", s, "want %s(k=,m=)", s.Family())
+	return c, c.CheckBuilt(s, "")
+}
+
+// CheckBuilt returns an error unless c is the Config of s, and s the canonical Spec of a built filter: FAMILY(k=,m=),
+// with the parameters of more.
+func (s Config) CheckBuilt(spec filter.Spec, more string) error {
+	if s.M == 0 || s.K == 0 || !s.Size.IsZero() || family.Given(spec, "capacity") {
+		return family.Invalid("spec", spec, "want %s(k=,m=%s)", spec.Family(), more)
 	}
-	return c.Fixed()
+	_, _, err := s.Fixed()
+	return err
 }

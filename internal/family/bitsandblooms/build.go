@@ -6,40 +6,29 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // Config describes a filter to make. Zero fields take the default noted beside them.
 type Config struct {
-	Keys   uint64        // distinct keys that will be added; required unless M or Size.Bytes is set
-	Size   family.Sizing // default: FPR = probe.DefaultFPR, see probe.Double
-	M      uint64        // bits, instead of Size
-	Length uint64        // length in bits of the bit set, M to 2^62-1; default: M
-	K      int           // probes per key, 1 to MaxK; default: the best for Keys and the size
+	probe.Config
+	Length uint64 // length in bits of the bit set, M to 2^62-1; default: M
 }
 
 // ConfigFromSpec reads bitsandblooms(bits_per_key=, fpr=, bytes=, capacity=, m=, length=, k=). The size is for
 // capacity or keys distinct keys, whichever is more. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := family.Reader(s)
-	c := Config{Keys: max(keys, r.Uint("capacity")), Size: family.ReadSizing(r)}
-	c.M, c.Length, c.K = r.Count("m", math.MaxUint64), r.Uint("length"), int(r.Count("k", MaxK))
-	if err := r.Err(); err != nil {
-		return Config{}, err
-	}
-	if family.Given(s, "length") && c.Length == 0 {
-		return Config{}, family.Invalid("length", 0, "want at least m")
-	}
-	return c, nil
+	c := Config{Config: probe.ReadConfig(r, keys, MaxK, 1), Length: r.Count("length", math.MaxUint64)}
+	return c, r.Err()
 }
 
 // Geometry returns the number of bits, the length in bits of the bit set, and the number of probes per key of the
 // filter that New makes. It does not allocate. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Geometry() (m, length uint64, k int, err error) {
-	m, k, err = probe.Config{Keys: c.Keys, Size: c.Size, M: c.M, K: c.K, MaxK: MaxK, Width: 1}.Resolve()
-	if err != nil {
+	c.MaxK, c.Width = MaxK, 1
+	if m, k, err = c.Resolve(); err != nil {
 		return 0, 0, 0, err
 	}
 	// A size for a rate: double hashing may need more bits than the independent probes that Resolve assumes.
@@ -72,11 +61,8 @@ func New(c Config) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	words, err := bitvec.Alloc((length + 63) / 64)
-	if err != nil {
-		return nil, err
-	}
-	return &Filter{words: words, m: m, length: length, k: k}, nil
+	b, err := bitsOf(m, length, k).Empty(length)
+	return &Filter{b}, err
 }
 
 // Traits describes the abilities and the hash functions of the family. Package families lists the Traits of all

@@ -12,10 +12,7 @@
 package bitsandblooms
 
 import (
-	"fmt"
-
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 	"github.com/bloomery/bloomery/internal/sums"
@@ -29,17 +26,11 @@ const MaxK = 255
 
 // Filter is a Bloom filter of bits-and-blooms. Any number of goroutines may query it at once. AddKey, Merge and
 // Intersect need exclusive use.
-type Filter struct {
-	words  []uint64 // bit i is bit i%64 of word i/64; bits from length on are 0
-	m      uint64
-	length uint64 // bits of the library's bit set: m, or more if the filter was made from words
-	k      int
-	keys   uint64
-}
+type Filter struct{ probe.Bits }
 
 // position returns the position of probe i of a key with hashes h.
 func (f *Filter) position(h *[4]uint64, i uint64) uint64 {
-	return (h[i%2] + i*h[2+stepOf(i)]) % f.m
+	return (h[i%2] + i*h[2+stepOf(i)]) % f.M
 }
 
 // stepOf returns which of the two steps probe i uses.
@@ -48,8 +39,8 @@ func stepOf(i uint64) uint64 { return (i + i%2) % 4 / 2 }
 // HasKey reports whether the key may be in the set. It stops at the first probe whose bit is not set.
 func (f *Filter) HasKey(key []byte) bool {
 	h := sums.Murmur3Quarters(key)
-	for i := range uint64(f.k) {
-		if at := f.position(&h, i); f.words[at/64]>>(at%64)&1 == 0 {
+	for i := range uint64(f.K) {
+		if at := f.position(&h, i); f.Words[at/64]>>(at%64)&1 == 0 {
 			return false
 		}
 	}
@@ -59,11 +50,11 @@ func (f *Filter) HasKey(key []byte) bool {
 // AddKey adds a key. The error is always nil.
 func (f *Filter) AddKey(key []byte) error {
 	h := sums.Murmur3Quarters(key)
-	for i := range uint64(f.k) {
+	for i := range uint64(f.K) {
 		at := f.position(&h, i)
-		f.words[at/64] |= 1 << (at % 64)
+		f.Words[at/64] |= 1 << (at % 64)
 	}
-	f.keys++
+	f.Keys++
 	return nil
 }
 
@@ -71,46 +62,21 @@ func (f *Filter) AddKey(key []byte) error {
 // for every key for which HasKey is true, and for many others.
 func (f *Filter) Has(h filter.Hash) bool {
 	four := [4]uint64{0: h.Lo, 3: h.Hi}
-	for i := uint64(0); i < uint64(f.k); i += 2 + i&2 { // 0, 2, 6, 10: even, and with the step h3 if not 0
-		if at := f.position(&four, i); f.words[at/64]>>(at%64)&1 == 0 {
+	for i := uint64(0); i < uint64(f.K); i += 2 + i&2 { // 0, 2, 6, 10: even, and with the step h3 if not 0
+		if at := f.position(&four, i); f.Words[at/64]>>(at%64)&1 == 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// Merge adds the keys of other to f; see bitvec.Merge. The filters must have the same m, k and length.
-func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
-	return bitvec.Merge(f, &f.keys, other, passed)
-}
-
-// Intersect reduces f to the keys that are in both filters and some false positives; see bitvec.Intersect.
-func (f *Filter) Intersect(other family.Filter, passed func([]uint64)) error {
-	return bitvec.Intersect(f, &f.keys, other, passed)
-}
-
-// setBits returns the number of the first m bits that are set.
-func (f *Filter) setBits() uint64 { return bitvec.OnesBelow(f.words, f.m) }
-
-// EstimateKeys estimates the number of distinct keys from the bits that are set; see probe.EstimateKeys. It reads the
-// whole filter and returns +Inf if all of the first m bits are set.
-func (f *Filter) EstimateKeys() float64 {
-	return probe.EstimateKeys(float64(f.setBits())/float64(f.m), f.m, f.k)
-}
-
-// Cells describes the first m bits, as if the probes of a key were independent.
-func (f *Filter) Cells() family.Cells { return probe.Cells(f.m, f.k) }
-
-// Free returns the number of bits below m that are 0 in both filters. It returns the errors of Merge.
-func (f *Filter) Free(other family.Filter) (uint64, error) { return bitvec.Free(f, other, f.m) }
-
 // Info counts the set bits, which reads the whole filter. Fill is the share of the first m bits. The rates are the
 // rates of probe.Double.
 func (f *Filter) Info() filter.Info {
-	ones, d := f.setBits(), doubleHashing(f.m, f.k)
+	ones, d := f.Ones(), doubleHashing(f.M, f.K)
 	return filter.Info{
-		Spec: f.builtSpec(), Keys: f.keys, Bits: f.m, Fill: float64(ones) / float64(f.m),
-		FPRPrior: d.FPR(f.keys), FPRPosterior: d.Posterior(f.words, ones),
+		Spec: f.Spec, Keys: f.Keys, Bits: f.M, Fill: float64(ones) / float64(f.M),
+		FPRPrior: d.FPR(f.Keys), FPRPosterior: d.Posterior(f.Words, ones),
 	}
 }
 
@@ -124,7 +90,10 @@ func probePosition(start, step *[2]uint64, i int, m uint64) (uint64, int, bool) 
 	return (start[i%2] + uint64(i)*step[stepOf(uint64(i))]) % m, i % 2, false
 }
 
-func (f *Filter) builtSpec() filter.Spec { return Spec(f.m, f.length, f.k) }
+// bitsOf returns the sizes of a filter, without its words.
+func bitsOf(m, length uint64, k int) probe.Bits {
+	return probe.Bits{M: m, K: k, Spec: Spec(m, length, k)}
+}
 
 // Spec returns the Spec of a filter with this geometry.
 func Spec(m, length uint64, k int) filter.Spec {
@@ -135,49 +104,32 @@ func Spec(m, length uint64, k int) filter.Spec {
 	return s
 }
 
-// Geometry returns the number of bits, the length in bits of the bit set that stores them, and the number of probes
-// per key.
-func (f *Filter) Geometry() (m, length uint64, k int) { return f.m, f.length, f.k }
-
-// Encode returns one section of ⌈length/64⌉ words. Bit i of the filter is bit i%64 of word i/64. Bits from length on
-// are 0.
-func (f *Filter) Encode() family.Encoded {
-	return family.Encoded{Spec: f.builtSpec(), Keys: f.keys, Sections: [][]uint64{f.words}}
-}
-
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
 // filter.ErrConfig or filter.ErrTooLarge if no built filter has this Spec.
 func SectionWords(s filter.Spec) ([]uint64, error) {
-	f, err := builtGeometry(s)
-	return []uint64{(f.length + 63) / 64}, err
+	_, length, err := builtBits(s)
+	return []uint64{(length + 63) / 64}, err
 }
 
-// Decode returns the filter that Encode stored. It keeps the words of e and does not copy them. It returns an error
-// if the sections do not have the sizes of SectionWords, or if a bit from length on is set.
+// Decode returns the filter that Encode stored; see probe.Bits.Decode.
 func Decode(e family.Encoded) (*Filter, error) {
-	f, err := builtGeometry(e.Spec)
-	if err := e.CheckSections([]uint64{(f.length + 63) / 64}, err); err != nil {
-		return nil, err
-	}
-	f.words, f.keys = e.Sections[0], e.Keys
-	if !bitvec.ZeroFrom(f.words, f.length) {
-		return nil, fmt.Errorf("a bit at position %d or above is set; the bit set ends there", f.length)
-	}
-	return &f, nil
+	b, length, err := builtBits(e.Spec)
+	b, err = b.Decode(e, length, err)
+	return &Filter{b}, err
 }
 
-// builtGeometry reads the canonical Spec of a built filter: bitsandblooms(k=,m=), with length= only if the length is
-// not m. It returns an error for any other Spec.
-func builtGeometry(s filter.Spec) (f Filter, err error) {
+// builtBits reads the canonical Spec of a built filter: bitsandblooms(k=,m=), with length= only if the length is not m.
+// It returns an error for any other Spec.
+func builtBits(s filter.Spec) (b probe.Bits, length uint64, err error) {
 	c, err := ConfigFromSpec(s, 0)
-	if err == nil && (c.M == 0 || c.K == 0 || c.Length == c.M || !c.Size.IsZero() || family.Given(s, "capacity")) {
-		err = family.Invalid("spec", s, "want bitsandblooms(k=,m=)")
+	if err == nil && c.Length != 0 && c.Length == c.M {
+		err = family.Invalid("spec", s, "want no length=, since that is m")
 	}
 	if err == nil {
-		f.m, f.k, err = probe.Config{M: c.M, K: c.K, MaxK: MaxK, Width: 1}.Fixed()
+		err = c.CheckBuilt(s, "")
 	}
 	if err == nil {
-		f.length, err = c.lengthFor(f.m)
+		length, err = c.lengthFor(c.M)
 	}
-	return f, err
+	return bitsOf(c.M, length, c.K), length, err
 }

@@ -10,11 +10,14 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/probe"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/internal/sums"
 )
 
 var hasher, _ = filter.ForeignHasher(filter.Murmur3Twice)
+
+type sizes = probe.Config
 
 func filled(t *testing.T, c Config, from, n int) *Filter {
 	t.Helper()
@@ -38,8 +41,10 @@ func (other) Info() filter.Info    { return filter.Info{} }
 
 // TestLaws checks the laws of the conformance suite, which tests only filters of hashes.
 func TestLaws(t *testing.T) {
-	for _, c := range []Config{{Keys: 2000}, {Keys: 2000, Size: family.Sizing{BitsPerKey: 4}}, {M: 20001, K: 12},
-		{M: 20001, Length: 30000, K: 3}, {M: 9, K: 255}, {M: 1, K: 1}, {M: 20001, K: 2}, {M: 20001, K: 6}} {
+	for _, c := range []Config{
+		{sizes{Keys: 2000}, 0}, {sizes{Keys: 2000, Size: family.Sizing{BitsPerKey: 4}}, 0}, {sizes{M: 20001, K: 12}, 0},
+		{sizes{M: 20001, K: 3}, 30000}, {sizes{M: 9, K: 255}, 0}, {sizes{M: 1, K: 1}, 0}, {sizes{M: 20001, K: 2}, 0}, {sizes{M: 20001, K: 6}, 0},
+	} {
 		f := filled(t, c, 0, 2000)
 		if n := f.Info().Keys; n != 2000 {
 			t.Fatalf("%d keys", n)
@@ -70,7 +75,7 @@ func TestLaws(t *testing.T) {
 				}
 			}
 		}
-		if tail := stat.UpperTail(seen, trials, f.Info().FPRPosterior); f.m > 1000 && (tail < 1e-5 || tail > 1-1e-5) {
+		if tail := stat.UpperTail(seen, trials, f.Info().FPRPosterior); f.M > 1000 && (tail < 1e-5 || tail > 1-1e-5) {
 			t.Errorf("%s: %d of %d absent keys, rate %g", e.Spec, seen, trials, f.Info().FPRPosterior)
 		}
 		key := []byte("a key that is longer than a block of 16 bytes")
@@ -78,7 +83,7 @@ func TestLaws(t *testing.T) {
 			t.Errorf("HasKey allocates %v times", n)
 		}
 		a, b := filled(t, c, 0, 1000), filled(t, c, 1000, 1000)
-		if err := a.Merge(b, nil); err != nil || !slices.Equal(a.words, f.words) || a.keys != f.keys {
+		if err := a.Merge(b, nil); err != nil || !slices.Equal(a.Words, f.Words) || a.Keys != f.Keys {
 			t.Errorf("%s: merged is not built at once: %v", e.Spec, err)
 		}
 	}
@@ -86,14 +91,14 @@ func TestLaws(t *testing.T) {
 
 // TestIntersect checks that the common keys remain, and that the set bits are the bits that are set in both filters.
 func TestIntersect(t *testing.T) {
-	c := Config{M: 20001, Length: 20100, K: 5}
+	c := Config{sizes{M: 20001, K: 5}, 20100}
 	a, b := filled(t, c, 0, 1000), filled(t, c, 700, 900)
-	want := slices.Clone(a.words)
+	want := slices.Clone(a.Words)
 	for i := range want {
-		want[i] &= b.words[i]
+		want[i] &= b.Words[i]
 	}
-	if err := a.Intersect(b, nil); err != nil || !slices.Equal(a.words, want) || a.keys != 900 {
-		t.Errorf("%v, %d keys", err, a.keys)
+	if err := a.Intersect(b, nil); err != nil || !slices.Equal(a.Words, want) || a.Keys != 900 {
+		t.Errorf("%v, %d keys", err, a.Keys)
 	}
 	for i := 700; i < 1000; i++ {
 		if !a.HasKey(fmt.Appendf(nil, "key %d", i)) {
@@ -104,10 +109,10 @@ func TestIntersect(t *testing.T) {
 
 // TestMismatch checks that nil, nil pointers and filters of another type or geometry are refused without a change.
 func TestMismatch(t *testing.T) {
-	a := filled(t, Config{M: 1000, K: 3}, 0, 50)
-	before := slices.Clone(a.words)
-	small, more := filled(t, Config{M: 999, K: 3}, 0, 50), filled(t, Config{M: 1000, K: 4}, 0, 50)
-	long := filled(t, Config{M: 1000, Length: 2000, K: 3}, 0, 50)
+	a := filled(t, Config{sizes{M: 1000, K: 3}, 0}, 0, 50)
+	before := slices.Clone(a.Words)
+	small, more := filled(t, Config{sizes{M: 999, K: 3}, 0}, 0, 50), filled(t, Config{sizes{M: 1000, K: 4}, 0}, 0, 50)
+	long := filled(t, Config{sizes{M: 1000, K: 3}, 2000}, 0, 50)
 	for _, o := range []family.Filter{nil, (*Filter)(nil), (*other)(nil), &other{}, other{}, small, more, long} {
 		if err := a.Merge(o, nil); !errors.Is(err, filter.ErrMismatch) {
 			t.Errorf("Merge with %T: %v", o, err)
@@ -116,34 +121,14 @@ func TestMismatch(t *testing.T) {
 			t.Errorf("Intersect with %T: %v", o, err)
 		}
 	}
-	if !slices.Equal(a.words, before) || a.keys != 50 {
+	if !slices.Equal(a.Words, before) || a.Keys != 50 {
 		t.Error("the filter changed")
-	}
-}
-
-// TestEstimateKeys checks that keys that were added twice count once.
-func TestEstimateKeys(t *testing.T) {
-	f := filled(t, Config{Keys: 20_000}, 0, 0)
-	if n := f.EstimateKeys(); n != 0 {
-		t.Errorf("empty: %g", n)
-	}
-	for range 2 {
-		for i := range 20_000 {
-			_ = f.AddKey(fmt.Appendf(nil, "key %d", i))
-		}
-	}
-	if n := f.EstimateKeys(); math.Abs(n-20_000) > 200 {
-		t.Errorf("%g of 20000 keys", n)
-	}
-	full := &Filter{words: []uint64{1<<10 - 1}, m: 10, length: 64, k: 2}
-	if n := full.EstimateKeys(); !math.IsInf(n, 1) {
-		t.Errorf("full: %g", n)
 	}
 }
 
 // TestHas checks that Has tests the probes that a Hash determines. With k=7 these are three: probes 0, 2 and 6.
 func TestHas(t *testing.T) {
-	f := filled(t, Config{Keys: 2000, K: 7}, 0, 2000)
+	f := filled(t, Config{sizes{Keys: 2000, K: 7}, 0}, 0, 2000)
 	var seen uint64
 	const trials = 50_000
 	for i := range trials {
@@ -160,16 +145,16 @@ func TestHas(t *testing.T) {
 // TestManyProbes checks that the rate is kept with more probes than the optimal number.
 func TestManyProbes(t *testing.T) {
 	for _, k := range []int{64, 65, MaxK} {
-		c := Config{Keys: 1000, Size: family.Sizing{FPR: 0.01}, K: k}
+		c := Config{sizes{Keys: 1000, Size: family.Sizing{FPR: 0.01}, K: k}, 0}
 		if bits, fpr, err := c.Forecast(1000); err != nil || fpr > 0.0101 || fpr < 0.0095 || bits < 19_000 {
 			t.Errorf("%d probes: %d bits, rate %g, %v", k, bits, fpr, err)
 		}
-		if f, err := New(c); err != nil || f.k != k {
+		if f, err := New(c); err != nil || f.K != k {
 			t.Errorf("%d probes: %v, %v", k, f, err)
 		}
 	}
 	for _, k := range []int{-1, MaxK + 1} {
-		if _, err := New(Config{Keys: 10, K: k}); !errors.Is(err, filter.ErrConfig) {
+		if _, err := New(Config{sizes{Keys: 10, K: k}, 0}); !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("%d probes: %v", k, err)
 		}
 	}
@@ -208,7 +193,7 @@ func TestDecodeRefuses(t *testing.T) {
 
 // TestDocumented computes the example of docs/format/bitsandblooms.md.
 func TestDocumented(t *testing.T) {
-	f, err := New(Config{M: 400, K: 7})
+	f, err := New(Config{sizes{M: 400, K: 7}, 0})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,15 +202,15 @@ func TestDocumented(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := []string{"`" + f.builtSpec().String() + "`", filtertest.DocumentedWords(f.words)}
+	want := []string{"`" + f.Spec.String() + "`", filtertest.DocumentedWords(f.Words)}
 	for _, key := range []string{"key-7", "key-40"} {
 		q := sums.Murmur3Quarters([]byte(key))
 		var at []uint64
 		has := true
-		for i := range uint64(f.k) {
+		for i := range uint64(f.K) {
 			sum := [4]uint64{q[0] + i*q[2], q[1] + i*q[3], q[0] + i*q[3], q[1] + i*q[2]}[i%4]
-			p := sum % f.m
-			has = has && f.words[p/64]>>(p%64)&1 == 1
+			p := sum % f.M
+			has = has && f.Words[p/64]>>(p%64)&1 == 1
 			at = append(at, p)
 		}
 		if has != f.HasKey([]byte(key)) {

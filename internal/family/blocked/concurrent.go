@@ -11,7 +11,7 @@ import (
 )
 
 // Concurrent is a blocked Bloom filter that any number of goroutines may query and change at once. See
-// family.Concurrent for its methods, and bitvec.BitFilter for the locks.
+// family.Concurrent for its methods, and standard.Concurrent for the locks.
 type Concurrent struct {
 	stripes parallel.Stripes
 	f       Filter // its keys field is not used: the stripes count

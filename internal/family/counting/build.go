@@ -19,8 +19,9 @@ type Config struct {
 // ConfigFromSpec reads counting(bits_per_key=, fpr=, bytes=, capacity=, m=, k=). A capacity larger than keys replaces
 // keys. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
-	p, err := probe.ReadConfig(s, keys, width)
-	return Config{Keys: p.Keys, Size: p.Size, Counters: p.M, K: p.K}, err
+	r := family.Reader(s)
+	p := probe.ReadConfig(r, keys, MaxK, width)
+	return Config{Keys: p.Keys, Size: p.Size, Counters: p.M, K: p.K}, r.Err()
 }
 
 // Geometry returns the number of counters m and of probes per key k of the filter that New makes. It allocates no

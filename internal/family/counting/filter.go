@@ -343,8 +343,8 @@ func (f *Filter) Encode() family.Encoded {
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
 // filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
 func SectionWords(s filter.Spec) ([]uint64, error) {
-	m, _, err := probe.Built(s, width)
-	return []uint64{wordsOf(m)}, err
+	c, err := probe.Built(s, width)
+	return []uint64{wordsOf(c.M)}, err
 }
 
 // Decode makes a filter from its stored form, as Encode returns it. The filter shares the words. Decode returns an
@@ -352,7 +352,8 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 // stuck and the sum of the counters is not k times the number of keys. A stuck counter ignores removals, so that with
 // one of them the sum proves nothing.
 func Decode(e family.Encoded) (*Filter, error) {
-	m, k, err := probe.Built(e.Spec, width)
+	c, err := probe.Built(e.Spec, width)
+	m, k := c.M, c.K
 	if err := e.CheckSections([]uint64{wordsOf(m)}, err); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -14,17 +13,14 @@ import (
 // Config describes a filter to make.
 type Config struct {
 	probe.Config
-	Room uint64 // Filter.room; default: Keys, or 1
+	Room uint64 // keys that the program shows as the capacity; default: Keys, or 1
 }
 
 // ConfigFromSpec reads dcso(bits_per_key=, fpr=, bytes=, capacity=, m=, k=, n=). The size is for capacity or keys
 // distinct keys, whichever is more. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := family.Reader(s)
-	c := Config{Room: r.Count("n", math.MaxUint64), Config: probe.Config{
-		Keys: max(keys, r.Uint("capacity")), Size: family.ReadSizing(r), M: r.Count("m", math.MaxUint64),
-		K: int(r.Count("k", MaxK)), MaxK: MaxK, Width: 1,
-	}}
+	c := Config{Room: r.Count("n", math.MaxUint64), Config: probe.ReadConfig(r, keys, MaxK, 1)}
 	return c, r.Err()
 }
 
@@ -32,6 +28,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 // that the program chooses, if these keep the rate. It does not allocate. Errors wrap filter.ErrConfig or
 // filter.ErrTooLarge.
 func (c Config) Geometry() (m uint64, k int, err error) {
+	c.MaxK, c.Width = MaxK, 1
 	m, k, err = c.Resolve()
 	if err != nil || c.M != 0 {
 		return m, k, err
@@ -42,7 +39,7 @@ func (c Config) Geometry() (m uint64, k int, err error) {
 		real := math.Floor(float64(n) * -math.Log(rate) / math.Pow(math.Ln2, 2))
 		probes := math.Ceil(math.Ln2 * real / float64(n))
 		// The program rounds both numbers, so its filters of few keys or high rates do not keep the rate.
-		if real > 0 && probes <= MaxK && probe.FPR(n, uint64(real), int(probes)) <= 1.01*rate {
+		if _, few := classesOf(uint64(real)); real > 0 && !few && probes <= MaxK && probe.FPR(n, uint64(real), int(probes)) <= 1.01*rate {
 			return uint64(real), int(probes), nil
 		}
 	}
@@ -61,8 +58,8 @@ func New(c Config) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	words, err := bitvec.Alloc((m + 63) / 64)
-	return &Filter{words: words, m: m, k: k, room: cmp.Or(c.Room, c.Keys, 1)}, err
+	b, err := c.bitsOf(m, k).Empty(m)
+	return &Filter{b}, err
 }
 
 // Builder fills a filter from many goroutines at once; see parallel.Filler.
@@ -77,11 +74,12 @@ func NewBuilder(c Config) (*Builder, error) {
 
 	how := parallel.FillConfig[*Filter]{
 		Add:   func(f *Filter, hs []filter.Hash) { f.set(hs, false) },
-		Count: func(f *Filter, keys uint64) { f.keys = keys },
+		Count: func(f *Filter, keys uint64) { f.Keys = keys },
 	}
-	if len(f.words) <= parallel.SmallFilter {
+	if len(f.Words) <= parallel.SmallFilter {
 		how.Empty = func() (*Filter, error) {
-			return New(Config{probe.Config{M: f.m, K: f.k, MaxK: MaxK, Width: 1}, f.room})
+			b, err := f.Empty(f.M)
+			return &Filter{b}, err
 		}
 	} else {
 		how.Share = func(hs []filter.Hash) { f.set(hs, true) }
@@ -114,5 +112,5 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return m, priorRate(m, k, keys), nil
+	return m, probe.FPR(keys, m, k), nil
 }

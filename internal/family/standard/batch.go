@@ -29,7 +29,7 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	}
 
 	// Without a prefetch instruction the queries of a loop overlap more than groups do.
-	if len(f.words) < probe.InCache || !bitvec.Prefetches {
+	if len(f.Words) < probe.InCache || !bitvec.Prefetches {
 		for i, h := range hs {
 			dst[i] = f.Has(h)
 		}
@@ -41,7 +41,7 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 
 // hasMany tests the keys in groups, as a spread of one filter does, but does not prefetch the next group.
 func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
-	s := spread{k: f.k, places: []place{f.placeOf()}}
+	s := spread{k: f.K, places: []place{f.placeOf()}}
 	var p pending
 	var at [probe.BatchSize]uint32
 	for start := 0; start < len(hs); start += probe.BatchSize {
@@ -56,12 +56,12 @@ func (f *Filter) addMany(hs []filter.Hash) {
 	if k := f.kernel(); k.AddMany(hs) {
 		return
 	}
-	if len(f.words) >= probe.InCache && bitvec.Prefetches {
+	if len(f.Words) >= probe.InCache && bitvec.Prefetches {
 		f.addAhead(hs, false)
 		return
 	}
 
-	words, m, k := f.words, f.m, f.k // without prefetching, a plain loop is faster than the ring of addAhead
+	words, m, k := f.Words, f.M, f.K // without prefetching, a plain loop is faster than the ring of addAhead
 	for _, h := range hs {
 		x, by := h.Lo, h.Hi
 		for range k {
@@ -78,10 +78,10 @@ func (f *Filter) addAhead(hs []filter.Hash, shared bool) {
 	const ahead = 4
 	var ring [ahead][MaxK]uint64 // the positions of the next keys
 	for i := range len(hs) + ahead {
-		at := ring[i%ahead][:f.k]
+		at := ring[i%ahead][:f.K]
 		if i >= ahead {
 			for _, bit := range at {
-				w := &f.words[bit/64]
+				w := &f.Words[bit/64]
 				if !shared {
 					*w |= 1 << (bit % 64)
 				} else if atomic.LoadUint64(w)>>(bit%64)&1 == 0 { // else a write would take the line
@@ -91,9 +91,9 @@ func (f *Filter) addAhead(hs []filter.Hash, shared bool) {
 		}
 
 		if i < len(hs) {
-			probe.Positions(at, hs[i].Lo, hs[i].Hi, f.m)
+			probe.Positions(at, hs[i].Lo, hs[i].Hi, f.M)
 			if bitvec.Prefetches {
-				bitvec.PrefetchBits(f.words, at)
+				bitvec.PrefetchBits(f.Words, at)
 			}
 		}
 	}
@@ -117,9 +117,9 @@ func (f *Filter) prefetch(hs []filter.Hash) {
 	var at [probe.BatchSize * first]uint64
 	for i, h := range hs {
 		y := probe.Next(h.Lo, h.Hi)
-		at[i*first], at[i*first+1] = probe.Position(h.Lo, f.m), probe.Position(y, f.m)
+		at[i*first], at[i*first+1] = probe.Position(h.Lo, f.M), probe.Position(y, f.M)
 	}
-	bitvec.PrefetchBits(f.words, at[:len(hs)*first])
+	bitvec.PrefetchBits(f.Words, at[:len(hs)*first])
 }
 
 // spread implements family.Spread for filters of the same k. Its memory is 16 bytes per filter.
@@ -139,13 +139,13 @@ func (f *Filter) Spread(filters int) family.Spread {
 	if !bitvec.Prefetches {
 		return nil
 	}
-	return &spread{k: f.k, places: make([]place, filters)}
+	return &spread{k: f.K, places: make([]place, filters)}
 }
 
 // SetFilter makes f filter i if it is a filter of the same k.
 func (s *spread) SetFilter(i int, f family.Filter) bool {
 	o, ok := f.(*Filter)
-	if !ok || o.k != s.k || o.m == 0 {
+	if !ok || o.K != s.k || o.M == 0 {
 		s.places[i] = place{}
 		return false
 	}
@@ -154,7 +154,7 @@ func (s *spread) SetFilter(i int, f family.Filter) bool {
 }
 
 func (f *Filter) placeOf() place {
-	return place{first: unsafe.Pointer(unsafe.SliceData(f.words)), m: f.m}
+	return place{first: unsafe.Pointer(unsafe.SliceData(f.Words)), m: f.M}
 }
 
 // pending is the state of a batch between its passes.

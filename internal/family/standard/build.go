@@ -2,7 +2,6 @@ package standard
 
 import (
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -19,8 +18,9 @@ type Config struct {
 // ConfigFromSpec reads standard(bits_per_key=, fpr=, bytes=, capacity=, m=, k=). If the capacity is larger than the
 // number of keys, it is used instead. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
-	p, err := probe.ReadConfig(s, keys, 1)
-	return Config{Keys: p.Keys, Size: p.Size, Bits: p.M, K: p.K}, err
+	r := family.Reader(s)
+	p := probe.ReadConfig(r, keys, MaxK, 1)
+	return Config{Keys: p.Keys, Size: p.Size, Bits: p.M, K: p.K}, r.Err()
 }
 
 // Geometry returns the number of bits m and of probes per key k of the filter that New makes. It allocates no filter.
@@ -36,8 +36,7 @@ func (c Config) Foldable() (filter.Spec, error) {
 	if err != nil {
 		return filter.Spec{}, err
 	}
-	f := Filter{m: family.Foldable(m, 1), k: k}
-	return f.builtSpec(), nil
+	return Spec(family.Foldable(m, 1), k), nil
 }
 
 // New returns an empty filter. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
@@ -46,11 +45,8 @@ func New(c Config) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	words, err := bitvec.Alloc((m + 63) / 64)
-	if err != nil {
-		return nil, err
-	}
-	return &Filter{words: words, m: m, k: k}, nil
+	b, err := bitsOf(m, k).Empty(m)
+	return &Filter{b}, err
 }
 
 // Builder fills a filter from many goroutines at once; see parallel.Filler.
@@ -62,9 +58,9 @@ func NewBuilder(c Config) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	how := parallel.FillConfig[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.keys = keys }}
-	if len(f.words) <= parallel.SmallFilter { // a filter per worker, merged at the end, is faster than atomic writes
-		how.Empty = func() (*Filter, error) { return New(Config{Bits: f.m, K: f.k}) }
+	how := parallel.FillConfig[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.Keys = keys }}
+	if len(f.Words) <= parallel.SmallFilter { // a filter per worker, merged at the end, is faster than atomic writes
+		how.Empty = func() (*Filter, error) { return New(Config{Bits: f.M, K: f.K}) }
 	} else {
 		how.Share = func(hs []filter.Hash) { f.addAhead(hs, true) }
 	}

@@ -12,7 +12,12 @@ import (
 )
 
 // Concurrent is a standard Bloom filter that any number of goroutines may query and change at once. See
-// family.Concurrent for its methods, and bitvec.BitFilter for the locks.
+// family.Concurrent for its methods.
+//
+// Add and Has take no locks: bits are set by atomic ORs and never cleared, so the bits of an added key stay set. This
+// does not suffice for TestAndAdd: two goroutines that add the same key could both find a bit unset. TestAndAdd
+// therefore sets the bits under a lock that the key's hash chooses (parallel.Stripes.Once). The second goroutine then
+// finds all of them set.
 type Concurrent struct {
 	stripes parallel.Stripes
 	f       Filter // its keys field is not used: the stripes count
@@ -22,13 +27,13 @@ type Concurrent struct {
 // filter afterwards.
 func (f *Filter) Concurrent() family.Concurrent {
 	c := &Concurrent{f: *f}
-	c.stripes.Start(f.keys)
+	c.stripes.Start(f.Keys)
 	return c
 }
 
 // Has reports whether the key may be in the set.
 func (c *Concurrent) Has(h filter.Hash) bool {
-	words, m, k := c.f.words, c.f.m, c.f.k
+	words, m, k := c.f.Words, c.f.M, c.f.K
 	x, by := h.Lo, h.Hi
 	for range k {
 		at := probe.Position(x, m)
@@ -61,7 +66,7 @@ func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
 // setBits sets the bits of a key and reports whether it found one of them unset. It writes only to words that lack a
 // bit: cache lines that need no change stay shared.
 func (c *Concurrent) setBits(h filter.Hash) (unset bool) {
-	words, m, k := c.f.words, c.f.m, c.f.k
+	words, m, k := c.f.Words, c.f.M, c.f.K
 	x, by := h.Lo, h.Hi
 	for range k {
 		at := probe.Position(x, m)
@@ -79,14 +84,14 @@ func (c *Concurrent) setBits(h filter.Hash) (unset bool) {
 func (c *Concurrent) Keys() uint64 { return c.stripes.Keys() }
 
 // Spec returns Info().Spec in constant time.
-func (c *Concurrent) Spec() filter.Spec { return c.f.builtSpec() }
+func (c *Concurrent) Spec() filter.Spec { return c.f.Spec }
 
 // Info counts the set bits, which reads the whole filter. While others write, keys that are being added may be missing.
 func (c *Concurrent) Info() filter.Info {
 	keys := c.Keys()
 	var ones uint64
-	for i := range c.f.words {
-		ones += uint64(bits.OnesCount64(atomic.LoadUint64(&c.f.words[i])))
+	for i := range c.f.Words {
+		ones += uint64(bits.OnesCount64(atomic.LoadUint64(&c.f.Words[i])))
 	}
 	return c.f.infoFor(keys, ones)
 }
@@ -94,9 +99,11 @@ func (c *Concurrent) Info() filter.Info {
 // Snapshot returns a copy, a *Filter; see bitvec.CopyShared. The copy contains every key that its Info counts.
 func (c *Concurrent) Snapshot() (family.Filter, error) {
 	keys := c.Keys() // before the bits: a key is counted after its bits are set, so that no counted key is missing
-	words, err := bitvec.CopyShared(c.f.words)
+	words, err := bitvec.CopyShared(c.f.Words)
 	if err != nil {
 		return nil, err
 	}
-	return &Filter{words: words, m: c.f.m, k: c.f.k, keys: keys}, nil
+	b := c.f.Bits
+	b.Words, b.Keys = words, keys
+	return &Filter{b}, nil
 }

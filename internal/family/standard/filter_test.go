@@ -113,8 +113,8 @@ func TestBeyond32Bits(t *testing.T) {
 	for _, h := range hs {
 		_ = f.Add(h)
 		x := h.Lo
-		for range f.k {
-			if probe.Position(x, f.m) >= 1<<32 {
+		for range f.K {
+			if probe.Position(x, f.M) >= 1<<32 {
 				high++
 			}
 			x = probe.Next(x, h.Hi)
@@ -128,7 +128,7 @@ func TestBeyond32Bits(t *testing.T) {
 			t.Fatal("a key is lost")
 		}
 	}
-	if i := f.Info(); math.Abs(i.Fill*float64(f.m)/600_000-1) > 0.001 {
+	if i := f.Info(); math.Abs(i.Fill*float64(f.M)/600_000-1) > 0.001 {
 		t.Errorf("fill %g", i.Fill)
 	}
 }
@@ -161,7 +161,7 @@ func TestBatchLarge(t *testing.T) {
 	for _, h := range hs[:20_000] {
 		_ = single.Add(h)
 	}
-	if !slices.Equal(f.words, single.words) {
+	if !slices.Equal(f.Words, single.Words) {
 		t.Error("addMany sets other bits than Add")
 	}
 
@@ -210,15 +210,15 @@ func TestDocumented(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := []string{"`" + f.builtSpec().String() + "`", filtertest.DocumentedWords(f.words)}
+	want := []string{"`" + f.Spec.String() + "`", filtertest.DocumentedWords(f.Words)}
 	for _, key := range []string{"key-7", "key-40"} {
 		h := hasher.SumString(key)
 		var at []uint64
 		first := -1 // probe whose bit is 0
 		x, by := h.Lo, h.Hi
-		for i := range f.k {
-			p := probe.Position(x, f.m)
-			if f.words[p/64]>>(p%64)&1 == 0 && first < 0 {
+		for i := range f.K {
+			p := probe.Position(x, f.M)
+			if f.Words[p/64]>>(p%64)&1 == 0 && first < 0 {
 				first = i
 			}
 			at = append(at, p)
