@@ -71,21 +71,8 @@ func (a *app) readAny(
 	}
 	var in readerAt = f
 	if st.Mode().IsRegular() && from != ownFormat && isGzip(f) {
-		head, rest, err := inflate(f)
-		if err != nil {
-			return nil, "", fmt.Errorf("%s: %w", path, err)
-		}
-		in = struct {
-			io.Reader
-			io.ReaderAt
-		}{rest, bytes.NewReader(head)}
-		most := max(mostInflated, mostInflation*limit)
-		if limit = interop.MaxSize(head); len(head) < stdinHead {
-			limit = uint64(len(head))
-		}
-		if limit > most {
-			return nil, "", cli.Advise(fmt.Errorf("%s: %d bytes in gzip data: %w", path, limit, filter.ErrTooLarge),
-				"If you trust it, decompress it first: zcat FILE > FILTER")
+		if in, limit, err = inflate(f, max(mostInflated, mostInflation*limit)); err != nil {
+			return nil, "", cli.Advise(fmt.Errorf("%s: %w", path, err), "Decompress it first: zcat FILE > FILTER")
 		}
 	}
 	if from == "" {
@@ -132,14 +119,7 @@ func (a *app) readAnyStdin(from interop.Format, form *filter.KeyForm) (*bloomery
 			own, err = readWhole(rest, bloomery.WithSecret(secret))
 			return nil, err
 		}
-		limit := uint64(math.MaxInt64 - 1)
-		if isGzip(bytes.NewReader(head)) {
-			limit = mostInflated
-			if head, rest, err = inflate(rest); err != nil {
-				return nil, err
-			}
-		}
-		most := min(interop.MaxSize(head), limit) + 1 // one more byte is an error of the format
+		most := min(interop.MaxSize(head), math.MaxInt64-1) + 1 // one more byte is an error of the format
 		return io.ReadAll(io.LimitReader(rest, int64(max(most, stdinHead))))
 	})
 	if err != nil {
@@ -179,14 +159,28 @@ func isGzip(f io.ReaderAt) bool {
 	return err == nil && string(magic[:]) == "\x1f\x8b\x08"
 }
 
-// inflate returns the first bytes of the content of the gzip data in r, and a reader of the whole content.
-func inflate(r io.Reader) (head []byte, whole io.Reader, err error) {
+// inflate returns the content of the gzip data in r, and its largest possible length, which is an error above most.
+func inflate(r io.Reader, most uint64) (content readerAt, limit uint64, err error) {
 	z, err := gzip.NewReader(r)
 	if err != nil {
-		return nil, nil, err
+		return nil, 0, err
 	}
-	head, err = io.ReadAll(io.LimitReader(z, stdinHead))
-	return head, io.MultiReader(bytes.NewReader(head), z), err
+	head, err := io.ReadAll(io.LimitReader(z, stdinHead))
+	if err != nil {
+		return nil, 0, err
+	}
+
+	if limit = interop.MaxSize(head); len(head) < stdinHead {
+		limit = uint64(len(head))
+	}
+	if limit > most {
+		return nil, 0, fmt.Errorf("%d bytes in gzip data: %w", limit, filter.ErrTooLarge)
+	}
+	start := bytes.NewReader(head)
+	return struct {
+		io.Reader
+		io.ReaderAt
+	}{io.MultiReader(start, z), bytes.NewReader(head)}, limit, nil
 }
 
 // readForeign reads a filter of another system that must end where f ends, unless it is a filter of DCSO, which data

@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/internal/family"
 )
 
-// SmallFilter is the size of the largest filter, in 64-bit words, for which families let a Filler make copies: 2 MiB,
+// SmallFilter is the size of the largest filter, in 64-bit words, for which a Filler makes copies: 2 MiB,
 // the second-level cache of a recent server core.
 const SmallFilter = 1 << 18
 
@@ -31,10 +31,10 @@ type Fillable interface {
 type FillConfig[F Fillable] struct {
 	// Add adds keys to a filter that no other goroutine uses. It does not count them.
 	Add func(f F, hs []filter.Hash)
-	// Share adds keys to the filter while other goroutines do the same. It does not count them. It is not called if
-	// Empty is set.
+	// Share adds keys to the filter while other goroutines do the same. It does not count them. It is not called
+	// where Empty is.
 	Share func(hs []filter.Hash)
-	// Empty returns an empty filter of the same geometry. It is nil for large filters.
+	// Empty returns an empty filter of the same geometry. It is not called for a filter of more than SmallFilter words.
 	Empty func() (F, error)
 	// Count sets the number of keys in the filter.
 	Count func(f F, keys uint64)
@@ -66,8 +66,13 @@ type Filler[F Fillable] struct {
 	free   []F // copies that no goroutine uses
 }
 
-// NewFiller returns a Filler that fills f, which must be empty.
-func NewFiller[F Fillable](f F, c FillConfig[F]) *Filler[F] { return &Filler[F]{c: c, filter: f} }
+// NewFiller returns a Filler that fills f, an empty filter of this number of 64-bit words.
+func NewFiller[F Fillable](f F, words int, c FillConfig[F]) *Filler[F] {
+	if words > SmallFilter {
+		c.Empty = nil // copies would take too much memory
+	}
+	return &Filler[F]{c: c, filter: f}
+}
 
 var errBuilt = errors.New("the builder has built its filter, and takes no more keys")
 

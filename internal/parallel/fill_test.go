@@ -69,7 +69,7 @@ func newWorld(small bool) *world {
 			return &list{}, nil
 		}
 	}
-	w.Filler = NewFiller(w.whole, c)
+	w.Filler = NewFiller(w.whole, 0, c)
 	return w
 }
 

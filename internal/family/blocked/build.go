@@ -172,13 +172,11 @@ func NewBuilder(c Config) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	how := parallel.FillConfig[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.keys = keys }}
-	if len(f.words) <= parallel.SmallFilter {
-		how.Empty = func() (*Filter, error) { return New(Config{Blocks: f.blocks, K: f.k, Layout: f.layout()}) }
-	} else {
-		how.Share = newRegions(f).addMany
-	}
-	return &Builder{parallel.NewFiller(f, how)}, nil
+	return &Builder{parallel.NewFiller(f, len(f.words), parallel.FillConfig[*Filter]{
+		Add: (*Filter).addMany, Share: newRegions(f).addMany,
+		Empty: func() (*Filter, error) { return New(Config{Blocks: f.blocks, K: f.k, Layout: f.layout()}) },
+		Count: func(f *Filter, keys uint64) { f.keys = keys },
+	})}, nil
 }
 
 // addMany adds keys and does not count them. In filters larger than the caches it prefetches the blocks of a batch of

@@ -54,16 +54,12 @@ func NewBuilder(c Config) (*Builder, error) {
 		return nil, err
 	}
 
-	how := parallel.FillConfig[*Filter]{
+	return &Builder{parallel.NewFiller(f, len(f.words), parallel.FillConfig[*Filter]{
 		Add:   func(f *Filter, hs []filter.Hash) { f.addMany(hs, false) },
+		Share: func(hs []filter.Hash) { f.addMany(hs, true) },
+		Empty: func() (*Filter, error) { return New(Config{Counters: f.m, K: f.k}) },
 		Count: func(f *Filter, keys uint64) { f.keys = keys },
-	}
-	if len(f.words) <= parallel.SmallFilter {
-		how.Empty = func() (*Filter, error) { return New(Config{Counters: f.m, K: f.k}) }
-	} else {
-		how.Share = func(hs []filter.Hash) { f.addMany(hs, true) }
-	}
-	return &Builder{parallel.NewFiller(f, how)}, nil
+	})}, nil
 }
 
 // addMany adds keys and does not count them. If shared is true, other goroutines may do the same. In filters larger

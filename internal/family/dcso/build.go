@@ -72,19 +72,15 @@ func NewBuilder(c Config) (*Builder, error) {
 		return nil, err
 	}
 
-	how := parallel.FillConfig[*Filter]{
+	return &Builder{parallel.NewFiller(f, len(f.Words), parallel.FillConfig[*Filter]{
 		Add:   func(f *Filter, hs []filter.Hash) { f.set(hs, false) },
+		Share: func(hs []filter.Hash) { f.set(hs, true) },
 		Count: func(f *Filter, keys uint64) { f.Keys = keys },
-	}
-	if len(f.Words) <= parallel.SmallFilter {
-		how.Empty = func() (*Filter, error) {
+		Empty: func() (*Filter, error) {
 			b, err := f.Empty(f.M)
 			return &Filter{b}, err
-		}
-	} else {
-		how.Share = func(hs []filter.Hash) { f.set(hs, true) }
-	}
-	return &Builder{parallel.NewFiller(f, how)}, nil
+		},
+	})}, nil
 }
 
 // Traits describes the abilities and the hash functions of the family. Package families lists the Traits of all

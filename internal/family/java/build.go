@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -132,11 +131,9 @@ func New(c Config) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	words, err := bitvec.Alloc(n)
-	if err != nil {
-		return nil, err
-	}
-	return &Filter{words: words, k: k, sums: c.chosenSums(), kind: c.Kind}, nil
+	f := c.filterOf(n, k)
+	f.Bits, err = f.Empty(64 * n)
+	return f, err
 }
 
 // Builder fills a filter from many goroutines at once; see parallel.Filler.
@@ -149,24 +146,22 @@ func NewBuilder(c Config) (*Builder, error) {
 		return nil, err
 	}
 
-	how := parallel.FillConfig[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.keys = keys }}
-	if len(f.words) <= parallel.SmallFilter {
-		how.Empty = func() (*Filter, error) {
-			return New(Config{Kind: f.kind, Words: uint64(len(f.words)), K: f.k, Sums: f.sums})
-		}
-	} else {
-		how.Share = f.addShared
-	}
-	return &Builder{parallel.NewFiller(f, how)}, nil
+	return &Builder{parallel.NewFiller(f, len(f.Words), parallel.FillConfig[*Filter]{
+		Add: (*Filter).addMany, Share: f.addShared, Count: func(f *Filter, keys uint64) { f.Keys = keys },
+		Empty: func() (*Filter, error) {
+			b, err := f.Empty(f.bitCount())
+			return &Filter{b, f.sums, f.kind}, err
+		},
+	})}, nil
 }
 
 // addMany adds keys and does not count them.
 func (f *Filter) addMany(hs []filter.Hash) {
 	for _, h := range hs {
 		x, by := f.startAndStep(h)
-		for range f.k {
+		for range f.K {
 			at := f.position(x)
-			f.words[at/64] |= 1 << (at % 64)
+			f.Words[at/64] |= 1 << (at % 64)
 			x += by
 		}
 	}
@@ -176,10 +171,10 @@ func (f *Filter) addMany(hs []filter.Hash) {
 func (f *Filter) addShared(hs []filter.Hash) {
 	for _, h := range hs {
 		x, by := f.startAndStep(h)
-		for range f.k {
+		for range f.K {
 			at := f.position(x)
 			// A load leaves the cache line shared; only a write takes it away from the other cores.
-			if w, bit := &f.words[at/64], uint64(1)<<(at%64); atomic.LoadUint64(w)&bit == 0 {
+			if w, bit := &f.Words[at/64], uint64(1)<<(at%64); atomic.LoadUint64(w)&bit == 0 {
 				atomic.OrUint64(w, bit)
 			}
 			x += by

@@ -12,11 +12,9 @@ import (
 
 // Filter is a Bloom filter. Any number of goroutines may query it at once. Add, Merge and Intersect need exclusive use.
 type Filter struct {
-	words []uint64 // bit i is bit i%64 of word i/64
-	k     int
-	sums  Sums
-	kind  *Kind
-	keys  uint64
+	probe.Bits // M: the bits that probes can reach
+	sums       Sums
+	kind       *Kind
 }
 
 // startAndStep returns the start and the step of a key's probes: their positions are position(x), position(x+by),
@@ -48,13 +46,13 @@ func (f *Filter) position(x uint64) uint64 {
 	return (x ^ uint64(int64(x)>>63)) % f.bitCount()
 }
 
-func (f *Filter) bitCount() uint64 { return 64 * uint64(len(f.words)) }
+func (f *Filter) bitCount() uint64 { return 64 * uint64(len(f.Words)) }
 
 // Has reports whether the key may be in the set. It stops at the first probe whose bit is not set.
 func (f *Filter) Has(h filter.Hash) bool {
 	x, by := f.startAndStep(h)
-	for range f.k {
-		if at := f.position(x); f.words[at/64]>>(at%64)&1 == 0 {
+	for range f.K {
+		if at := f.position(x); f.Words[at/64]>>(at%64)&1 == 0 {
 			return false
 		}
 		x += by
@@ -74,66 +72,36 @@ func (f *Filter) prefetch(hs []filter.Hash) {
 		x, by := f.startAndStep(h)
 		at[2*i], at[2*i+1] = f.position(x), f.position(x+by)
 	}
-	bitvec.PrefetchBits(f.words, at[:2*len(hs)])
+	bitvec.PrefetchBits(f.Words, at[:2*len(hs)])
 }
 
 // Add adds the key with hash h. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
 	x, by := f.startAndStep(h)
-	for range f.k {
+	for range f.K {
 		at := f.position(x)
-		f.words[at/64] |= 1 << (at % 64)
+		f.Words[at/64] |= 1 << (at % 64)
 		x += by
 	}
-	f.keys++
+	f.Keys++
 	return nil
-}
-
-// Merge adds the keys of other to f; see bitvec.Merge. The filters must have the same Spec.
-func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
-	return bitvec.Merge(f, &f.keys, other, passed)
-}
-
-// Intersect reduces f to the keys that are in both filters and some false positives; see bitvec.Intersect.
-func (f *Filter) Intersect(other family.Filter, passed func([]uint64)) error {
-	return bitvec.Intersect(f, &f.keys, other, passed)
-}
-
-// reachableBits returns the number of bits that probes can reach.
-func (f *Filter) reachableBits() uint64 { return Reach(uint64(len(f.words)), f.sums) }
-
-// EstimateKeys estimates the number of distinct keys from the bits that are set; see probe.EstimateKeys. It reads the
-// whole filter and returns +Inf if every bit that probes can reach is set.
-func (f *Filter) EstimateKeys() float64 {
-	m := f.reachableBits()
-	return probe.EstimateKeys(float64(bitvec.OnesCount(f.words[:m/64]))/float64(m), m, f.k)
-}
-
-// Cells describes the bits that probes can reach, as if the probes of a key were independent.
-func (f *Filter) Cells() family.Cells { return probe.Cells(f.reachableBits(), f.k) }
-
-// Free returns the number of bits that probes can reach and that are 0 in both filters. It returns the errors of Merge.
-func (f *Filter) Free(other family.Filter) (uint64, error) {
-	return bitvec.Free(f, other, f.reachableBits())
 }
 
 // Info counts the set bits, which reads the whole filter. Fill is the share of the bits that probes can reach. The
 // rates are the rates of probe.Double. In filters of more than about 2^26 bits they account for the uneven positions of
 // Sum32.
 func (f *Filter) Info() filter.Info {
-	m := f.reachableBits()
-	ones := bitvec.OnesCount(f.words[:m/64])
+	ones := f.Ones()
 	return filter.Info{
-		Spec: f.builtSpec(), Keys: f.keys, Bits: f.bitCount(), Fill: float64(ones) / float64(m),
-		FPRPrior: priorRate(m, f.k, f.sums, f.keys), FPRPosterior: posteriorRate(f.words[:m/64], ones, f.k, f.sums),
+		Spec: f.Spec, Keys: f.Keys, Bits: f.bitCount(), Fill: float64(ones) / float64(f.M),
+		FPRPrior: priorRate(f.M, f.K, f.sums, f.Keys), FPRPosterior: posteriorRate(f.Words[:f.M/64], ones, f.K, f.sums),
 	}
 }
 
-func (f *Filter) builtSpec() filter.Spec { return f.kind.Spec(uint64(len(f.words)), f.k, f.sums) }
-
-// Encode returns one section: the words. Bit i of the filter is bit i%64 of word i/64.
-func (f *Filter) Encode() family.Encoded {
-	return family.Encoded{Spec: f.builtSpec(), Keys: f.keys, Sections: [][]uint64{f.words}}
+// filterOf returns the sizes of the filter of this number of words, without them.
+func (c Config) filterOf(words uint64, k int) *Filter {
+	sums := c.chosenSums()
+	return &Filter{probe.Bits{M: Reach(words, sums), K: k, Spec: c.Kind.Spec(words, k, sums)}, sums, c.Kind}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
@@ -143,14 +111,15 @@ func (kind *Kind) SectionWords(s filter.Spec) ([]uint64, error) {
 	return []uint64{c.Words}, err
 }
 
-// Decode returns the filter that Encode stored. It keeps the words of e and does not copy them. It returns an error
-// if the sections do not have the sizes of SectionWords.
+// Decode returns the filter that Encode stored; see probe.Bits.Decode.
 func (kind *Kind) Decode(e family.Encoded) (*Filter, error) {
 	c, err := kind.builtConfig(e.Spec)
-	if err := e.CheckSections([]uint64{c.Words}, err); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	return &Filter{words: e.Sections[0], k: c.K, sums: c.Sums, kind: kind, keys: e.Keys}, nil
+	f := c.filterOf(c.Words, c.K)
+	f.Bits, err = f.Decode(e, 64*c.Words, nil)
+	return f, err
 }
 
 // builtConfig reads the canonical Spec of a built filter. It rejects any other.

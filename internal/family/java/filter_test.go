@@ -28,18 +28,18 @@ func forms() (all []Config) {
 func setsBits(t *testing.T, f *Filter, h filter.Hash, positions []int64) {
 	t.Helper()
 	if err := f.Add(h); err != nil || !f.Has(h) {
-		t.Fatalf("%s: %x is absent: %v", f.builtSpec(), h, err)
+		t.Fatalf("%s: %x is absent: %v", f.Spec, h, err)
 	}
 	for i, at := range positions {
-		if f.words[at/64]>>(at%64)&1 == 0 {
-			t.Fatalf("%s: bit %d, probe %d of %x, is not set", f.builtSpec(), at, i, h)
+		if f.Words[at/64]>>(at%64)&1 == 0 {
+			t.Fatalf("%s: bit %d, probe %d of %x, is not set", f.Spec, at, i, h)
 		}
 	}
 	for _, at := range positions {
-		f.words[at/64] &^= 1 << (at % 64)
+		f.Words[at/64] &^= 1 << (at % 64)
 	}
-	if len(f.words) <= 1000 && bitvec.OnesCount(f.words) > 0 {
-		t.Fatalf("%s: bits that are no probes of %x", f.builtSpec(), h)
+	if len(f.Words) <= 1000 && bitvec.OnesCount(f.Words) > 0 {
+		t.Fatalf("%s: bits that are no probes of %x", f.Spec, h)
 	}
 }
 
@@ -55,8 +55,8 @@ func pinned(t *testing.T, kind *Kind, specs map[string]string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f, err := New(c); err != nil || f.builtSpec().String() != want {
-			t.Errorf("%s: %v, %v; want %s", text, f.builtSpec(), err, want)
+		if f, err := New(c); err != nil || f.Spec.String() != want {
+			t.Errorf("%s: %v, %v; want %s", text, f.Spec, err, want)
 		}
 	}
 }
@@ -148,8 +148,8 @@ func TestMerge(t *testing.T) {
 		for i, h := range filtertest.Hashes(200, 4) {
 			_, _ = all.Add(h), [2]*Filter{a, b}[i%2].Add(h)
 		}
-		if err := a.Merge(b, nil); err != nil || !slices.Equal(a.words, all.words) || a.keys != 200 {
-			t.Errorf("%v, %d keys", err, a.keys)
+		if err := a.Merge(b, nil); err != nil || !slices.Equal(a.Words, all.Words) || a.Keys != 200 {
+			t.Errorf("%v, %d keys", err, a.Keys)
 		}
 		others := []Config{{Kind: c.Kind, Sums: c.Sums, Words: 21, K: 5}, {Kind: c.Kind, Sums: c.Sums, Words: 20, K: 6}}
 		for j, o := range forms() {
@@ -159,8 +159,8 @@ func TestMerge(t *testing.T) {
 		}
 		for _, c := range others {
 			o, err := New(c)
-			if err != nil || !errors.Is(a.Merge(o, nil), filter.ErrMismatch) || a.keys != 200 {
-				t.Errorf("%s merged with %s, %v", o.builtSpec(), a.builtSpec(), err)
+			if err != nil || !errors.Is(a.Merge(o, nil), filter.ErrMismatch) || a.Keys != 200 {
+				t.Errorf("%s merged with %s, %v", o.Spec, a.Spec, err)
 			}
 		}
 	}
@@ -178,7 +178,7 @@ func TestUneven(t *testing.T) {
 	for _, kind := range []*Kind{Guava, Spark} {
 		f, _ := New(Config{Kind: kind, Words: words, K: k, Sums: Sum32})
 		for at := range few {
-			f.words[at/64] |= 1 << (at % 64)
+			f.Words[at/64] |= 1 << (at % 64)
 		}
 		if got := f.Info().FPRPosterior; math.Abs(got-want) > 1e-9*want {
 			t.Errorf("%s: rate %g, want %g", kind.Family, got, want)
@@ -196,29 +196,6 @@ func TestUneven(t *testing.T) {
 	}
 }
 
-// TestEstimateKeys checks that keys that were added twice count once, and that only bits that probes reach count.
-func TestEstimateKeys(t *testing.T) {
-	for _, c := range forms() {
-		c.Keys = 20_000
-		f, _ := New(c)
-		if n := f.EstimateKeys(); n != 0 {
-			t.Errorf("empty: %g", n)
-		}
-		for range 2 {
-			for _, h := range filtertest.Hashes(20_000, 7) {
-				_ = f.Add(h)
-			}
-		}
-		if n := f.EstimateKeys(); math.Abs(n-20_000) > 200 {
-			t.Errorf("%s: %g of 20000 keys", f.builtSpec(), n)
-		}
-	}
-	full := &Filter{words: []uint64{math.MaxUint64}, k: 2, sums: Sum64, kind: Spark}
-	if n := full.EstimateKeys(); !math.IsInf(n, 1) {
-		t.Errorf("full: %g", n)
-	}
-}
-
 // TestReach checks that bits beyond the first 2^31, which Sum32 does not reach, do not count.
 func TestReach(t *testing.T) {
 	for words, want := range map[uint64]uint64{1: 64, 1<<25 - 1: 1<<31 - 64, 1 << 25: 1 << 31, 1<<25 + 1: 1 << 31} {
@@ -232,8 +209,11 @@ func TestReach(t *testing.T) {
 	if testing.Short() {
 		t.Skip("256 MiB")
 	}
-	f := &Filter{words: make([]uint64, 1<<25+1), k: 1, sums: Sum32, kind: Spark}
-	f.words[1<<25] = math.MaxUint64
+	f, err := New(Config{Kind: Spark, Words: 1<<25 + 1, K: 1, Sums: Sum32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Words[1<<25] = math.MaxUint64
 	if i := f.Info(); i.Fill != 0 || i.FPRPosterior != 0 || i.Bits != 1<<31+64 {
 		t.Errorf("%+v", i)
 	}

@@ -153,7 +153,7 @@ func documented(t *testing.T, kind *Kind, id filter.HashID, probe func(s Sums, h
 				t.Fatal(err)
 			}
 		}
-		want := []string{"`" + f.builtSpec().String() + "`", filtertest.DocumentedWords(f.words)}
+		want := []string{"`" + f.Spec.String() + "`", filtertest.DocumentedWords(f.Words)}
 		for _, key := range []string{"key-7", "key-40"} {
 			h := hasher.SumString(key)
 			var at []uint64
@@ -161,10 +161,10 @@ func documented(t *testing.T, kind *Kind, id filter.HashID, probe func(s Sums, h
 			for i := range uint64(7) {
 				p := probe(s, h, i) % 448
 				at = append(at, p)
-				has = has && f.words[p/64]>>(p%64)&1 == 1
+				has = has && f.Words[p/64]>>(p%64)&1 == 1
 			}
 			if has != f.Has(h) {
-				t.Errorf("%s: key %s is present: %v", f.builtSpec(), key, f.Has(h))
+				t.Errorf("%s: key %s is present: %v", f.Spec, key, f.Has(h))
 			}
 			want = append(want, fmt.Sprintf("\n| `%s` | %016x | %016x | %s | %s |\n", key, h.Hi, h.Lo,
 				filtertest.DocumentedList(at), map[bool]string{false: "no", true: "yes"}[has]))

@@ -187,18 +187,6 @@ func (f *Filter) keyCount() (n uint64) {
 	return n
 }
 
-// EstimateKeys estimates the number of distinct keys from the bits that are set: the sum of the links' estimates, see
-// probe.EstimateKeys. It reads the whole filter and returns +Inf if every bit of a link is set.
-func (f *Filter) EstimateKeys() (n float64) {
-	words := f.words
-	for _, l := range f.links {
-		ones := bitvec.OnesCount(words[:l.Bits/64])
-		words = words[l.Bits/64:]
-		n += probe.EstimateKeys(float64(ones)/float64(l.Bits), l.Bits, l.K)
-	}
-	return n
-}
-
 // Info counts the set bits, which reads the whole filter. Bits, Fill and Capacity are for all links together.
 func (f *Filter) Info() filter.Info {
 	info := filter.Info{Spec: f.builtSpec(), Keys: f.keyCount(), Bits: 64 * uint64(len(f.words))}

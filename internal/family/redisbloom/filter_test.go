@@ -147,24 +147,6 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// TestEstimateKeys sums up the estimates of the links. Keys that were added twice count once.
-func TestEstimateKeys(t *testing.T) {
-	f, n := chain(t, Config{Capacity: 1000}, 20_000)
-	for i := range 20_000 {
-		_ = f.Add(hasher.SumString(strconv.Itoa(i)))
-	}
-	if got := f.EstimateKeys(); len(f.links) < 4 || math.Abs(got-float64(n)) > 0.02*float64(n) {
-		t.Errorf("%g of %d keys in %d links", got, n, len(f.links))
-	}
-	if f, _ = chain(t, Config{Capacity: 10}, 0); f.EstimateKeys() != 0 {
-		t.Errorf("empty: %g", f.EstimateKeys())
-	}
-	f.words[0], f.words[1] = math.MaxUint64, math.MaxUint64
-	if got := f.EstimateKeys(); !math.IsInf(got, 1) {
-		t.Errorf("full: %g", got)
-	}
-}
-
 // TestShortHeaders checks that no part of a header is read beyond its end.
 func TestShortHeaders(t *testing.T) {
 	f, _ := chain(t, Config{Capacity: 10}, 100)

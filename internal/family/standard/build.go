@@ -58,13 +58,11 @@ func NewBuilder(c Config) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	how := parallel.FillConfig[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.Keys = keys }}
-	if len(f.Words) <= parallel.SmallFilter { // a filter per worker, merged at the end, is faster than atomic writes
-		how.Empty = func() (*Filter, error) { return New(Config{Bits: f.M, K: f.K}) }
-	} else {
-		how.Share = func(hs []filter.Hash) { f.addAhead(hs, true) }
-	}
-	return &Builder{parallel.NewFiller(f, how)}, nil
+	return &Builder{parallel.NewFiller(f, len(f.Words), parallel.FillConfig[*Filter]{
+		Add: (*Filter).addMany, Share: func(hs []filter.Hash) { f.addAhead(hs, true) },
+		Empty: func() (*Filter, error) { return New(Config{Bits: f.M, K: f.K}) },
+		Count: func(f *Filter, keys uint64) { f.Keys = keys },
+	})}, nil
 }
 
 // Traits describes the abilities and the hash functions of the family. Package families lists the Traits of all
