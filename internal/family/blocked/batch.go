@@ -31,7 +31,7 @@ func (f *Filter) Prefetch(hs []filter.Hash) {
 		for i, h := range group {
 			at[i] = f.firstWord(h)
 		}
-		bitvec.Prefetch(f.words, at[:len(group)])
+		bitvec.Prefetch(f.Words, at[:len(group)])
 	}
 }
 
@@ -61,11 +61,11 @@ type place struct {
 
 // Spread implements family.Spreader. It returns nil if the machine has no vector code for the layout and k.
 func (f *Filter) Spread(filters int) family.Spread {
-	s := &spread{k: f.k, split: f.split, shift: 6, places: make([]place, filters)}
+	s := &spread{k: f.K, split: f.split, shift: 6, places: make([]place, filters)}
 	if f.split {
 		s.query, s.shift = kernel.NewSplit(nil), 5
 	} else {
-		s.query = kernel.NewLine(nil, f.k)
+		s.query = kernel.NewLine(nil, f.K)
 	}
 	if !s.query.HasAt(nil, nil, nil) { // without keys, this only tells whether the vector code exists
 		return nil
@@ -76,11 +76,11 @@ func (f *Filter) Spread(filters int) family.Spread {
 // SetFilter makes f filter i if it is a filter of the same layout and k.
 func (s *spread) SetFilter(i int, f family.Filter) bool {
 	o, ok := f.(*Filter)
-	if !ok || o.k != s.k || o.split != s.split || o.blocks == 0 {
+	if !ok || o.K != s.k || o.split != s.split || o.blocks == 0 {
 		s.places[i] = place{}
 		return false
 	}
-	s.places[i] = place{first: unsafe.Pointer(unsafe.SliceData(o.words)), blocks: o.blocks}
+	s.places[i] = place{first: unsafe.Pointer(unsafe.SliceData(o.Words)), blocks: o.blocks}
 	return true
 }
 

@@ -52,8 +52,7 @@ func (c Config) Foldable() (filter.Spec, error) {
 	if err != nil {
 		return filter.Spec{}, err
 	}
-	f := Filter{blocks: family.Foldable(blocks, c.Layout.BlockBits()), k: k, split: c.Layout == Split}
-	return f.builtSpec(), nil
+	return sized(family.Foldable(blocks, c.Layout.BlockBits()), k, c.Layout).Spec, nil
 }
 
 // geometry is Geometry.
@@ -154,12 +153,11 @@ func New(c Config) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Filter{blocks: blocks, k: k, split: c.Layout == Split}
-	words, err := bitvec.Alloc(blocks * uint64(f.blockWords()))
-	if err != nil {
+	f := sized(blocks, k, c.Layout)
+	if f.Bits, err = f.Empty(f.M); err != nil {
 		return nil, err
 	}
-	f.setWords(words)
+	f.setWords(f.Words)
 	return f, nil
 }
 
@@ -172,10 +170,10 @@ func NewBuilder(c Config) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder{parallel.NewFiller(f, len(f.words), parallel.FillConfig[*Filter]{
+	return &Builder{parallel.NewFiller(f, len(f.Words), parallel.FillConfig[*Filter]{
 		Add: (*Filter).addMany, Share: newRegions(f).addMany,
-		Empty: func() (*Filter, error) { return New(Config{Blocks: f.blocks, K: f.k, Layout: f.layout()}) },
-		Count: func(f *Filter, keys uint64) { f.keys = keys },
+		Empty: func() (*Filter, error) { return New(Config{Blocks: f.blocks, K: f.K, Layout: f.layout()}) },
+		Count: func(f *Filter, keys uint64) { f.Keys = keys },
 	})}, nil
 }
 
@@ -193,8 +191,8 @@ func (f *Filter) addMany(hs []filter.Hash) {
 		for i, h := range group {
 			at[i&(probe.BatchSize-1)] = f.firstWord(h) // for the compiler: no bounds check
 		}
-		if len(f.words) > parallel.SmallFilter {
-			bitvec.Prefetch(f.words, at[:len(group)])
+		if len(f.Words) > parallel.SmallFilter {
+			bitvec.Prefetch(f.Words, at[:len(group)])
 		}
 		f.setGroup(at[:len(group)], group)
 	}
@@ -206,15 +204,15 @@ func (f *Filter) setGroup(at []uint64, group []filter.Hash) {
 	switch {
 	case f.split:
 		for i, h := range group {
-			setSplit((*[4]uint64)(f.words[at[i]:]), h.Lo)
+			setSplit((*[4]uint64)(f.Words[at[i]:]), h.Lo)
 		}
-	case f.k <= kernel.LineProbes:
+	case f.K <= kernel.LineProbes:
 		for i, h := range group {
-			setProbes((*[8]uint64)(f.words[at[i]:]), h.Lo, f.k)
+			setProbes((*[8]uint64)(f.Words[at[i]:]), h.Lo, f.K)
 		}
 	default:
 		for i, h := range group {
-			setLine((*[8]uint64)(f.words[at[i]:]), h.Lo, f.k)
+			setLine((*[8]uint64)(f.Words[at[i]:]), h.Lo, f.K)
 		}
 	}
 }

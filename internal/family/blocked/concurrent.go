@@ -21,14 +21,14 @@ type Concurrent struct {
 // filter afterwards.
 func (f *Filter) Concurrent() family.Concurrent {
 	c := &Concurrent{f: *f}
-	c.stripes.Start(f.keys)
+	c.stripes.Start(f.Keys)
 	return c
 }
 
 // Has reports whether the key may be in the set.
 func (c *Concurrent) Has(h filter.Hash) bool {
 	m := c.f.blockMask(h.Lo)
-	w := c.f.words[c.f.firstWord(h):][:c.f.blockWords()]
+	w := c.f.Words[c.f.firstWord(h):][:c.f.blockWords()]
 	for i := range w {
 		if m[i] != 0 && atomic.LoadUint64(&w[i])&m[i] != m[i] { // m[i] is 0 for most words: spare the atomic load
 			return false
@@ -59,7 +59,7 @@ func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
 // bit: cache lines that need no change stay shared.
 func (c *Concurrent) setBits(h filter.Hash) (unset bool) {
 	m := c.f.blockMask(h.Lo)
-	w := c.f.words[c.f.firstWord(h):][:c.f.blockWords()]
+	w := c.f.Words[c.f.firstWord(h):][:c.f.blockWords()]
 	for i := range w {
 		if m[i] != 0 && atomic.LoadUint64(&w[i])&m[i] != m[i] {
 			atomic.OrUint64(&w[i], m[i])
@@ -73,7 +73,7 @@ func (c *Concurrent) setBits(h filter.Hash) (unset bool) {
 func (c *Concurrent) Keys() uint64 { return c.stripes.Keys() }
 
 // Spec returns Info().Spec in constant time.
-func (c *Concurrent) Spec() filter.Spec { return c.f.builtSpec() }
+func (c *Concurrent) Spec() filter.Spec { return c.f.Spec }
 
 // Info counts the set bits of every block, which reads the whole filter. While others write, keys that are being added
 // may be missing.
@@ -82,11 +82,12 @@ func (c *Concurrent) Info() filter.Info { return c.f.infoFor(c.Keys()) }
 // Snapshot returns a copy, a *Filter; see bitvec.CopyShared. The copy contains every key that its Info counts.
 func (c *Concurrent) Snapshot() (family.Filter, error) {
 	keys := c.Keys() // before the bits: a key is counted after its bits are set, so that no counted key is missing
-	words, err := bitvec.CopyShared(c.f.words)
+	words, err := bitvec.CopyShared(c.f.Words)
 	if err != nil {
 		return nil, err
 	}
-	f := &Filter{blocks: c.f.blocks, k: c.f.k, split: c.f.split, keys: keys}
+	f := c.f
+	f.Keys = keys
 	f.setWords(words)
-	return f, nil
+	return &f, nil
 }

@@ -55,21 +55,19 @@ func (l Layout) BlockBits() uint64 {
 // Filter is a blocked Bloom filter. Any number of goroutines may read it at once; Add, Merge and Intersect need
 // exclusive use. Concurrent is the form for concurrent writers.
 type Filter struct {
-	words  []uint64 // block b is words [b·8, b·8+8) in the line layout, [b·4, b·4+4) in the split one
-	blocks uint64
-	keys   uint64
-	k      int
-	split  bool
-	query  kernel.Blocks // query of the same words
+	probe.Bits // block b is words [b·8, b·8+8) in the line layout, [b·4, b·4+4) in the split one
+	blocks     uint64
+	split      bool
+	query      kernel.Blocks // query of the same words
 }
 
 // setWords sets the words of the filter.
 func (f *Filter) setWords(words []uint64) {
-	f.words = words
+	f.Words = words
 	if f.split {
 		f.query = kernel.NewSplit(words)
 	} else {
-		f.query = kernel.NewLine(words, f.k)
+		f.query = kernel.NewLine(words, f.K)
 	}
 }
 
@@ -96,7 +94,7 @@ func (f *Filter) setKey(w []uint64, lo uint64) {
 	if f.split {
 		setSplit((*[4]uint64)(w), lo)
 	} else {
-		setLine((*[8]uint64)(w), lo, f.k)
+		setLine((*[8]uint64)(w), lo, f.K)
 	}
 }
 
@@ -130,38 +128,25 @@ func setSplit(w *[4]uint64, lo uint64) {
 
 // Add adds a key. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
-	f.setKey(f.words[f.firstWord(h):][:f.blockWords()], h.Lo)
-	f.keys++
+	f.setKey(f.Words[f.firstWord(h):][:f.blockWords()], h.Lo)
+	f.Keys++
 	return nil
-}
-
-// Merge adds the keys of other to f; see bitvec.Merge. The filters must have the same blocks, k and layout.
-func (f *Filter) Merge(other family.Filter, passed func([]uint64)) error {
-	return bitvec.Merge(f, &f.keys, other, passed)
-}
-
-// Intersect reduces f to the keys that are in both filters and some false positives; see bitvec.Intersect.
-func (f *Filter) Intersect(other family.Filter, passed func([]uint64)) error {
-	return bitvec.Intersect(f, &f.keys, other, passed)
 }
 
 // Fold is family.Folder; the places are the blocks.
 func (f *Filter) Fold(d uint64) family.Filter {
 	size := uint64(f.blockWords())
-	f.blocks /= d
-	for b := range f.blocks { // the words up to this block were read before
-		from := f.words[b*d*size : (b+1)*d*size]
-		for i := range size / 4 {
-			var w0, w1, w2, w3 uint64
-			for j := 4 * i; j+3 < uint64(len(from)); j += size {
-				w := (*[4]uint64)(from[j:])
-				w0, w1, w2, w3 = w0|w[0], w1|w[1], w2|w[2], w3|w[3]
-			}
-			*(*[4]uint64)(f.words[b*size+4*i:]) = [4]uint64{w0, w1, w2, w3}
+	folded := sized(f.blocks/d, f.K, f.layout())
+	for b := range folded.blocks { // the words up to this block were read before
+		from, to := f.Words[b*d*size:(b+1)*d*size], f.Words[b*size:][:size]
+		copy(to, from)
+		for i, w := range from[size:] {
+			to[uint64(i)%size] |= w
 		}
 	}
-	f.setWords(bitvec.Shrunk(f.words, f.blocks*size))
-	return f
+	folded.setWords(bitvec.Shrunk(f.Words, folded.blocks*size))
+	folded.Keys = f.Keys
+	return folded
 }
 
 func (f *Filter) blockWords() int {
@@ -179,49 +164,44 @@ func (f *Filter) layout() Layout {
 }
 
 // Info counts the set bits of every block, which reads the whole filter.
-func (f *Filter) Info() filter.Info { return f.infoFor(f.keys) }
+func (f *Filter) Info() filter.Info { return f.infoFor(f.Keys) }
 
-func (f *Filter) builtSpec() filter.Spec {
-	return family.NewSpec(Family, "blocks", f.blocks, "k", f.k, "layout", string(f.layout()))
-}
-
-// Encode returns one section: the blocks in order, 8 words each in the line layout, 4 in the split one. In the split
-// layout the 32-bit word i of a block is the low (i even) or high (i odd) half of its 64-bit word i/2.
-func (f *Filter) Encode() family.Encoded {
-	return family.Encoded{Spec: f.builtSpec(), Keys: f.keys, Sections: [][]uint64{f.words}}
+// sized returns a filter without words.
+func sized(blocks uint64, k int, layout Layout) *Filter {
+	layout = cmp.Or(layout, Line)
+	spec := family.NewSpec(Family, "blocks", blocks, "k", k, "layout", string(layout))
+	b := probe.Bits{M: blocks * layout.BlockBits(), K: k, Spec: spec}
+	return &Filter{Bits: b, blocks: blocks, split: layout == Split}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
 // filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	f, err := builtGeometry(s)
-	return []uint64{f.blocks * uint64(f.blockWords())}, err
+	return []uint64{f.M / 64}, err
 }
 
-// Decode makes a filter from its stored form, as Encode returns it. The filter shares the words. Decode returns an
-// error if the sections do not have the sizes of SectionWords.
+// Decode returns the filter that Encode stored; see probe.Bits.Decode.
 func Decode(e family.Encoded) (*Filter, error) {
 	f, err := builtGeometry(e.Spec)
-	if err := e.CheckSections([]uint64{f.blocks * uint64(f.blockWords())}, err); err != nil {
+	if f.Bits, err = f.Decode(e, f.M, err); err != nil {
 		return nil, err
 	}
-	f.setWords(e.Sections[0])
-	f.keys = e.Keys
-	return &f, nil
+	f.setWords(f.Words)
+	return f, nil
 }
 
 // builtGeometry reads the Spec of a built filter, blocked(blocks=,k=,layout=). It returns an error for any other Spec.
-func builtGeometry(s filter.Spec) (f Filter, err error) {
+func builtGeometry(s filter.Spec) (*Filter, error) {
 	c, err := ConfigFromSpec(s, 0)
 	if err == nil && (c.Blocks == 0 || c.K == 0 || !c.Size.IsZero() || !family.Given(s, "layout") ||
 		family.Given(s, "capacity")) {
 		err = family.Invalid("spec", s, "want blocked(blocks=,k=,layout=)")
 	}
 	if err == nil {
-		f.split, f.blocks, f.k = c.Layout == Split, c.Blocks, c.K
 		err = cmp.Or(c.validate(), checkBlocks(c.Blocks))
 	}
-	return f, err
+	return sized(c.Blocks, c.K, c.Layout), err
 }
 
 // View answers queries of a stored filter from the bytes of its section, little endian as in files, at any address,
@@ -238,7 +218,7 @@ func ViewOf(s filter.Spec) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	v, _ := NewView(f.layout(), f.k)
+	v, _ := NewView(f.layout(), f.K)
 	v.blocks = f.blocks
 	return v, nil
 }

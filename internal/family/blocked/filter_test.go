@@ -35,11 +35,12 @@ func TestLineRate(t *testing.T) {
 	for _, j := range []int{5, 30, 60} {
 		var sum, squares float64
 		for i := range trials {
-			f := &Filter{words: make([]uint64, 8), blocks: 1, k: k}
+			f := sized(1, k, Line)
+			f.Words = make([]uint64, 8)
 			for _, h := range filtertest.Hashes(j, uint64(i)) {
 				_ = f.Add(h)
 			}
-			ones := bitvec.OnesCount(f.words)
+			ones := bitvec.OnesCount(f.Words)
 			r, known := posterior[ones]
 			if !known {
 				r = f.Info().FPRPosterior
@@ -98,7 +99,7 @@ func TestParquetBlock(t *testing.T) {
 	}
 	for b := range want {
 		for i, w := range want[b] {
-			if got := uint32(f.words[b*4+i/2] >> (i % 2 * 32)); got != w {
+			if got := uint32(f.Words[b*4+i/2] >> (i % 2 * 32)); got != w {
 				t.Fatalf("block %d word %d: %#x, want %#x", b, i, got, w)
 			}
 		}
@@ -143,13 +144,13 @@ func TestIntersect(t *testing.T) {
 		f, g := start(t, layout, 20_000), start(t, layout, 20_000)
 		f.addMany(hs[:20_000])
 		g.addMany(hs[10_000:])
-		f.keys, g.keys = 20_000, 20_000
-		words := slices.Clone(f.words)
+		f.Keys, g.Keys = 20_000, 20_000
+		words := slices.Clone(f.Words)
 		if err := f.Intersect(g, nil); err != nil {
 			t.Fatal(err)
 		}
-		for i, w := range f.words {
-			if w != words[i]&g.words[i] {
+		for i, w := range f.Words {
+			if w != words[i]&g.Words[i] {
 				t.Fatalf("%s: word %d is not the bitwise and", layout, i)
 			}
 		}
@@ -197,7 +198,7 @@ func TestBuilder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := f.(*Filter); !slices.Equal(got.words, want.words) || got.keys != want.keys {
+			if got := f.(*Filter); !slices.Equal(got.Words, want.Words) || got.Keys != want.Keys {
 				t.Errorf("%s, %d blocks: the builder's filter is not the filter of single Adds", layout, blocks)
 			}
 		}
@@ -239,19 +240,19 @@ func TestDocumented(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		want := []string{"`" + f.builtSpec().String() + "`", filtertest.DocumentedWords(f.words)}
+		want := []string{"`" + f.Spec.String() + "`", filtertest.DocumentedWords(f.Words)}
 		for _, key := range []string{"key-7", "key-40"} {
 			h := c.hasher.SumString(key)
 			b, _ := bits.Mul64(h.Hi, f.blocks)
 			at := documentedSplit(b, h)
 			if !f.split {
-				at = documentedLine(b, h, f.k)
+				at = documentedLine(b, h, f.K)
 				want = append(want, fmt.Sprintf(" %016x for `%s`", probe.Remix(h.Lo, 1), key))
 			}
-			set := func(p uint64) bool { return f.words[p/64]>>(p%64)&1 == 1 }
+			set := func(p uint64) bool { return f.Words[p/64]>>(p%64)&1 == 1 }
 			has := !slices.ContainsFunc(at, func(p uint64) bool { return !set(p) })
 			if has != f.Has(h) {
-				t.Errorf("%s: key %s is present: %v", f.builtSpec(), key, f.Has(h))
+				t.Errorf("%s: key %s is present: %v", f.Spec, key, f.Has(h))
 			}
 			want = append(want, fmt.Sprintf("\n| `%s` | %016x | %016x | %d | %s | %s |\n", key, h.Hi, h.Lo, b,
 				filtertest.DocumentedList(at), map[bool]string{false: "no", true: "yes"}[has]))

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/stat"
 )
@@ -118,12 +117,12 @@ func (c *formula) optimalK(n, blocks uint64) int {
 // infoFor describes a filter with this number of keys. It counts the set bits of every block, which reads the whole
 // filter. Other goroutines may add keys at the same time.
 func (f *Filter) infoFor(keys uint64) filter.Info {
-	rates := stat.Powers(lineBits, f.k) // of a line block with 0, 1, ... set bits
+	rates := stat.Powers(lineBits, f.K) // of a line block with 0, 1, ... set bits
 	ones, sum, size := 0, 0.0, f.blockWords()
-	for i := 0; i < len(f.words); i += size {
+	for i := 0; i < len(f.Words); i += size {
 		split, n := 1.0, 0
 		for j := range size {
-			x := atomic.LoadUint64(&f.words[i+j])
+			x := atomic.LoadUint64(&f.Words[i+j])
 			a, b := bits.OnesCount32(uint32(x)), bits.OnesCount32(uint32(x>>32))
 			n += a + b
 			split *= float64(a) * float64(b) / (32 * 32)
@@ -144,8 +143,8 @@ func (f *Filter) infoFor(keys uint64) filter.Info {
 
 	total := f.blocks * f.layout().BlockBits()
 	return filter.Info{
-		Spec: f.builtSpec(), Keys: keys, Bits: total, Fill: float64(ones) / float64(total),
-		FPRPrior: FPR(keys, f.blocks, f.k, f.layout()), FPRPosterior: posterior,
+		Spec: f.Spec, Keys: keys, Bits: total, Fill: float64(ones) / float64(total),
+		FPRPrior: FPR(keys, f.blocks, f.K, f.layout()), FPRPosterior: posterior,
 	}
 }
 
@@ -155,8 +154,8 @@ func (f *Filter) infoFor(keys uint64) filter.Info {
 func (f *Filter) Cells() family.Cells {
 	blocks, bits := float64(f.blocks), float64(f.layout().BlockBits())
 	m := blocks * bits
-	free := math.Pow(1-1./lineBits, float64(f.k))     // a bit of the block of a key
-	together := math.Pow(1-2./lineBits, float64(f.k)) // two of them
+	free := math.Pow(1-1./lineBits, float64(f.K))     // a bit of the block of a key
+	together := math.Pow(1-2./lineBits, float64(f.K)) // two of them
 	if f.split {
 		free, together = 31./32, 31./32*31/32
 	}
@@ -175,11 +174,6 @@ func (f *Filter) Cells() family.Cells {
 		pairs = append(pairs, pair(bits-1, apart))
 	}
 	return family.Cells{Number: f.blocks * f.layout().BlockBits(), Free: math.Log1p(-hit), Pairs: pairs}
-}
-
-// Free returns the number of bits that are 0 in both filters. It returns the errors of Merge.
-func (f *Filter) Free(other family.Filter) (uint64, error) {
-	return bitvec.Free(f, other, uint64(len(f.words))*64)
 }
 
 // values stores functions of the number of keys in a block, as lists of their values for 0, 1, ... keys.
