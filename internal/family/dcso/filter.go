@@ -66,12 +66,10 @@ func (f *Filter) prefetch(hs []filter.Hash) {
 	bitvec.PrefetchBits(f.Words, at[:2*len(hs)])
 }
 
-// Add adds the key with hash h. Like the program, it counts the key if a bit was not set. The error is always nil.
+// Add adds the key with hash h. The error is always nil. The program counts a key only if a bit was not set.
 func (f *Filter) Add(h filter.Hash) error {
-	if !f.Has(h) {
-		f.set([]filter.Hash{h}, false)
-		f.Keys++
-	}
+	f.set([]filter.Hash{h}, false)
+	f.Keys++
 	return nil
 }
 
