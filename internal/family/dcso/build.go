@@ -39,7 +39,8 @@ func (c Config) Geometry() (m uint64, k int, err error) {
 		real := math.Floor(float64(n) * -math.Log(rate) / math.Pow(math.Ln2, 2))
 		probes := math.Ceil(math.Ln2 * real / float64(n))
 		// The program rounds both numbers, so its filters of few keys or high rates do not keep the rate.
-		if _, few := classesOf(uint64(real)); real > 0 && !few && probes <= MaxK && probe.FPR(n, uint64(real), int(probes)) <= 1.01*rate {
+		kept := real > 0 && probes <= MaxK && probe.FPR(n, uint64(real), int(probes)) <= 1.01*rate
+		if classes, few := classesOf(uint64(real)); kept && !(few && classes >= 64) {
 			return uint64(real), int(probes), nil
 		}
 	}

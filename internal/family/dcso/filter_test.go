@@ -5,10 +5,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -60,6 +63,36 @@ func must[T any](v T, err error) func(*testing.T) T {
 			t.Fatal(err)
 		}
 		return v
+	}
+}
+
+// TestSizes checks that a size for a rate is the size of the program, unless so many classes of few bits increase the
+// rate of that size.
+func TestSizes(t *testing.T) {
+	odd := 0
+	for n := uint64(500); n < 20_000; n++ {
+		real := uint64(float64(n) * -math.Log(0.001) / math.Pow(math.Ln2, 2))
+		m, k, err := Config{Config: probe.Config{Keys: n, Size: family.Sizing{FPR: 0.001}}}.Geometry()
+		if err != nil || k != 10 || real%64 != 0 && m != real {
+			t.Fatalf("%d keys: %d bits, %d probes, %v; the program takes %d", n, m, k, err, real)
+		}
+		if real%64 == 0 {
+			odd += int(m % 2)
+		}
+	}
+	if odd < 100 {
+		t.Errorf("%d sizes are odd instead of multiples of 64", odd)
+	}
+}
+
+// TestManyClasses checks that a hostile filter does not make Info slow: all bits are set, each in a class of its own.
+func TestManyClasses(t *testing.T) {
+	s := Spec(1<<21, MaxK, 1)
+	words := slices.Repeat([]uint64{math.MaxUint64}, 1<<15)
+	f := must(Decode(family.Encoded{Spec: s, Keys: 1, Sections: [][]uint64{words}}))(t)
+	begin := time.Now()
+	if i := f.Info(); math.Abs(i.FPRPosterior-1) > 1e-9 || time.Since(begin) > 5*time.Second {
+		t.Errorf("%v in %v", i, time.Since(begin))
 	}
 }
 
