@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/family"
 	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -13,15 +12,15 @@ import (
 // Concurrent is a blocked Bloom filter that any number of goroutines may query and change at once. See
 // family.Concurrent for its methods, and standard.Concurrent for the locks.
 type Concurrent struct {
-	stripes parallel.Stripes
-	f       Filter // its keys field is not used: the stripes count
+	parallel.Stripes
+	f Filter // its keys field is not used: the stripes count
 }
 
 // Concurrent returns the form for many goroutines, a *Concurrent. It takes over the filter's memory: do not use the
 // filter afterwards.
 func (f *Filter) Concurrent() family.Concurrent {
 	c := &Concurrent{f: *f}
-	c.stripes.Start(f.Keys)
+	c.Start(f.Keys)
 	return c
 }
 
@@ -45,14 +44,14 @@ func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
 // Add adds a key. The error is always nil.
 func (c *Concurrent) Add(h filter.Hash) error {
 	c.setBits(h)
-	c.stripes.Of(h).Added()
+	c.Of(h).Added()
 	return nil
 }
 
 // TestAndAdd adds a key unless Has is true for it, and returns the answer of Has. If the answer is true, neither the
 // bits nor the number of keys change. The error is always nil.
 func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
-	return c.Has(h) || !c.stripes.Once(h, c.setBits), nil
+	return c.Has(h) || !c.Once(h, c.setBits), nil
 }
 
 // setBits sets the bits of a key and reports whether it found one of them unset. It writes only to words that lack a
@@ -69,9 +68,6 @@ func (c *Concurrent) setBits(h filter.Hash) (unset bool) {
 	return unset
 }
 
-// Keys returns Info().Keys without reading the filter.
-func (c *Concurrent) Keys() uint64 { return c.stripes.Keys() }
-
 // Spec returns Info().Spec in constant time.
 func (c *Concurrent) Spec() filter.Spec { return c.f.Spec }
 
@@ -81,13 +77,9 @@ func (c *Concurrent) Info() filter.Info { return c.f.infoFor(c.Keys()) }
 
 // Snapshot returns a copy, a *Filter; see bitvec.CopyShared. The copy contains every key that its Info counts.
 func (c *Concurrent) Snapshot() (family.Filter, error) {
-	keys := c.Keys() // before the bits: a key is counted after its bits are set, so that no counted key is missing
-	words, err := bitvec.CopyShared(c.f.Words)
-	if err != nil {
-		return nil, err
-	}
 	f := c.f
-	f.Keys = keys
-	f.setWords(words)
-	return &f, nil
+	b, err := f.CopyShared(c.Keys())
+	f.Bits = b
+	f.setWords(b.Words)
+	return &f, err
 }

@@ -33,15 +33,15 @@ import (
 // A Has that overlaps changes of other keys may combine counters of different moments. This can only make an absent key
 // look present.
 type Concurrent struct {
-	stripes parallel.Stripes
-	f       Filter // its keys field is not used: the stripes count
+	parallel.Stripes
+	f Filter // its keys field is not used: the stripes count
 }
 
 // Concurrent returns the form for many goroutines, a *Concurrent. It takes over the filter's memory: do not use the
 // filter afterwards.
 func (f *Filter) Concurrent() family.Concurrent {
 	c := &Concurrent{f: *f}
-	c.stripes.Start(f.keys)
+	c.Start(f.keys)
 	return c
 }
 
@@ -71,7 +71,7 @@ func (c *Concurrent) Count(h filter.Hash) (n uint64, saturated bool) {
 
 // Add adds a key once more. The error is always nil.
 func (c *Concurrent) Add(h filter.Hash) error {
-	s := c.stripes.Of(h)
+	s := c.Of(h)
 	s.Lock()
 	c.addHash(h)
 	s.Added()
@@ -86,7 +86,7 @@ func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
 		return true, nil
 	}
 
-	s := c.stripes.Of(h)
+	s := c.Of(h)
 	s.Lock()
 	defer s.Unlock()
 	if present = c.Has(h); !present { // again, under the lock: another goroutine may have added it meanwhile
@@ -116,11 +116,11 @@ func (c *Concurrent) Remove(h filter.Hash) error {
 		locks.Add(uint8(i / inWord))
 	}
 
-	c.stripes.Lock(&locks)
-	defer c.stripes.Unlock(&locks)
+	c.Lock(&locks)
+	defer c.Unlock(&locks)
 	// If all counters of the key are stuck, they no longer show whether any key is left, so the number of keys decides.
 	// A counter that is not stuck and not 0 shows that at least one key is left.
-	if n := c.f.countAt(at); n == 0 || n > stuck && c.stripes.Keys() == 0 {
+	if n := c.f.countAt(at); n == 0 || n > stuck && c.Keys() == 0 {
 		return errNotFound
 	}
 
@@ -128,12 +128,9 @@ func (c *Concurrent) Remove(h filter.Hash) error {
 		changeCounter(&c.f.words[i/inWord], i%inWord*width, math.MaxUint64)
 	}
 
-	c.stripes.Of(h).Removed()
+	c.Of(h).Removed()
 	return nil
 }
-
-// Keys returns Info().Keys without reading the filter.
-func (c *Concurrent) Keys() uint64 { return c.stripes.Keys() }
 
 // Spec returns Info().Spec in constant time.
 func (c *Concurrent) Spec() filter.Spec { return c.f.builtSpec() }
@@ -152,10 +149,10 @@ func (c *Concurrent) Snapshot() (family.Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.stripes.LockAll()
-	defer c.stripes.UnlockAll()
+	c.LockAll()
+	defer c.UnlockAll()
 	copy(words, c.f.words)
-	return &Filter{words: words, m: c.f.m, k: c.f.k, keys: c.stripes.Keys()}, nil
+	return &Filter{words: words, m: c.f.m, k: c.f.k, keys: c.Keys()}, nil
 }
 
 // changeCounter adds by, 1 or -1, to the counter at bit shift of a word, unless it is stuck. Others may change the word

@@ -147,7 +147,9 @@ func NewBuilder(c Config) (*Builder, error) {
 	}
 
 	return &Builder{parallel.NewFiller(f, len(f.Words), parallel.FillConfig[*Filter]{
-		Add: (*Filter).addMany, Share: f.addShared, Count: func(f *Filter, keys uint64) { f.Keys = keys },
+		Add:   func(f *Filter, hs []filter.Hash) { f.set(hs, false) },
+		Share: func(hs []filter.Hash) { f.set(hs, true) },
+		Count: func(f *Filter, keys uint64) { f.Keys = keys },
 		Empty: func() (*Filter, error) {
 			b, err := f.Empty(f.bitCount())
 			return &Filter{b, f.sums, f.kind}, err
@@ -155,26 +157,17 @@ func NewBuilder(c Config) (*Builder, error) {
 	})}, nil
 }
 
-// addMany adds keys and does not count them.
-func (f *Filter) addMany(hs []filter.Hash) {
+// set sets the bits of keys and does not count the keys. If shared, other goroutines do the same meanwhile.
+func (f *Filter) set(hs []filter.Hash, shared bool) {
 	for _, h := range hs {
 		x, by := f.startAndStep(h)
 		for range f.K {
 			at := f.position(x)
-			f.Words[at/64] |= 1 << (at % 64)
-			x += by
-		}
-	}
-}
-
-// addShared adds keys with atomic writes while other goroutines do the same, and does not count them.
-func (f *Filter) addShared(hs []filter.Hash) {
-	for _, h := range hs {
-		x, by := f.startAndStep(h)
-		for range f.K {
-			at := f.position(x)
-			// A load leaves the cache line shared; only a write takes it away from the other cores.
-			if w, bit := &f.Words[at/64], uint64(1)<<(at%64); atomic.LoadUint64(w)&bit == 0 {
+			w, bit := &f.Words[at/64], uint64(1)<<(at%64)
+			switch {
+			case !shared:
+				*w |= bit
+			case atomic.LoadUint64(w)&bit == 0: // a load leaves the cache line shared; a write takes it from other cores
 				atomic.OrUint64(w, bit)
 			}
 			x += by

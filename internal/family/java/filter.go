@@ -77,12 +77,7 @@ func (f *Filter) prefetch(hs []filter.Hash) {
 
 // Add adds the key with hash h. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
-	x, by := f.startAndStep(h)
-	for range f.K {
-		at := f.position(x)
-		f.Words[at/64] |= 1 << (at % 64)
-		x += by
-	}
+	f.set([]filter.Hash{h}, false)
 	f.Keys++
 	return nil
 }

@@ -13,15 +13,15 @@ import (
 // Concurrent is a filter that any number of goroutines may query and change at once. See family.Concurrent for its
 // methods. A key whose windows change while its group is chosen may set more new bits than necessary.
 type Concurrent struct {
-	stripes parallel.Stripes
-	f       Filter // its fields keys and late have the values from the start
+	parallel.Stripes
+	f Filter // its fields keys and late have the values from the start
 }
 
 // Concurrent returns the form for many goroutines, a *Concurrent. It takes over the filter's memory: do not use the
 // filter afterwards.
 func (f *Filter) Concurrent() family.Concurrent {
 	c := &Concurrent{f: *f}
-	c.stripes.Start(f.keys)
+	c.Start(f.keys)
 	return c
 }
 
@@ -48,13 +48,13 @@ func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
 // Add adds a key. The error is always nil.
 func (c *Concurrent) Add(h filter.Hash) error {
 	c.setBits(h)
-	c.stripes.Of(h).Added()
+	c.Of(h).Added()
 	return nil
 }
 
 // TestAndAdd adds a key unless Has is true for it, and returns the answer of Has. The error is always nil.
 func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
-	return c.Has(h) || !c.stripes.Once(h, func(h filter.Hash) bool {
+	return c.Has(h) || !c.Once(h, func(h filter.Hash) bool {
 		if c.Has(h) { // another goroutine added it
 			return false
 		}
@@ -82,9 +82,6 @@ func (c *Concurrent) setBits(h filter.Hash) {
 		}
 	}
 }
-
-// Keys returns Info().Keys without reading the filter.
-func (c *Concurrent) Keys() uint64 { return c.stripes.Keys() }
 
 // Spec returns Info().Spec in constant time.
 func (c *Concurrent) Spec() filter.Spec { return c.f.builtSpec() }
