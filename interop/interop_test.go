@@ -629,7 +629,9 @@ func TestWriteChanged(t *testing.T) {
 // TestRedisBloomRate checks that the error rate of BF.RESERVE is in the file, and becomes the chosen rate.
 func TestRedisBloomRate(t *testing.T) {
 	for _, spec := range []string{"redisbloom(capacity=50,fpr=0.003)", "redisbloom(expansion=0,fpr=0.003)"} {
-		set := must(bloomery.Build(t.Context(), slices.Values([]string{"a", "b"}), bloomery.Config{Spec: spec}))
+		text := bloomery.Hashing{Form: filter.KeyForm{Type: filter.KeyText}} // of all filters of RedisBloom
+		c := bloomery.Config{Spec: spec, Hashing: text}
+		set := must(bloomery.Build(t.Context(), slices.Values([]string{"a", "b"}), c))
 		var file bytes.Buffer
 		check(t, interop.Write(&file, set, interop.RedisBloom))
 		got, err := interop.Read(&file, interop.RedisBloom, 1<<20)

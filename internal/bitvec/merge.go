@@ -17,8 +17,8 @@ func Same[F family.Encoder](f F, other family.Filter) (same F, err error) {
 	return o, nil
 }
 
-// Merge adds the keys of other to f, a filter of one section of bits: the bitwise or. A key that is in both counts twice
-// in keys, the number of keys of f. Merge returns the errors of Same and then leaves f unchanged. For passed see
+// Merge adds the keys of other to f, a filter of one section of bits: the bitwise or. A key that is in both counts
+// twice in keys, the number of keys of f. Merge returns the errors of Same and then leaves f unchanged. For passed see
 // family.Merger.
 func Merge(f family.Encoder, keys *uint64, other family.Filter, passed func([]uint64)) error {
 	n, err := combine(f, other, passed, func(words, other []uint64) {

@@ -39,8 +39,8 @@ func (b Bits) Decode(e family.Encoded, length uint64, err error) (Bits, error) {
 	return b, nil
 }
 
-// CopyShared returns a copy while other goroutines set bits; see bitvec.CopyShared. keys is the number of keys before the
-// call: a key is counted after its bits are set, so that no counted key is missing.
+// CopyShared returns a copy while other goroutines set bits; see bitvec.CopyShared. keys is the number of keys before
+// the call: a key is counted after its bits are set, so that no counted key is missing.
 func (b Bits) CopyShared(keys uint64) (shared Bits, err error) {
 	b.Keys = keys
 	b.Words, err = bitvec.CopyShared(b.Words)

@@ -43,7 +43,8 @@ func (other) Info() filter.Info    { return filter.Info{} }
 func TestLaws(t *testing.T) {
 	for _, c := range []Config{
 		{sizes{Keys: 2000}, 0}, {sizes{Keys: 2000, Size: family.Sizing{BitsPerKey: 4}}, 0}, {sizes{M: 20001, K: 12}, 0},
-		{sizes{M: 20001, K: 3}, 30000}, {sizes{M: 9, K: 255}, 0}, {sizes{M: 1, K: 1}, 0}, {sizes{M: 20001, K: 2}, 0}, {sizes{M: 20001, K: 6}, 0},
+		{sizes{M: 20001, K: 3}, 30000}, {sizes{M: 9, K: 255}, 0}, {sizes{M: 1, K: 1}, 0},
+		{sizes{M: 20001, K: 2}, 0}, {sizes{M: 20001, K: 6}, 0},
 	} {
 		f := filled(t, c, 0, 2000)
 		if n := f.Info().Keys; n != 2000 {

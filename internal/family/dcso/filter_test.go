@@ -26,7 +26,8 @@ func TestClasses(t *testing.T) {
 		keys uint64
 	}{
 		{m: 1 << 20, k: 7, keys: 100_000, far: true}, {m: 3 << 18, k: 10, keys: 50_000, far: true},
-		{m: 100 << 14, k: 7, keys: 150_000, far: true}, {m: (1<<14 + 1) << 6, k: 7, keys: 100_000}, {m: 64 * 1001, k: 7, keys: 6000},
+		{m: 100 << 14, k: 7, keys: 150_000, far: true}, {m: (1<<14 + 1) << 6, k: 7, keys: 100_000},
+		{m: 64 * 1001, k: 7, keys: 6000},
 		{m: 1 << 21, k: 4, keys: 1_000_000, far: true},
 		{m: 1<<20 - 1, k: 7, keys: 100_000}, {m: 1 << 12, k: 7, keys: 400, far: true},
 		{m: 1 << 23, k: 7, keys: 800_000, far: true},
