@@ -88,12 +88,11 @@ func (b *block) startObjects(s *settings) {
 
 // addObject adds the keys of a row of JSONL. It returns an error, and adds nothing, if the row is bad.
 func (b *block) addObject(s *settings, line int64, row, raw []byte) error {
-	if len(bytes.Trim(row, " \t\r")) == 0 {
-		return nil
-	}
-
 	o := b.json
 	err := o.find(row)
+	if err == io.EOF { // a blank row
+		return nil
+	}
 	if err == nil {
 		err = o.readKeys(s)
 	}
@@ -125,7 +124,8 @@ func (b *block) addObject(s *settings, line int64, row, raw []byte) error {
 	return nil
 }
 
-// find sets o.found to the members of a row. It returns an error unless the whole row is one object.
+// find sets o.found to the members of a row. It returns io.EOF for a blank row, and an error unless the whole row is
+// one object.
 func (o *object) find(row []byte) error {
 	o.found = [2]member{}
 	o.reset(row)

@@ -166,16 +166,18 @@ func (b *block) addLine(s *settings, line int64, row, raw []byte) error {
 	key, second, value := row, []byte(nil), uint64(0)
 	var err error
 	switch {
-	case isComment || len(row) == 0 && s.Format.HasColumns(): // a blank line of a table has no key
+	case isComment:
+		return nil
+	case s.Format == Lines || s.Format == Null:
+		err = b.checkRow(s, line, row, row)
+	case s.Format == Hex:
+		key, err = b.decodeHex(line, row)
+	case len(row) == 0: // a blank line of a table has no key
 		return nil
 	case s.Format == JSONL:
 		return b.addObject(s, line, row, raw)
-	case s.Format == Hex:
-		key, err = b.decodeHex(line, row)
-	case s.Format.HasColumns():
-		key, second, value, err = b.readFields(s, line, row)
 	default:
-		err = b.checkRow(s, line, row, row)
+		key, second, value, err = b.readFields(s, line, row)
 	}
 	if err == nil {
 		b.addKey(s, line, key, second, raw, value)

@@ -234,7 +234,7 @@ func (s *settings) checkDelimiter() error {
 		return config("delimiter", string(d), `only the formats "csv" and "fields" have one; "tsv" has tabs`)
 	case d == '"' || d == '\r' || d == '\n' || d == utf8.RuneError || !utf8.ValidRune(d):
 		return config("delimiter", string(d), "must be one character, and no quote or line end")
-	case s.Format == Fields && (d == 0 || d >= utf8.RuneSelf):
+	case s.Format == Fields && d >= utf8.RuneSelf:
 		return config("delimiter", string(d), `must be ASCII in the format "fields"; "csv" has any character`)
 	case s.Format == Fields:
 		s.separator = byte(d)

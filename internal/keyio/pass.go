@@ -80,7 +80,7 @@ type block struct {
 	json    *object    // the parser of rows, for JSONL
 	done    chan error // receives the result of the worker
 
-	prepared []byte // keys with Options.Lower
+	prepared []byte // keys that Options.Lower changed
 }
 
 // Count returns the number of keys.

@@ -17,12 +17,12 @@ func Prepare(key []byte, trim, lower bool) []byte {
 	return key
 }
 
-// appendPrepared is Prepare that appends a key in lower case to buffer.
+// appendPrepared is Prepare that appends a key that differs from every part of key to buffer.
 func appendPrepared(buffer, key []byte, trim, lower bool) (prepared, _ []byte) {
 	if trim {
 		key = bytes.Trim(key, blanks)
 	}
-	if !lower {
+	if !lower || !hasUpper(key) {
 		return key, buffer
 	}
 
@@ -34,6 +34,16 @@ func appendPrepared(buffer, key []byte, trim, lower bool) (prepared, _ []byte) {
 		buffer = append(buffer, c)
 	}
 	return buffer[start:], buffer
+}
+
+// hasUpper lets keys in lower case, the most frequent ones, stay where they are.
+func hasUpper(key []byte) bool {
+	for _, c := range key {
+		if 'A' <= c && c <= 'Z' {
+			return true
+		}
+	}
+	return false
 }
 
 // cutComment returns a row without the comment at its end, and whether the whole row is a comment. In Fields, it also
