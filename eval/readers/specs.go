@@ -131,6 +131,7 @@ var specs = map[string]func(p *plan, r *rand.Rand, params map[string]string){
 			params["length"] = fmt.Sprint(bits + 1 + r.IntN(300))
 		}
 	},
+	"dcso": func(p *plan, r *rand.Rand, params map[string]string) { probes(p, r, params, 1, 40, 255) },
 	"redisbloom": func(p *plan, r *rand.Rand, params map[string]string) {
 		params["fpr"] = rate(r, 1e-6)
 		switch r.IntN(3) {

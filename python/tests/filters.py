@@ -15,7 +15,7 @@ from bloomery_filters._columns import columns
 
 def all_filters() -> list[bl.Filter]:
     """Opens them: filters of several hash functions, an exact set, a sharded set."""
-    names = ["fuse-width1", "fuse-uint64", "ribbon-w128-wide", "counting-17", "rankindexed-one-cell"]
+    names = ["fuse-width1", "fuse-uint64", "ribbon-w128-wide", "counting-17", "rankindexed-one-cell", "dcso-lengths"]
     return [
         *(bl.open(CONTAINER / "vectors" / f"{name}.bloom", SECRET) for name in names),
         bl.open(CONTAINER / "bitsandblooms-0.bloom"),
