@@ -80,12 +80,12 @@ func isUnmet(err error) bool {
 // build makes the filter, saves it and chooses the keys to query.
 func (s *subject) build(ctx context.Context, r *rand.Rand, ask int) error {
 	source := newKeySource(r)
+	source.text = s.plan.family.KeyType == filter.KeyText
 	members := make([]key, s.plan.keys)
 	for i := range members {
 		members[i] = source.key()
 	}
 	c := bloomery.Config{Spec: s.plan.spec, Hashing: bloomery.Hashing{ID: s.plan.hash}}
-	c.Hashing.Form = filter.KeyForm{Trim: r.IntN(4) == 0, Lower: r.IntN(4) == 0} // no answer depends on it
 	s.secret = "-"
 	switch {
 	case s.plan.hash != 0 || s.plan.family.Foreign():

@@ -63,6 +63,7 @@ type keySource struct {
 	r     *rand.Rand
 	kinds []func(*keySource) key
 	next  uint64 // the next consecutive integer
+	text  bool   // the system of the filter has no integers: ask for their bytes
 }
 
 func newKeySource(r *rand.Rand) *keySource {
@@ -79,7 +80,13 @@ func newKeySource(r *rand.Rand) *keySource {
 }
 
 // key returns a random key.
-func (s *keySource) key() key { return s.kinds[s.r.IntN(len(s.kinds))](s) }
+func (s *keySource) key() key {
+	k := s.kinds[s.r.IntN(len(s.kinds))](s)
+	if s.text && k.kind == kindInteger {
+		k.kind = kindBytes
+	}
+	return k
+}
 
 // name returns text such as a domain.
 func (s *keySource) name() key {
