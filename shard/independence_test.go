@@ -48,6 +48,7 @@ var specs = map[string][]string{
 	"counting":   {"counting(bits_per_key=38)"},
 	"guava":      {"guava(bits_per_key=9.6)", "guava(bits_per_key=9.6,strategy=32)"},
 	"redisbloom": {"redisbloom(bits_per_key=12)"},
+	"dcso":       {"dcso(bits_per_key=9.6)"},
 	"spark":      {"spark(bits_per_key=9.6)", "spark(bits_per_key=9.6,version=2)"},
 }
 
