@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -209,25 +208,47 @@ func unscaled(text string, scale int) string {
 	return whole + rest + strings.Repeat("0", scale-len(rest))
 }
 
-// appendBig appends a whole number in two's complement, big endian, in Width bytes or in the fewest.
+// appendBig appends a whole number in two's complement, big endian, in Width bytes or in the fewest. It does without
+// math/big, which every program that opens a filter would link.
 func (f KeyForm) appendBig(dst []byte, number string) ([]byte, bool) {
-	if len(number) > 1000 { // longer than every Width, and slow to read
+	var b [math.MaxUint8 + 1]byte // one byte more than the longest key
+	digits, isNegative := strings.CutPrefix(number, "-")
+	if !isNegative {
+		digits, _ = strings.CutPrefix(digits, "+")
+	}
+	if digits == "" || len(number) > 1000 { // longer than every Width, and slow to read
 		return dst, false
 	}
-	v, ok := new(big.Int).SetString(number, 10)
-	if !ok {
-		return dst, false
+	for _, c := range []byte(digits) {
+		carry := uint(c) - '0'
+		if carry > 9 {
+			return dst, false
+		}
+		for i := len(b) - 1; i >= 0; i-- {
+			carry += 10 * uint(b[i])
+			b[i], carry = byte(carry), carry>>8
+		}
+		if b[0] != 0 {
+			return dst, false
+		}
 	}
 
-	least := v.BitLen()/8 + 1
-	if v.Sign() < 0 {
-		least = new(big.Int).Not(v).BitLen()/8 + 1
-		v.Add(v, new(big.Int).Lsh(big.NewInt(1), uint(8*max(least, int(f.Width)))))
+	sign := byte(0)
+	if isNegative && b != [len(b)]byte{} {
+		sign = math.MaxUint8
+		carry := uint(1)
+		for i := len(b) - 1; i >= 0; i-- {
+			carry += uint(^b[i])
+			b[i], carry = byte(carry), carry>>8
+		}
 	}
-
-	width := cmp.Or(int(f.Width), least)
-	if least > width || least > math.MaxUint8 {
+	start := 1 // of the fewest bytes: a byte that only repeats the sign is not needed
+	for start < len(b)-1 && b[start] == sign && (b[start+1]^sign) < 0x80 {
+		start++
+	}
+	width := cmp.Or(int(f.Width), len(b)-start)
+	if width < len(b)-start || (b[start]^sign) >= 0x80 {
 		return dst, false
 	}
-	return append(dst, v.FillBytes(make([]byte, width))...), true
+	return append(dst, b[len(b)-width:]...), true
 }

@@ -1,9 +1,11 @@
 package filter_test
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"math/big"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -117,6 +119,35 @@ func TestKeyFormIntegers(t *testing.T) {
 			b, failed := f.AppendText(nil, strconv.FormatInt(int64(n), 10))
 			if string(a) != string(b) || (err == nil) != (failed == nil) {
 				t.Errorf("%d as %s: %x, %v as integer, %x, %v as text", int64(n), f, a, err, b, failed)
+			}
+		}
+	}
+}
+
+// TestKeyFormDecimals compares keys of decimals with two's complement by math/big, near every power of two up to the
+// longest key and beyond.
+func TestKeyFormDecimals(t *testing.T) {
+	one := big.NewInt(1)
+	for power := uint(0); power < 2060; power += 1 + power/64 {
+		for _, add := range []int64{-1, 0, 1} {
+			n := new(big.Int).Add(new(big.Int).Lsh(one, power), big.NewInt(add))
+			for _, n := range []*big.Int{n, new(big.Int).Neg(n)} {
+				least := n.BitLen()/8 + 1
+				if n.Sign() < 0 {
+					least = new(big.Int).Not(n).BitLen()/8 + 1
+				}
+				for _, width := range []int{0, 1, 16, 255} {
+					bytes := cmp.Or(width, least)
+					var want []byte
+					if least <= min(bytes, 255) {
+						twos := new(big.Int).And(n, new(big.Int).Sub(new(big.Int).Lsh(one, uint(8*bytes)), one))
+						want = twos.FillBytes(make([]byte, bytes))
+					}
+					got, err := filter.KeyForm{Type: filter.KeyDecimal, Width: uint8(width)}.AppendText(nil, n.String())
+					if string(got) != string(want) || (err == nil) != (want != nil) {
+						t.Fatalf("%s in %d bytes: %x, %v; want %x", n, width, got, err, want)
+					}
+				}
 			}
 		}
 	}

@@ -68,7 +68,7 @@ var unlinked = regexp.MustCompile(`bloomery/internal/(anneal|bulk|gather|grid|in
 // internal/families.
 func TestWeightOfAsking(t *testing.T) {
 	tool := goTool(t)
-	for program, most := range map[string]int64{"open": 3_340_000, "frombytes": 2_720_000} {
+	for program, most := range map[string]int64{"open": 3_375_000, "frombytes": 2_765_000} {
 		t.Run(program, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "program")
 			run(t, tool, "build", "-o", path, "./testdata/"+program)
