@@ -68,7 +68,9 @@ test('all families have both forms', async () => {
     const none = path.endsWith('fuse-empty.bloom'); // it has nothing to ask for
     assert.equal(core.info().wasm, !foreign.includes(family) && !none, path);
     // Keys that are present, and others; a long one before a short one leaves nothing behind.
-    const keys = [...(present.get(path) ?? []), ...others];
+    const isText = core.info().keyForm.includes('text'); // it takes no integers
+    const keys = [...(present.get(path) ?? []), ...others]
+      .filter((key) => !isText || typeof key === 'string' || ArrayBuffer.isView(key));
     for (const key of keys) {
       const has = plain.has(key);
       if (has) found++;
