@@ -33,6 +33,7 @@ func dcsoSystem() system {
 		return t.exchange(dcso{t.ctx, path}, exchange{
 			format: always(interop.DCSO), cases: t.grid(1, []kind{text}, "create", "insert"),
 			configs: sizedBy(func(testCase) string { return "dcso(" }, 40),
+			fresh:   true,
 			state: func(c testCase, file []byte) { // a spec with m has no rate
 				binary.LittleEndian.PutUint64(file[16:], math.Float64bits(c.rate))
 			},

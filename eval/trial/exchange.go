@@ -26,6 +26,8 @@ type exchange struct {
 	like func(c testCase) bloomery.Config
 	// state writes into our file of a case what the format states about the choice of the size. nil: nothing.
 	state func(c testCase, file []byte)
+	// fresh is true if the system counts only keys that were absent.
+	fresh bool
 	// static is true if keys cannot be added to a filter. The bytes of our filters may then differ.
 	static bool
 	// inFile reports whether filters are parts of a larger file. Our filters then overwrite the filters in such a file.
@@ -226,7 +228,7 @@ func (j *job) build(configs []bloomery.Config, hash filter.HashID, keys [][]byte
 		if j.x.static {
 			set, err = bloomery.Build(context.Background(), slices.Values(keys), one)
 		} else if set, err = bloomery.New(one); err == nil {
-			err = addAll(set, keys)
+			err = addAll(set, keys, j.x.fresh)
 		}
 		if err == nil {
 			break
@@ -240,8 +242,11 @@ func (j *job) build(configs []bloomery.Config, hash filter.HashID, keys [][]byte
 	return set, b.Bytes(), err
 }
 
-func addAll(set *bloomery.Set, keys [][]byte) error {
+func addAll(set *bloomery.Set, keys [][]byte, fresh bool) error {
 	for _, k := range keys {
+		if fresh && set.Contains(k) {
+			continue
+		}
 		if err := set.Add(k); err != nil {
 			return err
 		}
