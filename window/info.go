@@ -25,7 +25,7 @@ type Info struct {
 	// were removed early to make room. Both also count what happened before the filter was saved and opened. Only one
 	// of them can be above 0; see Overflow.
 	Refused, Shortened uint64
-	// Bytes is the memory of the filter, which never changes. The copy that Save makes is not counted.
+	// Bytes is the memory of the filter, which never changes. A copy that Save keeps is not counted.
 	Bytes uint64
 }
 

@@ -62,8 +62,8 @@ type ring struct {
 
 	refused, shortened atomic.Uint64
 
-	saving sync.Mutex // held while a copy is made
-	spare  sync.Pool  // of *saved: the memory of earlier copies, until the garbage collector frees it
+	saving sync.Mutex            // held while a copy is made
+	spare  atomic.Pointer[saved] // the memory of the last copy; freed and allocated anew, garbage would be a third copy
 }
 
 // The number of locks is at most mostLocks. Smaller filters have one lock per lockGroups groups, or a few more.

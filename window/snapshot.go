@@ -36,15 +36,19 @@ type saved struct {
 	epochs []uint32 // epochs per bucket, the epoch in which it was copied
 }
 
+// A filter of at least keepCopyFrom bytes keeps the memory of its last copy. Otherwise garbage copies would make the memory
+// of the process three times the filter. A program that saves many small filters in turn needs less if they keep none.
+const keepCopyFrom = 8 << 20
+
 // snapshotFile returns a copy of the filter, up to date for the latest time. When the caller no longer uses the file,
-// spare.Put keeps its memory for the next copy.
+// spare.Store may keep its memory for the next copy.
 //
 // It copies group by group, while other goroutines use the filter. A bucket of the copy is in the epoch in which it was
 // copied. The clock is copied last, so that no bucket is ahead of it; then each bucket of the copy is brought up to the
 // time of this clock.
 func (r *ring) snapshotFile() (*container.File, *saved, error) {
 	r.readClock()
-	to, _ := r.spare.Get().(*saved) // nil at first, and while another copy is being written
+	to := r.spare.Swap(nil) // nil at first, in small filters, and while another copy is written
 	if to == nil {
 		to = &saved{epochs: make([]uint32, r.buckets)}
 	}
@@ -68,7 +72,9 @@ func (r *ring) saveTo(write func(*container.File) error) error {
 	if err != nil {
 		return err
 	}
-	defer r.spare.Put(copied)
+	if r.memoryBytes() >= keepCopyFrom {
+		defer r.spare.Store(copied)
+	}
 	return write(file)
 }
 
