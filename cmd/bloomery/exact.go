@@ -37,7 +37,7 @@ other keys the answer means nothing.`,
 
 func (f *inputFlags) partitionFlag(c *cobra.Command) {
 	f.secondFlag = "partition-column"
-	c.Flags().StringVar(&f.second, f.secondFlag, "", "`NAME`: column of the partition, or its number")
+	c.Flags().StringVar(&f.second, "partition-column", "", "`NAME`: column of the partition, or its number")
 }
 
 // exactFlags are the flags of exact build, update and verify.

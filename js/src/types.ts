@@ -31,7 +31,7 @@ export interface FilterFile {
   readonly sections: Uint32Array[];
 }
 
-/** A family of filters. */
+/** A family of filters. Its members are internal: pass it to open. */
 export interface Family {
   readonly name: string;
   /** The number of the family in files. */
@@ -80,7 +80,7 @@ export interface HashSetup {
 /** What decides about the hash function of a filter: of its header, or of the manifest of a sharded set. */
 export type Hashed = Pick<Header, 'hash' | 'seed' | 'spec'>;
 
-/** A hash function that some filters of our families have instead of XXH3. */
+/** A hash function that some filters of our families have instead of XXH3. Its members are internal: pass it to open. */
 export interface KeyHash {
   /** Its number in files. */
   readonly id: number;

@@ -87,9 +87,12 @@ func (a *app) printError(err error) {
 		trace = strings.TrimSpace(r.Trace)
 	}
 	if a.json {
-		fields := map[string]string{"error": err.Error()}
-		if a.verbose && trace != "" {
-			fields["trace"] = trace
+		fields := struct {
+			Error string `json:"error"`
+			Trace string `json:"trace,omitempty"`
+		}{Error: err.Error()}
+		if a.verbose {
+			fields.Trace = trace
 		}
 		_, _ = a.stderr.Write(cli.AppendJSON(nil, fields))
 		return
