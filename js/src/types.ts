@@ -80,7 +80,7 @@ export interface HashSetup {
 /** What decides about the hash function of a filter: of its header, or of the manifest of a sharded set. */
 export type Hashed = Pick<Header, 'hash' | 'seed' | 'spec'>;
 
-/** A hash function that some filters of our families have instead of XXH3. Its members are internal: pass it to open. */
+/** A hash function that some of our filters have instead of XXH3. Its members are internal: pass it to open. */
 export interface KeyHash {
   /** Its number in files. */
   readonly id: number;
