@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,8 +27,9 @@ func main() {
 }
 `
 
-// TestInstall runs the lines of README.md that install from a clone, and then the recipe that embeds a list in a
-// program of another module. npm and pip need a network, so it checks only the names in their lines.
+// TestInstall runs the lines that install from a clone, which README.md has before the first release, and then the
+// recipe that embeds a list in a program of another module. npm and pip need a network, so it checks only the names in
+// their lines. TestRelease runs the lines that README.md has later.
 func TestInstall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the command; left out with -short")
@@ -45,13 +47,8 @@ func TestInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, install, _ := strings.Cut(string(page), "\n## Install\n")
-	_, block, _ := strings.Cut(install, "```\n")
-	block, _, _ = strings.Cut(block, "```")
-	today := map[string][]string{} // the lines below the comment that begins with a name
-	for _, part := range regexp.MustCompile(`(?m)^# (\w+).*\n((?:[^#\n].*\n)*)`).FindAllStringSubmatch(block, -1) {
-		today[part[1]] = strings.Split(strings.TrimSpace(strings.ReplaceAll(part[2], "CLONE", root)), "\n")
-	}
+	texts := installTexts(t)
+	clone := installLines(texts[false]["README.md"], root)
 
 	app, bin := t.TempDir(), t.TempDir()
 	run := func(dir string, args ...string) string {
@@ -70,10 +67,10 @@ func TestInstall(t *testing.T) {
 	}
 	line := func(dir, name string) {
 		t.Helper()
-		if len(today[name]) == 0 {
+		if len(clone[name]) == 0 {
 			t.Errorf("README.md has no line for %s", name)
 		}
-		for _, l := range today[name] {
+		for _, l := range clone[name] {
 			run(dir, strings.Fields(l)...)
 		}
 	}
@@ -111,8 +108,9 @@ func TestInstall(t *testing.T) {
 	if b, err := os.ReadFile("js/package.json"); err != nil || json.Unmarshal(b, &npm) != nil {
 		t.Fatal(err)
 	}
-	if want := "js/" + npm.Name + "-" + npm.Version + ".tgz"; !strings.Contains(string(page), "CLONE/"+want+"\n") {
-		t.Errorf("README.md does not install %s", want)
+	want := root + "/js/" + npm.Name + "-" + npm.Version + ".tgz"
+	if got := clone["npm"]; !isReleased(t) && !slices.Contains(got, "npm install "+want) {
+		t.Errorf("README.md does not install %s: %q", want, got)
 	}
 	for _, path := range []string{"python/pyproject.toml", "c/bloomery.h"} {
 		if _, err := os.Stat(path); err != nil {
@@ -122,6 +120,26 @@ func TestInstall(t *testing.T) {
 	if b, err := os.ReadFile("python/pyproject.toml"); err != nil || !strings.Contains(string(b), `name = "bloomery-filters"`) {
 		t.Errorf("pip install bloomery-filters does not install python: %v", err)
 	}
+
+	released := installLines(texts[true]["README.md"], "")
+	for name, want := range map[string]string{
+		"command": "go install " + module + "/cmd/bloomery@latest", "Go": "go get " + module,
+		"npm": "npm install " + npm.Name, "pip": "pip install bloomery-filters bloomery-filters-bin",
+	} {
+		if got := released[name]; len(got) != 1 || got[0] != want {
+			t.Errorf("after a release README.md installs %s with %q, want %q", name, got, want)
+		}
+	}
+}
+
+// installLines returns the lines of README.md that install, by the name of what they install, for a clone in a folder.
+func installLines(text, folder string) map[string][]string {
+	lines := map[string][]string{} // the lines below the comment that begins with a name
+	block := between(text, "```\n", "```")
+	for _, part := range regexp.MustCompile(`(?m)^# (\w+).*\n((?:[^#\n].*\n)*)`).FindAllStringSubmatch(block, -1) {
+		lines[part[1]] = strings.Split(strings.TrimSpace(strings.ReplaceAll(part[2], "CLONE", folder)), "\n")
+	}
+	return lines
 }
 
 // runService runs the service of docs/guides/publish.md in the module app, with an embedded list of one domain. The

@@ -21,8 +21,9 @@ var programs = map[string]string{
 
 var long = flag.Bool("long", false, "TestRelease installs all programs and libraries, which compiles for minutes")
 
-// TestRelease makes a release of the working tree in another repository, with .ci/tag. With -long it installs all
-// programs and libraries from there, with an empty module cache. Programs print their version.
+// TestRelease makes a release of the working tree in another repository, with .ci/tag, and then the next version of
+// development. With -long it installs all programs and libraries from there, with an empty module cache. Programs print
+// their version.
 func TestRelease(t *testing.T) {
 	if testing.Short() || runtime.GOOS == "windows" {
 		return // .ci/tag is a script of bash
@@ -63,7 +64,6 @@ func TestRelease(t *testing.T) {
 	run(origin, nil, "git", "checkout", "--quiet", "--force", "main")
 
 	state := func() string { return run(origin, nil, "git", "for-each-ref") }
-	before := state()
 	refused := func(says string, args ...string) {
 		t.Helper()
 		now := state()
@@ -84,6 +84,27 @@ func TestRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused("usage", "v"+version, "--write")
+
+	change := func(file string, edit func(text string) string) {
+		t.Helper()
+		path := filepath.Join(origin, file)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(edit(string(text))), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commit := func(message string) { run(origin, nil, "git", "commit", "--quiet", "--all", "--message", message) }
+	const signer = `bloomery,releases@example.org namespaces="file" ssh-ed25519 AAAA` + "\n"
+	if signers, err := os.ReadFile(".github/allowed_signers"); err != nil || strings.Contains(string(signers), "PLACEHOLDER") {
+		refused("allowed_signers", version, "--write")
+	}
+	change(".github/allowed_signers", func(string) string { return signer })
+	commit("signer")
+	before := state()
+
 	if out := run(origin, nil, ".ci/tag", version); state() != before {
 		t.Errorf("without --write: %s", out)
 	}
@@ -91,6 +112,20 @@ func TestRelease(t *testing.T) {
 	refused("a tag already", version, "--write")
 	if out := run(origin, nil, "git", "status", "--porcelain"); out != "" {
 		t.Errorf("after the release: %s", out)
+	}
+
+	// The pages tell users to install, and still do after the release.
+	check := []string{"go", "test", "./internal/docs", "-count=1", "-run", "^Test(Version|Words)$"}
+	run(origin, nil, check...)
+	change(versionFile, func(string) string { return "1.0.0-dev\n" })
+	run(origin, nil, append(check, "-update-version")...)
+	for file, want := range map[string]string{
+		"CHANGELOG.md": unreleased + "\n\n## " + version + " (", "README.md": "\nnpm install bloomery\n",
+		".github/SECURITY.md": "Write to releases@example.org,",
+	} {
+		if text, err := os.ReadFile(filepath.Join(origin, file)); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("after the release %s lacks %q: %v", file, want, err)
+		}
 	}
 
 	if !*long {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 var updateVersion = flag.Bool("update-version", false, "write the version of internal/cli/VERSION into its copies")
@@ -75,15 +76,14 @@ func modFiles(t *testing.T) []string {
 var requirement = regexp.MustCompile(`(?m)^(?:require |\t)(` + regexp.QuoteMeta(module) + `\S*) (\S+)`)
 
 // TestVersion compares the copies of the version with VERSION: of the package of npm, the package of Python, the C
-// header, README.md, and what the modules require of each other. To change the version, write the file and run
+// header, the changelogs, the pages that say how to install, and what the modules require of each other. To change the
+// version, write the file and run
 // go test ./internal/docs -run TestVersion -update-version
 func TestVersion(t *testing.T) {
 	atRoot(t)
 	plain, python, number := versions(t)
 	type form struct{ file, pattern, version string }
 	copies := []form{
-		{"README.md", `/bloomery-(\S+)\.tgz`, plain},
-		{"js/README.md", `/bloomery-(\S+)\.tgz`, plain},
 		{"js/package.json", `(?m)^  "version": "(.*)"`, plain},
 		{"js/package-lock.json", `"name": "bloomery",\n +"version": "(.*)"`, plain},
 		{"python/pyproject.toml", `(?m)^version = "(.*)"`, python},
@@ -97,6 +97,17 @@ func TestVersion(t *testing.T) {
 		}
 	}
 
+	for _, file := range changelogs {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := headed(string(text), plain, time.Now())
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		checkText(t, file, string(text), want)
+	}
 	for _, c := range copies {
 		text, err := os.ReadFile(c.file)
 		if err != nil {
@@ -117,12 +128,11 @@ func TestVersion(t *testing.T) {
 			end = at[3]
 		}
 		changed.Write(text[end:])
-		if *updateVersion && !bytes.Equal(changed.Bytes(), text) {
-			if err := os.WriteFile(c.file, changed.Bytes(), 0o666); err != nil {
-				t.Fatal(err)
-			}
+		if *updateVersion {
+			checkText(t, c.file, string(text), changed.String())
 		}
 	}
+	checkInstall(t)
 }
 
 // TestModules checks that each module requires a version of the others, without a replace directive, which `go install`

@@ -58,10 +58,11 @@ for (const page of pages) {
   });
 }
 
-test('README.md installs the tarball of this version', async () => {
+test('README.md installs this version from a clone, or a release', async () => {
   const text = await readFile(new URL('../README.md', import.meta.url), 'utf8');
   const { version } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
-  assert.ok(text.includes(`npm install CLONE/js/bloomery-${version}.tgz\n`));
+  const [, line] = /^npm install (.*)$/m.exec(text);
+  assert.ok([`CLONE/js/bloomery-${version}.tgz`, 'bloomery'].includes(line), line);
 });
 
 test('the tarball has the built package and no sources', async () => {
