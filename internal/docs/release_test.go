@@ -98,7 +98,7 @@ func TestRelease(t *testing.T) {
 	}
 	commit := func(message string) { run(origin, nil, "git", "commit", "--quiet", "--all", "--message", message) }
 	const signer = `bloomery,releases@example.org namespaces="file" ssh-ed25519 AAAA` + "\n"
-	if signers, err := os.ReadFile(".github/allowed_signers"); err != nil || strings.Contains(string(signers), "PLACEHOLDER") {
+	if text, err := os.ReadFile(".github/allowed_signers"); err != nil || strings.Contains(string(text), "PLACEHOLDER") {
 		refused("allowed_signers", version, "--write")
 	}
 	change(".github/allowed_signers", func(string) string { return signer })

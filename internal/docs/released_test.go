@@ -11,8 +11,8 @@ import (
 )
 
 // Before the first release pages say how to install from a clone, and after it from the registries, whose names the
-// project holds then. testdata/install.txt has both texts of each page. The pages have the released texts if CHANGELOG.md
-// has the heading of a version: TestVersion checks it, and turns headings and pages with -update-version.
+// project holds then. testdata/install.txt has both texts of each page. The pages have the released texts if
+// CHANGELOG.md has the heading of a version: TestVersion checks it, and turns headings and pages with -update-version.
 
 // changelogs have a section for each version, the newest first.
 var changelogs = []string{"CHANGELOG.md", "js/CHANGELOG.md"}
