@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // otherError is the error for a file that is recognised as another kind of file than a filter of a known format. It
@@ -25,8 +26,9 @@ func (e *otherError) Advice() string { return e.advice }
 
 const (
 	decompress = "decompress it first: "
-	useWriteTo = "write the filter there with WriteTo or MarshalBinary of bits-and-blooms, or with bincode in xorf"
+	useWriteTo = "write the filter there with WriteTo of bits-and-blooms, Save of xorfilter, or bincode in xorf"
 	bitSet     = "a bit set of bits-and-blooms without the filter around it"
+	noHeader   = "Encode of seiflotfy/cuckoofilter, which has no header"
 	rebuild    = "build a filter here from the keys, such as rankindexed, from which keys can be removed, too"
 )
 
@@ -45,12 +47,16 @@ var others = []struct {
 	{"an object of Java's serialization (ObjectOutputStream)",
 		"read it in Java, and write the filter with BloomFilter.writeTo of Guava or Spark", starts("\xac\xed\x00\x05")},
 	{"a Python pickle", "load it in Python, and write the bytes of the filter alone", isPickle},
+	{"JSON of bits-and-blooms", "decode it in Go with json.Unmarshal: write the filter with WriteTo", starts(`{"m":`)},
+	{"JSON of npm's bloom-filters", rebuild, starts(`{"type":"`)},
+	{"gob of a ScalableCuckooFilter of seiflotfy/cuckoofilter", rebuild, isScalableCuckoo},
 	{"JSON", "load it where it was written: " + useWriteTo, isJSON},
 	{"gob, an encoding of Go", "decode it in Go: " + useWriteTo, isGob},
 	{"a bits-and-blooms filter whose bit set is little endian",
 		"call bitset.BigEndian() before WriteTo, after a read with bitset.LittleEndian()", isLittleEndianBits},
 	{bitSet, "call WriteTo of the BloomFilter, not of its BitSet", isBitSet},
 	{"CF.SCANDUMP, a cuckoo filter of RedisBloom", rebuild, isCuckoo},
+	{noHeader, rebuild, isFingerprints},
 }
 
 // otherHead is the number of bytes of a file that the table others needs.
@@ -60,7 +66,7 @@ const otherHead = 64
 func otherKind(head []byte, size uint64) *otherError {
 	for _, o := range others {
 		if o.is(head, size) {
-			return &otherError{o.what, o.advice, o.what != bitSet}
+			return &otherError{o.what, o.advice, o.what != bitSet && o.what != noHeader}
 		}
 	}
 	return nil
@@ -97,6 +103,11 @@ func isGob(head []byte, _ uint64) bool {
 	}
 	return (head[1] == 0x7f || head[1] == 0xff) && kind[0] >= 1 && kind[0] <= 7 && kind[1] == 1 &&
 		(kind[2] == 1 || kind[2] == 2)
+}
+
+// isScalableCuckoo accepts gob that begins with the description of a type Store.
+func isScalableCuckoo(head []byte, size uint64) bool {
+	return isGob(head, size) && bytes.Contains(head[:min(len(head), 16)], []byte("\x01\x05Store\x01"))
 }
 
 // isLittleEndianBits accepts m and k in big endian, then m again in little endian, before the words.
@@ -145,4 +156,22 @@ func isCuckoo(head []byte, size uint64) bool {
 		each *= expansion
 	}
 	return whole == size
+}
+
+// isFingerprints accepts buckets of four fingerprints of a byte, in a number of bytes that is a power of two. Insert
+// fills the first free place of a bucket, so that 0, which is a free place, comes last there until keys are deleted.
+func isFingerprints(head []byte, size uint64) bool {
+	if len(head) < otherHead || bits.OnesCount64(size) != 1 {
+		return false
+	}
+
+	taken, free := 0, 0
+	for bucket := range slices.Chunk(head, 4) {
+		used := bytes.TrimRight(bucket, "\x00")
+		if bytes.IndexByte(used, 0) >= 0 {
+			return false
+		}
+		taken, free = taken+len(used), free+4-len(used)
+	}
+	return taken > 0 && free > 0
 }

@@ -16,6 +16,12 @@ type gobbed []byte
 
 func (e gobbed) GobEncode() ([]byte, error) { return e, nil }
 
+// Store is what a ScalableCuckooFilter of seiflotfy/cuckoofilter encodes.
+type Store struct {
+	Bytes      [][]byte
+	LoadFactor float32
+}
+
 // TestOthers checks that the errors for files that users mistake for filters name the kind of the file and give advice.
 func TestOthers(t *testing.T) {
 	gobOf := func(v any) string {
@@ -31,10 +37,14 @@ func TestOthers(t *testing.T) {
 		file, want, advice string
 		sized              bool // recognised only by its size
 	}{
-		"gzip":       {file: "\x1f\x8b\x08\x00" + words(20), want: "gzip", advice: "zcat"},
-		"zstd":       {file: "\x28\xb5\x2f\xfd" + words(20), want: "zstd", advice: "zstd -dc"},
-		"Java":       {file: "\xac\xed\x00\x05sr\x00\x2ccom.google" + words(20), want: "Java's serialization", advice: "writeTo"},
-		"JSON":       {file: `{"m":1000,"k":7,"b":"AAAAAAAAA+gAAAAA"}` + "\n", want: "JSON", advice: "WriteTo"},
+		"gzip": {file: "\x1f\x8b\x08\x00" + words(20), want: "gzip", advice: "zcat"},
+		"zstd": {file: "\x28\xb5\x2f\xfd" + words(20), want: "zstd", advice: "zstd -dc"},
+		"Java": {file: "\xac\xed\x00\x05sr\x00\x2ccom.google" + words(20), want: "Java's serialization", advice: "writeTo"},
+		"JSON": {file: `{"m":1000,"k":7,"b":"AAAAAAAAA+gAAAAA"}` + "\n", want: "JSON of bits-and-blooms",
+			advice: "WriteTo"},
+		"npm": {file: `{"type":"BloomFilter","_size":96,"_nbHashes":7}` + "\n", want: "npm", advice: "keys"},
+		"xorfilter": {file: `{"Seed":1,"SegmentLength":4,"SegmentLengthMask":3}` + "\n", want: "JSON",
+			advice: "Save of xorfilter"},
 		"array":      {file: "[\n  [1, 2], [3, 4], [5, 6, 7]]\n", want: "JSON", advice: "WriteTo"},
 		"pickle":     {file: "\x80\x04\x95\x20\x00\x00\x00\x00\x00\x00\x00\x8c" + words(4), want: "pickle", advice: "Python"},
 		"gob":        {file: gobOf(gobbed(file(t, "bitsandblooms"))), want: "gob", advice: "WriteTo"},
@@ -44,6 +54,9 @@ func TestOthers(t *testing.T) {
 		"bit set": {file: big(640) + words(10), want: "bit set", advice: "BloomFilter", sized: true},
 		"bit set, little endian": {file: number(640) + words(10), want: "bit set", advice: "BloomFilter",
 			sized: true},
+		"cuckoofilter": {file: strings.Repeat("\xbe\x89\x93\xee\x74\x1e\xf7\x00", 128), want: "cuckoofilter, which",
+			advice: "rankindexed", sized: true},
+		"scalable":    {file: gobOf(Store{Bytes: [][]byte{{1, 2, 3, 0}}}), want: "ScalableCuckooFilter", advice: "rankindexed"},
 		"CF.SCANDUMP": {file: cuckoo + strings.Repeat("x", 64*2+64*2*2), want: "cuckoo", advice: "rankindexed", sized: true},
 	} {
 		_, err := interop.Detect(strings.NewReader(c.file), int64(len(c.file)))
