@@ -32,7 +32,7 @@ func tree(t *testing.T, visit func(name, text string)) {
 
 		if e.IsDir() {
 			switch e.Name() {
-			case ".git", "node_modules", "testdata", "target", "dist":
+			case ".git", "node_modules", "testdata", "target", "dist", "bloomery_filters.egg-info":
 				return filepath.SkipDir
 			}
 			return nil
