@@ -1,0 +1,1 @@
+.ci/fuzz --list |
