@@ -1,36 +1,36 @@
 #!/bin/bash -eu
-# Builds the fuzz targets for OSS-Fuzz: the reader in C, and all targets of Go in the root module. The tools of OSS-Fuzz
-# for targets of Go refuse tests with helpers in other files, and external tests. So the tests of a folder become an
-# ordinary package here, and fuzzed.go takes the place of testing. It runs in a clone that nobody else uses.
+# Builds the fuzz targets for OSS-Fuzz: the reader in C, and all targets of Go. Its tools for targets of Go refuse those
+# with helpers in other files or in external tests. So here the tests of a folder become an ordinary package, and
+# fuzzed.go takes the place of testing. It changes the clone in $SRC.
 cd "$SRC/bloomery"
-git ls-files '*/testdata/*' | tar -c -T - | tar -x -C "$(mkdir -p "$OUT/files" && echo "$OUT/files")"
+module=$(go list -m)
+targets=$(.ci/fuzz --list)
+mkdir -p "$OUT/files" # of the seeds that targets add, which they read when they start
+git ls-files '*/testdata/*' | tar -c -T - | tar -x -C "$OUT/files"
 
-$CC $CFLAGS -std=c11 -c c/test/fuzz.c -o /tmp/fuzz.o
-$CXX $CXXFLAGS $LIB_FUZZING_ENGINE /tmp/fuzz.o -o "$OUT/c_open"
+# shellcheck disable=SC2086 # $CFLAGS and its like are lists
+{
+  $CC $CFLAGS -std=c11 -c c/test/fuzz.c -o /tmp/fuzz.o
+  $CXX $CXXFLAGS $LIB_FUZZING_ENGINE /tmp/fuzz.o -o "$OUT/c_open"
+}
 zip -jq "$OUT/c_open_seed_corpus.zip" internal/container/testdata/*.bloom exact/testdata/*.exact
 
-module=$(go list -m)
-build() {
-  local folder=$1 target=$2 tests package name=${1//\//_}_$2
+while read -r folder target; do
   git checkout --quiet .
   git clean --quiet -fdx
-  mkdir internal/fuzzed "$folder/fuzzmain"
-  cp "$SRC/bloomery/.github/oss-fuzz/fuzzed.go" internal/fuzzed
-  package=$folder
-  if grep -q "^package .*_test$" "$(grep -l "^func $target(" "$folder"/*_test.go)"; then package+=/fuzzmain/external; fi
-  for tests in "$folder"/*_test.go; do
+  main=$folder/fuzzmain name=${folder//\//_}_$target
+  mkdir -p internal/fuzzed "$main/external"
+  cp .github/oss-fuzz/fuzzed.go internal/fuzzed
+  for test in "$folder"/*_test.go; do
     to=$folder
-    if grep -q "^package .*_test$" "$tests"; then
-      to=$folder/fuzzmain/external
-      mkdir -p "$to"
-    fi
-    file=$(basename "$tests")
-    mv "$tests" "$to/tested_${file%_test.go}.go"
-    if grep -q 'testing\.F\b' "$to/tested_${file%_test.go}.go"; then
-      sed -i -E "s#^(\t|import )\"testing\"#\1testing \"$module/internal/fuzzed\"#" "$to/tested_${file%_test.go}.go"
-    fi
+    ! grep -q '^package .*_test$' "$test" || to=$main/external
+    name_of_file=$(basename "$test" _test.go).go # keeps the suffix of a system
+    mv "$test" "$to/tested_$name_of_file"
+    ! grep -q 'testing\.F\b' "$to/tested_$name_of_file" ||
+      sed -i -E "s#^(\t|import )\"testing\"#\1testing \"$module/internal/fuzzed\"#" "$to/tested_$name_of_file"
+    ! grep -q "^func $target(" "$to/tested_$name_of_file" || package=$to
   done
-  cat >"$folder/fuzzmain/main.go" <<EOF
+  cat >"$main/main.go" <<EOF
 package main
 
 // #include <stddef.h>
@@ -54,9 +54,16 @@ func LLVMFuzzerTestOneInput(data *C.uint8_t, size C.size_t) C.int {
 
 func main() {}
 EOF
-  go build -buildmode=c-archive -trimpath -gcflags=all=-d=libfuzzer -gcflags=runtime/cgo=-d=libfuzzer=0 \
-    -gcflags=syscall=-d=libfuzzer=0 -o "/tmp/$name.a" "./$folder/fuzzmain"
-  $CXX $CXXFLAGS $LIB_FUZZING_ENGINE "/tmp/$name.a" -o "$OUT/$name"
-  rm "/tmp/$name.a"
-}
-.ci/fuzz --list | while read -r folder target; do build "$folder" "$target" </dev/null; done
+  go build -buildmode=c-archive -trimpath -tags=libfuzzer -gcflags=all=-d=libfuzzer \
+    -gcflags=runtime/cgo=-d=libfuzzer=0 -gcflags=syscall=-d=libfuzzer=0 -o /tmp/target.a "./$main"
+  # shellcheck disable=SC2086
+  $CXX $CXXFLAGS $LIB_FUZZING_ENGINE /tmp/target.a -o "$OUT/$name"
+
+  # The corpora of targets with one argument, of bytes.
+  inputs=("$folder/testdata/fuzz/$target"/*)
+  if [[ $(sed 's/(.*//' "${inputs[0]}") = $'go test fuzz v1\n[]byte' ]]; then
+    rm -rf /tmp/corpus
+    python3 c/test/corpus.py "$folder/testdata/fuzz/$target" /tmp/corpus
+    zip -jq "$OUT/${name}_seed_corpus.zip" /tmp/corpus/*
+  fi
+done <<<"$targets"

@@ -251,7 +251,7 @@ func TestFuzz(t *testing.T) {
 	for file, line := range map[string]string{
 		workflows + "fuzz.yml":      `- run: \.ci/fuzz \d+m\n`,
 		".ci/run":                   `folders=\(\)\n  step \.ci/fuzz 5s "\$\{folders\[@\]\}"\n`,
-		".github/oss-fuzz/build.sh": `\.ci/fuzz --list \|`,
+		".github/oss-fuzz/build.sh": `\ntargets=\$\(\.ci/fuzz --list\)\n`,
 	} {
 		if !regexp.MustCompile(line).MatchString(readFile(t, file)) {
 			t.Errorf("%s does not have: %s", file, line)
