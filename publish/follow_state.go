@@ -79,6 +79,9 @@ func (f *Follower) readState(ctx context.Context, target string) (*state, error)
 	if err == nil && (!validName(s.Name) || s.Release == 0) {
 		err = fmt.Errorf("name %.40q, release %d", s.Name, s.Release)
 	}
+	if errors.Is(err, ErrVersion) { // without the state, an older release would be taken
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w; restore it from a copy, or remove it, and the next release is taken whatever "+
 			"its number", path, ErrState, err)

@@ -61,8 +61,8 @@ var (
 	ErrSignature = errors.New("the signature of the release is wrong: it was changed after it was signed")
 	// ErrRelease means that a release or its list of older ones is not valid.
 	ErrRelease = errors.New("invalid release")
-	// ErrVersion means that a newer version of this software wrote a release in an unknown format.
-	ErrVersion = errors.New("a release of a newer version; use a newer Bloomery")
+	// ErrVersion means that a newer version of this software wrote a release or a state in an unknown format.
+	ErrVersion = errors.New("written by a newer version; use a newer Bloomery")
 	// ErrObject means that an object of a release is missing or has the wrong content. A mirror may be behind: try
 	// again later.
 	ErrObject = errors.New("an object of the release is missing or damaged")

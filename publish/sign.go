@@ -64,6 +64,8 @@ func parseKey(text, prefix string, size int) ([]byte, error) {
 		return nil, fmt.Errorf("%w: this is a private key; give the public one, with %s", ErrKey, publicPrefix)
 	case !ok && strings.HasPrefix(digits, publicPrefix):
 		return nil, fmt.Errorf("%w: this is a public key; give the file with the private one", ErrKey)
+	case !ok && strings.Contains(digits, ":"):
+		return nil, fmt.Errorf("%w: a key of another kind, not %s; a newer Bloomery may know it", ErrKey, prefix)
 	}
 
 	// DecodeString skips line breaks, so they are refused below: a key has one spelling.

@@ -167,6 +167,8 @@ func (s *states) readAll(ctx context.Context) error {
 		switch {
 		case err != nil && isKeyText(b): // the advice below would make the user remove the key
 			return fmt.Errorf("%w: %s: %w; it is a key, not the state of one", ErrKeyState, path, err)
+		case errors.Is(err, ErrVersion): // without the state, a number could be used twice
+			return fmt.Errorf("%w: %s: %w", ErrKeyState, path, err)
 		case err != nil:
 			return fmt.Errorf("%w: %s: %w; restore it from a copy, repair it, or remove it: then the signed release.json counts",
 				ErrKeyState, path, err)

@@ -41,7 +41,10 @@ type memoryFacts struct {
 // memory returns the memory in the state, or an empty memory without a state.
 func (a *app) memory(f dedupFlags) (m memory, err error) {
 	defer func() {
-		if errors.As(err, new(*container.FormatError)) { // an error even for an empty file, which dedup never writes
+		switch { // an empty file, which dedup never writes, is an error, too
+		case errors.Is(err, filter.ErrVersion):
+			err = cli.Advise(err, "Install a newer bloomery: this one does not know all that the state remembers.")
+		case errors.As(err, new(*container.FormatError)):
 			err = cli.Advise(err, "A state was damaged or cut: restore it from a copy, or remove it, and all rows are new again."+
 				"\n  If it is another file, name one for the state.")
 		}

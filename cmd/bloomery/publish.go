@@ -209,6 +209,8 @@ func advisePublish(err error) error {
 	is := func(target error) bool { return errors.Is(err, target) }
 	untrusted := is(publish.ErrUntrusted)
 	switch {
+	case is(publish.ErrVersion):
+		return err // it names the only remedy
 	case untrusted && is(publish.ErrUnsigned):
 		return cli.Advise(err, "A first signature takes nothing from an unsigned folder. State both: "+adviceStated+".")
 	case untrusted && is(publish.ErrOtherKey):

@@ -265,6 +265,8 @@ func (p *Plan) check() error {
 	}
 
 	switch {
+	case p.Version > planVersion:
+		return bad("version", p.Version, fmt.Sprintf("this program reads %d: use a newer Bloomery", planVersion))
 	case p.Version != planVersion:
 		return bad("version", p.Version, fmt.Sprintf("this program reads %d", planVersion))
 	case p.Shards < 1 || p.Shards > shard.Max:
