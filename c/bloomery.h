@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT AND BSD-2-Clause
 
    MIT License
 
@@ -20,7 +20,36 @@
    AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
    LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
    OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
-   SOFTWARE. */
+   SOFTWARE.
+
+   The constants of XXH3 and XXH64, and the default secret of XXH3, are from xxHash.
+
+   xxHash: BSD 2-Clause License
+
+   Copyright (C) 2012-2023 Yann Collet
+
+   Redistribution and use in source and binary forms, with or without
+   modification, are permitted provided that the following conditions are
+   met:
+
+      * Redistributions of source code must retain the above copyright
+        notice, this list of conditions and the following disclaimer.
+      * Redistributions in binary form must reproduce the above
+        copyright notice, this list of conditions and the following disclaimer
+        in the documentation and/or other materials provided with the
+        distribution.
+
+   THIS SOFTWARE IS PROVIDED BY THE COPYRIGHT HOLDERS AND CONTRIBUTORS
+   "AS IS" AND ANY EXPRESS OR IMPLIED WARRANTIES, INCLUDING, BUT NOT
+   LIMITED TO, THE IMPLIED WARRANTIES OF MERCHANTABILITY AND FITNESS FOR
+   A PARTICULAR PURPOSE ARE DISCLAIMED. IN NO EVENT SHALL THE COPYRIGHT
+   OWNER OR CONTRIBUTORS BE LIABLE FOR ANY DIRECT, INDIRECT, INCIDENTAL,
+   SPECIAL, EXEMPLARY, OR CONSEQUENTIAL DAMAGES (INCLUDING, BUT NOT
+   LIMITED TO, PROCUREMENT OF SUBSTITUTE GOODS OR SERVICES; LOSS OF USE,
+   DATA, OR PROFITS; OR BUSINESS INTERRUPTION) HOWEVER CAUSED AND ON ANY
+   THEORY OF LIABILITY, WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT
+   (INCLUDING NEGLIGENCE OR OTHERWISE) ARISING IN ANY WAY OUT OF THE USE
+   OF THIS SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE. */
 
 /* bloomery.h: a reader of Bloomery filter files in one header.
 
@@ -69,15 +98,15 @@
 #ifndef BLOOMERY_H
 #define BLOOMERY_H
 
-/* The version of this header, as a text and as 1,000,000 x major + 1,000 x minor + patch for #if. */
-#define BLOOMERY_VERSION "1.0.0-dev"
-#define BLOOMERY_VERSION_NUMBER 1000000
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #ifndef BLOOMERY_QUERIES_ONLY
+
+/* The version of this header, as a text and as 1,000,000 x major + 1,000 x minor + patch for #if. */
+#define BLOOMERY_VERSION "1.0.0-dev"
+#define BLOOMERY_VERSION_NUMBER 1000000
 
 /* BLOOMERY_WIDE marks functions for x86-64 processors with AVX2 and BMI2. Filters remember at bloomery_open whether
    there is one. It is undefined with other compilers and processors, and with BLOOMERY_PORTABLE. */

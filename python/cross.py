@@ -1,6 +1,6 @@
 """Builds wheels of bloomery-filters for other platforms, with the C compiler of the package ziglang.
 
-    pip install build ziglang
+    pip install -r requirements-release.txt
     python cross.py                              those for Linux and macOS, into dist
     python cross.py --cpython Python-3.13.5      those for Windows, too, with this source tree of CPython
     python cross.py musllinux_1_2_aarch64        one
@@ -96,6 +96,8 @@ def retagged(native: Path, out: Path, tags: str, binary: bytes) -> Path:
                 data = binary
                 if tags in WINDOWS:
                     member.filename = member.filename.replace(".abi3.so", ".pyd")
+            elif member.filename.endswith(".dist-info/METADATA") and tags in WINDOWS:  # mingw-w64 is linked
+                data = data.replace(b"\nLicense-Expression: ", b"\nLicense-Expression: ZPL-2.1 AND ", 1)
             elif member.filename.endswith(".dist-info/WHEEL"):
                 kept = [line for line in data.decode().splitlines() if line and not line.startswith("Tag: ")]
                 kept += [f"Tag: {python}-abi3-{tag}" for tag in tags.split(".")]
@@ -124,7 +126,7 @@ def main() -> None:
         sys.exit("cross.py: run it with a CPython with the GIL, of 64 bits, on Linux or macOS")
     flags.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        build = [sys.executable, "-m", "build", "-q", "--wheel", "--outdir", folder, str(HERE)]
+        build = [sys.executable, str(HERE / "wheels.py"), "native", "--out", folder]
         subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
         (native,) = Path(folder).glob("*-abi3-*.whl")
         for tags in flags.tags or targets:

@@ -1,6 +1,6 @@
 """Builds the files for a package index.
 
-    python wheels.py native                      bloomery-filters: sdist, and the wheel of this machine (needs build)
+    python wheels.py native                      bloomery-filters: sdist, and the wheel of this machine
     python wheels.py command                     bloomery-filters-bin: the command, for all platforms (needs Go)
     python wheels.py command --platform native   the same for this one
 
@@ -10,19 +10,23 @@ settings are in pyproject.toml, makes and tests all wheels: run `pipx run cibuil
 Linux (for glibc and for musl) with x86-64 and with arm64, on macOS with both, and on Windows.
 
 The command is a static binary of Go, cross-compiled here. Its wheel installs it in the folder of a module, not as a
-script: the distribution bloomery of PyPI installs a script of the same name. `python -m bloomery_filters` runs it. The
-same commit and the same version of Go give a wheel with the same bytes.
+script: the distribution bloomery of PyPI installs a script of the same name. `python -m bloomery_filters` runs it.
+
+native needs build and setuptools, in the versions of requirements-release.txt. The same commit gives files with
+the same bytes, in any folder, if the versions of these, of the compiler and of Go are the same.
 """
 
 from __future__ import annotations
 
 import argparse
 import base64
+import gzip
 import hashlib
 import os
 import platform
 import subprocess
 import sys
+import tarfile
 import tempfile
 import tomllib
 import zipfile
@@ -40,8 +44,17 @@ PLATFORMS = {
     "windows/arm64": "win_arm64",
 }
 
-# Zip files have no times before this one; it is that of all members.
+# Zip files have no times before this one. All members of all files have it, here in UTC and as seconds.
 TIME = (1980, 1, 1, 0, 0, 0)
+SECONDS = 315532800
+
+URL = "https://github.com/bloomery/bloomery"
+DESCRIPTION = f"""
+# bloomery-filters-bin
+
+The command of [Bloomery]({URL}) for the package bloomery-filters, which builds filters with it and runs it as
+`python -m bloomery_filters`. The folder of the module has the program, and no script is installed.
+"""
 
 MODULE = '''"""The command of Bloomery: `python -m bloomery_filters` runs it, from the package bloomery-filters."""
 
@@ -84,8 +97,54 @@ def compiled(target: str) -> bytes:
         return out.read_bytes()
 
 
-def wheel(out: Path, target: str, binary: bytes) -> Path:
-    """Writes a wheel of bloomery-filters-bin with this binary. Returns its path."""
+def licenses(binary: bytes) -> bytes:
+    """Returns the licenses of what a command has."""
+    with tempfile.TemporaryDirectory() as folder:
+        program, out = Path(folder) / "bloomery", Path(folder) / "LICENSES.txt"
+        program.write_bytes(binary)
+        test = ["go", "test", "-C", HERE.parent, "./internal/docs", "-count=1", "-run=^TestLicensesOf$"]
+        flags = ["-licenses-of", program, "-licenses-to", out]
+        subprocess.run([*test, *flags], check=True, stdout=sys.stderr)
+        return out.read_bytes()
+
+
+def rewritten(sdist: Path, out: Path) -> None:
+    """Writes a copy of a source distribution whose members have no owner, and one time."""
+    with (
+        tarfile.open(sdist) as old,
+        out.open("wb") as file,
+        gzip.GzipFile("", "wb", 9, file, SECONDS) as packed,
+        tarfile.open(fileobj=packed, mode="w") as new,
+    ):
+        for member in sorted(old.getmembers(), key=lambda m: m.name):
+            member.mtime, member.mode = SECONDS, 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+            member.uid = member.gid = 0
+            member.uname = member.gname = ""
+            member.pax_headers = {}
+            new.addfile(member, old.extractfile(member) if member.isfile() else None)
+
+
+def distributions(out: Path) -> None:
+    """Writes the source distribution of bloomery-filters, and from its files the wheel of this machine."""
+    out.mkdir(parents=True, exist_ok=True)
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": str(SECONDS)}  # of the members of the wheel
+    build = [sys.executable, "-m", "build", "-q", "--no-isolation"]
+    umask = os.umask(0o022)  # setuptools copies the modes that files get here
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([*build, "--sdist", "--outdir", folder, str(HERE)], check=True, env=environment)
+            (sdist,) = Path(folder).glob("*.tar.gz")
+            rewritten(sdist, out / sdist.name)
+            with tarfile.open(out / sdist.name) as archive:
+                archive.extractall(folder, filter="data")
+            sources = Path(folder) / sdist.name.removesuffix(".tar.gz")
+            subprocess.run([*build, "--wheel", "--outdir", str(out), str(sources)], check=True, env=environment)
+    finally:
+        os.umask(umask)
+
+
+def wheel(out: Path, target: str, binary: bytes, licenses: bytes) -> Path:
+    """Writes a wheel of bloomery-filters-bin with this binary, and its licenses. Returns its path."""
     tags, number = PLATFORMS[target], version()
     stem = f"bloomery_filters_bin-{number}"
     info, program = f"{stem}.dist-info", "bloomery.exe" if target.startswith("windows/") else "bloomery"
@@ -94,6 +153,12 @@ def wheel(out: Path, target: str, binary: bytes) -> Path:
         "Summary: The command of Bloomery, for bloomery-filters: builds, checks and publishes compact filter files\n"
         "License-Expression: MIT AND Apache-2.0 AND BSD-2-Clause AND BSD-3-Clause AND CC0-1.0\n"
         "License-File: LICENSE\nLicense-File: LICENSES.txt\nRequires-Python: >=3.11\n"
+        "Author: The Bloomery authors\nKeywords: bloom filter,ribbon filter,binary fuse filter,command\n"
+        f"Project-URL: Homepage, {URL}/tree/main/python#readme\nProject-URL: Source, {URL}\n"
+        f"Project-URL: Issues, {URL}/issues\nProject-URL: Changelog, {URL}/blob/main/CHANGELOG.md\n"
+        "Classifier: Intended Audience :: Developers\nClassifier: Programming Language :: Go\n"
+        "Classifier: Programming Language :: Python :: 3 :: Only\nClassifier: Topic :: Utilities\n"
+        f"Description-Content-Type: text/markdown\n{DESCRIPTION}"
     )
     tag_lines = "".join(f"Tag: py3-none-{tag}\n" for tag in tags.split("."))
     files: dict[str, bytes] = {
@@ -103,7 +168,7 @@ def wheel(out: Path, target: str, binary: bytes) -> Path:
         f"{info}/METADATA": metadata.encode(),
         f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: wheels.py\nRoot-Is-Purelib: false\n{tag_lines}".encode(),
         f"{info}/licenses/LICENSE": (HERE.parent / "LICENSE").read_bytes(),
-        f"{info}/licenses/LICENSES.txt": (HERE.parent / "cmd" / "bloomery" / "LICENSES.txt").read_bytes(),
+        f"{info}/licenses/LICENSES.txt": licenses,
     }
     lines = []
     for name, data in files.items():
@@ -131,13 +196,14 @@ def main() -> None:
     parser.add_argument("--binary", type=Path, help="program to pack, instead of compiling it")
     flags = parser.parse_args()
     if flags.what == "native":
-        subprocess.run([sys.executable, "-m", "build", "--outdir", str(flags.out), str(HERE)], check=True)
+        distributions(flags.out)
         return
     for target in flags.platform or PLATFORMS:
         target = native() if target == "native" else target
         if target not in PLATFORMS:
             sys.exit(f"wheels.py: no wheel for {target}; there are {', '.join(PLATFORMS)}")
-        path = wheel(flags.out, target, flags.binary.read_bytes() if flags.binary else compiled(target))
+        binary = flags.binary.read_bytes() if flags.binary else compiled(target)
+        path = wheel(flags.out, target, binary, licenses(binary))
         print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
 
 

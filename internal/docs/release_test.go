@@ -150,7 +150,7 @@ func TestRelease(t *testing.T) {
 	}
 
 	run(app, env, "go", "mod", "init", "example.org/app")
-	for _, library := range []string{"", "/buckets", "/pebblefilter"} {
+	for _, library := range []string{"", "/buckets", "/otel", "/pebblefilter"} {
 		run(app, env, "go", "get", module+library+"@v"+version)
 		text := "package main\n\nimport _ \"" + module + library + "\"\n\nfunc main() {}\n"
 		if err := os.WriteFile(filepath.Join(app, "main.go"), []byte(text), 0o666); err != nil {

@@ -37,8 +37,12 @@ export function platformManifest(platform) {
     name: packageOf(platform),
     version: own.version,
     description: `The command bloomery for ${platform}. Install the package bloomery instead.`,
+    keywords: own.keywords,
     license: 'MIT AND Apache-2.0 AND BSD-2-Clause AND BSD-3-Clause AND CC0-1.0', // of all that is linked
+    homepage: own.homepage,
+    bugs: own.bugs,
     repository: own.repository,
+    type: 'commonjs',
     publishConfig: own.publishConfig,
     preferUnplugged: true,
     os: [os],
@@ -52,6 +56,13 @@ function compile(platform, file) {
   const args = ['build', '-trimpath', '-ldflags=-s -w', '-o', file, './cmd/bloomery'];
   const env = { ...process.env, ...platforms[platform], CGO_ENABLED: '0', GOWORK: 'off' };
   execFileSync('go', args, { cwd: repository, stdio: ['ignore', 'inherit', 'inherit'], env });
+}
+
+/** Writes the licenses of what a program has into a file. */
+function writeLicenses(program, file) {
+  const args = ['test', './internal/docs', '-count=1', '-run=^TestLicensesOf$', '-licenses-of', program];
+  const env = { ...process.env, GOWORK: 'off' };
+  execFileSync('go', [...args, '-licenses-to', file], { cwd: repository, stdio: ['ignore', 2, 2], env });
 }
 
 /** Packs a folder with a package.json into a tarball in out. It returns the path. */
@@ -91,8 +102,8 @@ export async function pack({ out, packed = Object.keys(platforms), main = true }
       const manifest = platformManifest(platform), folder = await folderOf(platform, manifest);
       const command = join(folder, commandOf(platform));
       await writeFile(join(folder, 'README.md'), `# ${manifest.name}\n\n${manifest.description}\n`);
-      await copyFile(join(repository, 'cmd/bloomery/LICENSES.txt'), join(folder, 'LICENSES.txt'));
       compile(platform, command);
+      writeLicenses(command, join(folder, 'LICENSES.txt'));
       await chmod(command, 0o755);
       tarballs.push(packFolder(folder, out));
     }

@@ -68,9 +68,10 @@ test('README.md installs this version from a clone, or a release', async () => {
 test('the tarball has the built package and no sources', async () => {
   const licences = ['../LICENSE', '../../LICENSE'].map((path) => readFile(new URL(path, import.meta.url), 'utf8'));
   assert.equal(await licences[0], await licences[1], 'js/LICENSE is not that of the repository');
-  const known = /^(dist\/.*\.(js|js\.map|d\.ts)|(dist\/cjs\/)?package\.json|(README|CHANGELOG)\.md|LICENSE)$/;
+  const known = /^(dist\/.*\.(js|js\.map|d\.ts)|(dist\/cjs\/)?package\.json|(README|CHANGELOG)\.md|LICENSE(S\.txt)?)$/;
   assert.deepEqual(installed.files.filter((path) => !known.test(path)), []);
-  for (const path of ['README.md', 'LICENSE', 'dist/index.js', 'dist/index.d.ts', 'dist/plain.js', 'dist/core.js']) {
+  const some = ['README.md', 'LICENSE', 'LICENSES.txt', 'dist/index.js', 'dist/index.d.ts', 'dist/plain.js', 'dist/core.js'];
+  for (const path of some) {
     assert.ok(installed.files.includes(path), `${path} is missing`);
   }
   const manifest = await readFile(join(installed.folder, 'node_modules', 'bloomery', 'package.json'), 'utf8');

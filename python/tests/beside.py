@@ -73,7 +73,7 @@ def environment(command: str, tmp_path_factory: pytest.TempPathFactory) -> Envir
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps"]
     subprocess.run([*pip, "--wheel-dir", folder, PACKAGE], check=True)
     wheels = script("wheels")
-    wheels.wheel(folder, wheels.native(), Path(command).read_bytes())
+    wheels.wheel(folder, wheels.native(), Path(command).read_bytes(), b"licenses")
     environment = Environment(folder / "venv", base, sorted(folder.glob("*.whl")))
     try:
         environment.install(THEIRS)  # its dependencies stay installed

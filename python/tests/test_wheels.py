@@ -48,8 +48,8 @@ def test_contents(wheels: ModuleType, tmp_path: Path) -> None:
     tags = package("packaging.utils")
     for target in wheels.PLATFORMS:
         binary = target.encode() * 1000
-        path = wheels.wheel(tmp_path, target, binary)
-        assert path.read_bytes() == wheels.wheel(tmp_path / "again", target, binary).read_bytes()
+        path = wheels.wheel(tmp_path, target, binary, b"licenses")
+        assert path.read_bytes() == wheels.wheel(tmp_path / "again", target, binary, b"licenses").read_bytes()
         name, version, _, parsed = tags.parse_wheel_filename(path.name)
         assert (name, str(version)) == ("bloomery-filters-bin", wheels.version())
         with zipfile.ZipFile(path) as archive:
@@ -101,7 +101,7 @@ def test_installs(wheels: ModuleType, python: Path, tmp_path: Path) -> None:
     target = wheels.native()
     if target not in wheels.PLATFORMS:
         pytest.skip(f"NOT RUN: there is no wheel for {target}")
-    path = wheels.wheel(tmp_path, target, b"#!/bin/sh\necho ran $1\n")
+    path = wheels.wheel(tmp_path, target, b"#!/bin/sh\necho ran $1\n", b"licenses")
     pip = [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-index", "--no-deps"]
     subprocess.run([*pip, "--target", tmp_path / "site", path], check=True)
     assert found(python, tmp_path / "site") == str(tmp_path / "site" / "bloomery_filters_bin" / "bloomery")
