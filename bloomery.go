@@ -111,7 +111,7 @@ func New(c Config) (*Set, error) {
 
 	set, err := newSet(f, h, c.Concurrent)
 	if err == nil {
-		set.choose(cmp.Or(c.FPR, engine.ChosenFPR(set.inner(), kind, spec, c.Keys)))
+		set.choose(cmp.Or(c.FPR, engine.PlannedFPR(set.inner(), kind, spec, c.Keys)))
 	}
 	return set, err
 }

@@ -24,11 +24,11 @@ type oneBuild struct {
 	target intake.Target                           // makes the filter; nil until the number of keys is known
 	finish func(ctx context.Context) (*Set, error) // makes the Set of all keys
 
-	chosen float64      // the rate to store, for an Optimizer or with Config.Like.Set
-	trim   bool         // the Set is in the trimmed form, like Config.Like.Set
-	losses *bulk.Losses // lost keys with Config.Like.Set and in an Optimizer, else nil
-	part   bool         // whether this builds a shard: losses belong to the whole set
-	most   float64      // the highest rate of the filter; see Config.mostFPR
+	planned float64      // the rate to store, for an Optimizer or with Config.Like.Set
+	trim    bool         // the Set is in the trimmed form, like Config.Like.Set
+	losses  *bulk.Losses // lost keys with Config.Like.Set and in an Optimizer, else nil
+	part    bool         // whether this builds a shard: losses belong to the whole set
+	most    float64      // the highest rate of the filter; see Config.mostFPR
 }
 
 // newOneBuild returns the build of a Config without Dir.
@@ -101,7 +101,7 @@ func (c Config) likeBuild() (*oneBuild, error) {
 	}
 
 	facts := old.Facts()
-	b := &oneBuild{config: c, chosen: *facts.Chosen, most: c.Limits.FPR}
+	b := &oneBuild{config: c, planned: *facts.Planned, most: c.Limits.FPR}
 	b.finish = b.finishOne
 	b.spec = family.Without(old.Spec(), "trimmed")
 	if b.family, err = families.ByName(b.spec.Family()); err != nil {
@@ -220,9 +220,9 @@ func (b *oneBuild) finishOne(ctx context.Context) (*Set, error) {
 		return nil, err
 	}
 
-	rate := b.chosen
+	rate := b.planned
 	if b.config.Like.Set == nil && b.family.Name != "" { // with Like, the rate of the older Set is kept
-		rate = cmp.Or(b.config.FPR, engine.ChosenFPR(set.inner(), b.family, b.spec, b.in.Len()))
+		rate = cmp.Or(b.config.FPR, engine.PlannedFPR(set.inner(), b.family, b.spec, b.in.Len()))
 	}
 
 	set.choose(rate)

@@ -15,7 +15,7 @@ import (
 
 // Merge adds the keys of o to s. If their Specs or hash functions, including seed or secret, differ, or o is nil, the
 // error wraps filter.ErrMismatch and s is unchanged. If the family does not merge, it wraps errors.ErrUnsupported. If
-// their chosen rates differ, s gets the higher one. Merge needs exclusive use of both sets, also of sets for many
+// their planned rates differ, s gets the higher one. Merge needs exclusive use of both sets, also of sets for many
 // writers. If o is mapped, about 1 MiB of it is in memory at a time; if the file of o was changed in place, the error
 // wraps filter.ErrFile, and s may have changed. Two sharded sets are merged shard by shard if their manifests have the
 // same plan id; all shards of s are in memory then.
@@ -45,7 +45,7 @@ func (s *Set) Reset() error {
 	return s.inner().Reset()
 }
 
-// Equal reports whether two sets have the same Spec, hash function, chosen rate, number of keys and bits, so that Save
+// Equal reports whether two sets have the same Spec, hash function, planned rate, number of keys and bits, so that Save
 // would write the same file.
 func (s *Set) Equal(o *Set) bool { return s.inner().Equal(o.other()) }
 

@@ -22,7 +22,7 @@ type Config struct {
 	// set.
 	Spec string
 	// FPR is the false-positive rate to keep, such as 0.001. It sets fpr= of the Spec. For a Spec with another size,
-	// such as bits_per_key=, it is stored as the chosen rate, and if the forecast or the built filter exceeds it, the
+	// such as bits_per_key=, it is stored as the planned rate, and if the forecast or the built filter exceeds it, the
 	// error wraps filter.ErrRate. Beside fpr= or Needs.FPR it must be the same rate.
 	FPR float64
 	// Keys is the number of keys. New sizes the filter for it. For a build it must be exact, or the error wraps
@@ -58,7 +58,7 @@ type Config struct {
 // Like makes a build follow an earlier Set.
 type Like struct {
 	// Set, if not nil, was built of a similar key list, such as yesterday's. The new Set has its geometry, hash
-	// function, chosen rate and form (see Set.Trimmed), so that few bits differ and a delta is small; see package
+	// function, planned rate and form (see Set.Trimmed), so that few bits differ and a delta is small; see package
 	// delta. Fields of the Config for these must be zero. Families that search keep the result of the search: see
 	// filter.Info.Exceeded. If it has no room for the keys, the error wraps filter.ErrFull. It must not change before
 	// Build has returned. With Sharding.Dir it must be a sharded Set, and may be the set in Dir.
@@ -195,8 +195,8 @@ func (c Config) resolved() (f families.Family, s filter.Spec, h filter.Hasher, e
 
 // checkFields returns an error if a field of the Config is out of range by itself, or if Spec and Needs are set.
 func (c Config) checkFields() error {
-	if err := cmp.Or(engine.CheckChosen("fpr", c.FPR), engine.CheckChosen("limits.fpr", c.Limits.FPR),
-		engine.CheckChosen("needs.fpr", c.Needs.FPR)); err != nil {
+	if err := cmp.Or(engine.CheckRateField("fpr", c.FPR), engine.CheckRateField("limits.fpr", c.Limits.FPR),
+		engine.CheckRateField("needs.fpr", c.Needs.FPR)); err != nil {
 		return err
 	}
 	if wanted := c.Needs.FPR; c.FPR != 0 && wanted != 0 && c.FPR != wanted {
@@ -269,7 +269,7 @@ func (c Config) checkLike() error {
 	}
 
 	facts := old.inner().Facts()
-	const no = "with like, size, hash function, chosen rate and shards are taken from that set; leave it out"
+	const no = "with like, size, hash function, planned rate and shards are taken from that set; leave it out"
 	if err := cmp.Or(c.checkFields(),
 		family.Refused("spec", c.Spec != "", no), family.Refused("needs", c.Needs != (plan.Needs{}), no),
 		family.Refused("capacity", c.Capacity != 0, no), family.Refused("fpr", c.FPR != 0, no),

@@ -509,7 +509,7 @@ func TestRateInPercent(t *testing.T) {
 		"fpr=5: want a rate above 0 and below 1, or 0 for the default; did you mean 5%?":       {FPR: 5},
 		"needs.fpr=5: want a rate above 0 and below 1, or 0 for the default; did you mean 5%?": {Needs: plan.Needs{FPR: 5}},
 		"fpr=1: want a rate above 0 and below 1, such as 0.01":                                 {Spec: "standard(fpr=100%)"},
-		"fpr: with like, size, hash function, chosen rate and shards are taken from that set; leave it out": {
+		"fpr: with like, size, hash function, planned rate and shards are taken from that set; leave it out": {
 			FPR: 0.1, Like: bloomery.Like{Set: like}},
 		"fpr=1e-12: the lowest rate of ribbon is 2.3e-10; take family standard": {FPR: 1e-12},
 	} {

@@ -13,7 +13,7 @@ import (
 )
 
 // Optimizer continues the search of a partitioned, blockpartitioned or twochoice filter, for the same keys or others.
-// Add all keys to it: the new Set contains only these. It has the geometry, hash function and chosen rate of the old
+// Add all keys to it: the new Set contains only these. It has the geometry, hash function and planned rate of the old
 // one.
 type Optimizer struct{ b *Builder }
 
@@ -44,7 +44,7 @@ func (o *Optimizer) Close() error { return o.b.Close() }
 
 // optimizer returns the build of an Optimizer.
 func (s *Set) optimizer(e filter.Effort, c Config) (*oneBuild, error) {
-	b := &oneBuild{config: c, chosen: s.chosen(), most: c.Limits.FPR}
+	b := &oneBuild{config: c, planned: s.planned(), most: c.Limits.FPR}
 	if s.inner().Parts() != nil {
 		if err := errors.Join(engine.Can(s.inner(), family.CanSearch), c.checkFields()); err != nil {
 			return nil, err

@@ -137,14 +137,14 @@ func (s *Set) Spec() filter.Spec { return s.inner().Spec() }
 // of the manifest for unchanged shards; Fill, FillSearched, Capacity and Pools are 0.
 func (s *Set) Info() filter.Info { return s.inner().Info() }
 
-// chosen returns the false-positive rate that was chosen for the filter, or 0 if none was: see Config.FPR. It is
+// planned returns the planned false-positive rate of the filter, or 0 if it has none: see Config.FPR. It is
 // stored in the file, and every change keeps it.
-func (s *Set) chosen() float64 { return *s.inner().Facts().Chosen }
+func (s *Set) planned() float64 { return *s.inner().Facts().Planned }
 
-// choose sets the chosen rate.
+// choose sets the planned rate.
 func (s *Set) choose(rate float64) {
 	s.engine = s.inner()
-	*s.engine.Facts().Chosen = rate
+	*s.engine.Facts().Planned = rate
 }
 
 // checkFPR is engine.CheckRate. If most is 0, it does not read the filter.

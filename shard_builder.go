@@ -228,7 +228,7 @@ func (b *shardBuild) write(ctx context.Context) error {
 	return b.folder.Commit(ctx, m, nil, nil)
 }
 
-// shards builds and writes all shards, and sets their entries and the chosen rate in the manifest.
+// shards builds and writes all shards, and sets their entries and the planned rate in the manifest.
 func (b *shardBuild) shards(ctx context.Context, m *shard.Manifest) error {
 	n := b.config.Sharding.Shards
 	workers := parallel.Workers(b.config.Building.Workers)
@@ -240,32 +240,32 @@ func (b *shardBuild) shards(ctx context.Context, m *shard.Manifest) error {
 	}
 
 	progress := b.spill.Progress(n, b.in.Len(), b.config.Building.Progress)
-	chosen := make([]float64, n)
+	planned := make([]float64, n)
 	b.distinct = make([]engine.Estimate, n)
 	m.Shards = make([]shard.Entry, n)
 	err := parallel.Do(ctx, n, at, func(ctx context.Context, s int) (err error) {
 		c := each
 		c.Building.Progress = progress(s)
-		if m.Shards[s], chosen[s], err = b.shard(ctx, s, c); err != nil {
+		if m.Shards[s], planned[s], err = b.shard(ctx, s, c); err != nil {
 			err = fmt.Errorf("shard %d: %w", s, err)
 		}
 		return err
 	})
-	m.FPRChosen = cmp.Or(b.chosen(), shardset.ChosenRate(chosen))
+	m.FPRPlanned = cmp.Or(b.planned(), shardset.PlannedRate(planned))
 	return err
 }
 
-// chosen returns the rate that the Config chooses for the whole set, or 0 if it follows from the shards. The planner
+// planned returns the rate that the Config chooses for the whole set, or 0 if it follows from the shards. The planner
 // may choose a lower rate than Needs.FPR.
-func (b *shardBuild) chosen() float64 {
+func (b *shardBuild) planned() float64 {
 	if like := b.config.Like.Set; like != nil {
-		return like.chosen()
+		return like.planned()
 	}
 	return cmp.Or(family.Reader(b.specOf()).Float("fpr"), b.config.FPR, b.config.Needs.FPR)
 }
 
 // shard builds and writes a shard.
-func (b *shardBuild) shard(ctx context.Context, s int, c Config) (e shard.Entry, chosen float64, err error) {
+func (b *shardBuild) shard(ctx context.Context, s int, c Config) (e shard.Entry, planned float64, err error) {
 	c.Keys = b.spill.Keys(s)
 	if c.Like.Set != nil {
 		if c.Like.Set, err = made(b.config.Like.Set.inner().Parts().Shard(s)); err != nil {
@@ -299,7 +299,7 @@ func (b *shardBuild) shard(ctx context.Context, s int, c Config) (e shard.Entry,
 	if c.Building.Progress != nil {
 		c.Building.Progress(filter.Progress{Done: 1})
 	}
-	return e, set.chosen(), err
+	return e, set.planned(), err
 }
 
 // readAllowed hashes the keys of Config.Allow.

@@ -177,7 +177,7 @@ func (s *Set) Len() uint64 { return s.now.Load().manifest.Keys() }
 // are the means over the shards. Bits counts the files, their headers included.
 func (s *Set) Info() filter.Info {
 	m := s.now.Load().manifest
-	i := filter.Info{Spec: m.Spec, Keys: m.Keys(), Bits: min(m.Bytes(), math.MaxUint64/8) * 8, FPRChosen: m.FPRChosen}
+	i := filter.Info{Spec: m.Spec, Keys: m.Keys(), Bits: min(m.Bytes(), math.MaxUint64/8) * 8, FPRPlanned: m.FPRPlanned}
 	i.FPRPrior, i.FPRPosterior = m.FPR()
 	return i
 }

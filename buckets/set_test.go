@@ -67,7 +67,7 @@ func TestSet(t *testing.T) {
 			}
 			want, got := local.Info(), s.Info()
 			if got.Keys != want.Keys || got.FPRPrior != want.FPRPrior || got.FPRPosterior != want.FPRPosterior ||
-				got.FPRChosen != want.FPRChosen || s.Len() != keys {
+				got.FPRPlanned != want.FPRPlanned || s.Len() != keys {
 				t.Errorf("%s: %+v, want %+v", c.Spec, got, want)
 			}
 			if err := s.Close(); err != nil {

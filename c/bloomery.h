@@ -1369,7 +1369,7 @@ typedef struct {
   uint64_t key_check;    /* of BLOOMERY_SIPHASH, else 0 */
   uint64_t allowed;      /* number of keys for which the filter was made exact: it answers false for all of them */
   uint64_t exceptions;   /* how many of these keys would be false positives */
-  double fpr_chosen;     /* false-positive rate that was chosen, above 0 and below 1; 0 if none was */
+  double fpr_planned;    /* false-positive rate that was planned, above 0 and below 1; 0 if none was */
   uint32_t family;       /* BLOOMERY_STANDARD and so on */
   uint32_t hash;         /* BLOOMERY_XXH3 and so on */
   uint32_t value_bits;   /* bits of the value of a key, 0 without values: see bloomery_get */
@@ -2454,7 +2454,7 @@ BLOOMERY_APART int bloomery_read_header(bloomery_filter *f, bloomery_file *file,
   h->value_bits = 0;
   h->counts = h->trimmed = false;
   fpr.bits = bloomery_load64(data + 48);
-  h->fpr_chosen = fpr.value;
+  h->fpr_planned = fpr.value;
   if (h->hash < BLOOMERY_XXH3 || h->hash > BLOOMERY_FNV1) return BLOOMERY_BAD_HASH;
   if ((h->hash != BLOOMERY_XXH3 && (h->hash == BLOOMERY_SIPHASH) != (field != 0)) ||
       (fpr.bits != 0 && !bloomery_is_rate(fpr.bits)) ||

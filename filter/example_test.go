@@ -76,7 +76,7 @@ func ExampleConfigError() {
 	// true
 }
 
-// Exceeded reports that keys added after the build have raised the false-positive rate above the chosen one.
+// Exceeded reports that keys added after the build have raised the false-positive rate above the planned one.
 func ExampleInfo_Exceeded() {
 	set, err := bloomery.New(bloomery.Config{Spec: "standard(capacity=1000,fpr=0.01)"})
 	if err != nil {

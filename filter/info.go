@@ -41,8 +41,9 @@ type Info struct {
 	// of those that would be false positives, and ExceptionBits the size of what is stored for them, which
 	// is part of Bits. All are 0 in a filter without such a list.
 	Allowed, Exceptions, ExceptionBits uint64
-	// FPRChosen is the false-positive rate that was chosen for the filter, or 0 if none was. See Exceeded.
-	FPRChosen float64
+	// FPRPlanned is the false-positive rate that the filter was sized for: the rate of its Config or Spec, or
+	// the rate that was forecast for its size. It is 0 if the file has none. See Exceeded.
+	FPRPlanned float64
 	// Form says how the keys became bytes.
 	Form KeyForm
 }
@@ -59,8 +60,8 @@ func (i Info) String() string {
 	}
 
 	fmt.Fprintf(&b, "\nfalse-positive rate %s, predicted %s", stat.Percent(i.FPRPosterior), stat.Percent(i.FPRPrior))
-	if i.FPRChosen > 0 {
-		fmt.Fprintf(&b, ", planned %s", stat.Percent(i.FPRChosen))
+	if i.FPRPlanned > 0 {
+		fmt.Fprintf(&b, ", planned %s", stat.Percent(i.FPRPlanned))
 	}
 	fmt.Fprintf(&b, "; fill %.3g%%", 100*i.Fill)
 	if i.Late > 0 {

@@ -19,7 +19,8 @@ func TestInfoString(t *testing.T) {
 	}{
 		{filter.Info{Spec: spec},
 			"rankindexed(fpr=0.01): 0 keys, 0 bytes\nfalse-positive rate 0%, predicted 0%; fill 0%"},
-		{filter.Info{Spec: spec, Keys: 1000, Bits: 9301, FPRPrior: 0.0099, FPRPosterior: 0.00981, FPRChosen: 0.01, Fill: 0.5},
+		{filter.Info{Spec: spec, Keys: 1000, Bits: 9301, FPRPrior: 0.0099, FPRPosterior: 0.00981, FPRPlanned: 0.01,
+			Fill: 0.5},
 			"rankindexed(fpr=0.01): 1000 keys, 1163 bytes, 9.301 bits per key\n" +
 				"false-positive rate 0.981%, predicted 0.99%, planned 1%; fill 50%"},
 		{filter.Info{Spec: spec, Keys: 10, Bits: 80, Capacity: 20, Late: 2, Fill: 0.5, FillSearched: 0.4,

@@ -246,7 +246,7 @@ const Keep Level = "keep"
 // MaxPasses is the largest Effort.Passes. Searches stop improving far below it.
 const MaxPasses = 1_000_000
 
-// UselessFPR is the rate above which a filter without a chosen rate counts as useless.
+// UselessFPR is the rate above which a filter without a planned rate counts as useless.
 const UselessFPR = 0.5
 
 // Limits of a false-positive rate.
@@ -260,16 +260,16 @@ const (
 	spread = 12
 )
 
-// Exceeded reports whether the filter's false-positive rate is above FPRChosen by more than a tenth. Without a chosen
+// Exceeded reports whether the filter's false-positive rate is above FPRPlanned by more than a tenth. Without a planned
 // rate it reports whether the rate is above UselessFPR, except for ValuesOnly filters, whose rate is always 1.
 //
 // The natural spread of a filter does not count: if few keys set more bits than usual, FPRPosterior can be a multiple
 // of the rate although the size is right. FPRPrior is then not above the rate. Both must be above it, unless the
 // posterior is far outside the spread for this number of keys. In families with a search only the posterior counts.
 //
-// To compare with another rate, set FPRChosen first.
+// To compare with another rate, set FPRPlanned first.
 func (i Info) Exceeded() bool {
-	rate := i.FPRChosen
+	rate := i.FPRPlanned
 	if rate == 0 {
 		return i.FPRPosterior > UselessFPR && !i.ValuesOnly()
 	}

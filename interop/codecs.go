@@ -48,7 +48,7 @@ type header struct {
 	words  uint64                      // number of 64-bit words, below 2^57
 	slots  *slots                      // if not nil, the words are slots, which may end within a word
 	keys   func(words []uint64) uint64 // the number of keys, stored or estimated
-	rate   float64                     // the chosen rate, or 0 if none is stored or the family knows it
+	rate   float64                     // the planned rate, or 0 if none is stored or the family knows it
 	form   *form                       // if not nil, the variant of the format that cannot be read
 }
 
@@ -245,7 +245,7 @@ var dcsoFile = codec{
 	marshal: func(e *container.File) ([]byte, error) {
 		s := family.Reader(e.Spec)
 		room, k, m := s.Uint("n"), s.Uint("k"), s.Uint("m")
-		rate := e.FPRChosen
+		rate := e.FPRPlanned
 		if rate == 0 {
 			rate = min(max(probe.FPR(room, m, int(k)), 0x1p-1022), 1-0x1p-53)
 		}

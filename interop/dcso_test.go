@@ -78,7 +78,7 @@ func TestDCSOHeaders(t *testing.T) {
 	}
 }
 
-// TestDCSORate checks that a file states the chosen rate, or the predicted rate if none was chosen, and that it is a
+// TestDCSORate checks that a file states the planned rate, or the predicted rate if it has none, and that it is a
 // rate even if the filter has one bit.
 func TestDCSORate(t *testing.T) {
 	for spec, want := range map[string][2]float64{

@@ -188,9 +188,9 @@ func ReadAs(
 	}
 
 	file := container.New(kind.ID, e, hasher)
-	file.FPRChosen = h.rate
-	if r, ok := decoded.(interface{ FPR() float64 }); ok && r.FPR() < 1 { // the format stores the chosen rate
-		file.FPRChosen = r.FPR()
+	file.FPRPlanned = h.rate
+	if r, ok := decoded.(interface{ FPR() float64 }); ok && r.FPR() < 1 { // the format stores the planned rate
+		file.FPRPlanned = r.FPR()
 	}
 
 	// FromBytes checks what any other file is checked for, and applies the options of the caller.

@@ -626,7 +626,7 @@ func TestWriteChanged(t *testing.T) {
 	}
 }
 
-// TestRedisBloomRate checks that the error rate of BF.RESERVE is in the file, and becomes the chosen rate.
+// TestRedisBloomRate checks that the error rate of BF.RESERVE is in the file, and becomes the planned rate.
 func TestRedisBloomRate(t *testing.T) {
 	for _, spec := range []string{"redisbloom(capacity=50,fpr=0.003)", "redisbloom(expansion=0,fpr=0.003)"} {
 		text := bloomery.Hashing{Form: filter.KeyForm{Type: filter.KeyText}} // of all filters of RedisBloom
@@ -635,8 +635,8 @@ func TestRedisBloomRate(t *testing.T) {
 		var file bytes.Buffer
 		check(t, interop.Write(&file, set, interop.RedisBloom))
 		got, err := interop.Read(&file, interop.RedisBloom, 1<<20)
-		if err != nil || got.Info().FPRChosen != 0.003 || !got.Equal(set) {
-			t.Errorf("%s: chosen rate %v, %v", spec, got.Info().FPRChosen, err)
+		if err != nil || got.Info().FPRPlanned != 0.003 || !got.Equal(set) {
+			t.Errorf("%s: planned rate %v, %v", spec, got.Info().FPRPlanned, err)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func contentOf(b []byte, trim bool) (*content, error) {
 		if err != nil {
 			return nil, err
 		}
-		r := Release{Kind: File, Spec: one.file.Spec.String(), Keys: one.info.Keys, FPRChosen: one.file.FPRChosen,
+		r := Release{Kind: File, Spec: one.file.Spec.String(), Keys: one.info.Keys, FPRPlanned: one.file.FPRPlanned,
 			FPRPosterior: one.info.FPRPosterior}
 		return &content{record: record{Release: r}, file: one.bytes, trimmed: one.trimmed}, nil
 	}
@@ -188,7 +188,7 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 	// Trimming changes hashes and names below, and the manifest belongs to the caller.
 	m := shardset.Clone(old)
 	c := &content{record: record{Release: Release{Kind: Set, Spec: m.Spec.String(), Keys: m.Keys(),
-		FPRChosen: m.FPRChosen}}}
+		FPRPlanned: m.FPRPlanned}}}
 	var saved uint64 // bytes that the trimmed form would save
 	for i := range m.Shards {
 		if err := ctx.Err(); err != nil {

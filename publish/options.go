@@ -17,7 +17,7 @@ const (
 )
 
 // Never, the largest uint64, is the value of Report.Due if no fresh build is due within 1,000 releases, or if no rate
-// was chosen.
+// was planned.
 const Never = drift.Never
 
 // Options are the options of Publish. The zero value publishes unsigned releases, with the defaults noted at fields.
@@ -138,10 +138,10 @@ type Report struct {
 	Daily uint64
 	// Trimmed is the size in bytes of the trimmed form, or 0 if it is not smaller or was published.
 	Trimmed uint64
-	// Drift describes in one line how the false-positive rate of the releases moves relative to the chosen rate: builds
+	// Drift describes in one line how the false-positive rate of the releases moves relative to the planned rate: builds
 	// with Like.Set keep the size of the older filter, so their rate rises until a fresh build. Slope is the change
 	// of the rate from release to release, 0 if there is none. Due is the number of releases after which the rate
-	// exceeds 1.1 times the chosen one if the slope stays the same, so that a fresh build is due: 0 if it is due now;
+	// exceeds 1.1 times the planned one if the slope stays the same, so that a fresh build is due: 0 if it is due now;
 	// see Never.
 	Drift string
 	Slope float64

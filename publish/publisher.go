@@ -344,6 +344,6 @@ func (p *publisher) finish() {
 	}
 
 	slices.Reverse(all)
-	d := drift.Of(r.FPRChosen, all)
+	d := drift.Of(r.FPRPlanned, all)
 	p.report.Drift, p.report.Slope, p.report.Due = d.String(), d.Slope, d.Due
 }

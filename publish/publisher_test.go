@@ -98,7 +98,7 @@ func TestPublish(t *testing.T) {
 			}
 			one := mustPublish(t, dir, files[0], Options{Now: start})
 			if r := one.record; r.Number != 1 || r.Name != "blocklist" || r.Kind != what || r.Previous != nil ||
-				r.History != nil || r.Keys != 2000 || r.FPRChosen != 0.01 || r.FPRPosterior < 0.001 {
+				r.History != nil || r.Keys != 2000 || r.FPRPlanned != 0.01 || r.FPRPosterior < 0.001 {
 				t.Errorf("%+v", r)
 			}
 			two := mustPublish(t, dir, files[1], Options{Now: start.Add(day)})

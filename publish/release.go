@@ -104,9 +104,9 @@ type Release struct {
 	Total     uint64    `json:"total_bytes"` // bytes of the file, or of the manifest and all shards
 	Spec      string    `json:"spec"`        // spec of the filter, or of each shard; to show, not to trust
 	Keys      uint64    `json:"keys"`
-	// FPRChosen is the false-positive rate that was chosen for the build, or 0; FPRPosterior is the rate of the
+	// FPRPlanned is the false-positive rate that the filter was sized for, or 0; FPRPosterior is the rate of the
 	// filter.
-	FPRChosen    float64 `json:"fpr_chosen"`
+	FPRPlanned   float64 `json:"fpr_planned"`
 	FPRPosterior float64 `json:"fpr_posterior"`
 }
 
@@ -140,8 +140,8 @@ func (r *record) check() error {
 		return fmt.Errorf("%w: spec %.80q", ErrRelease, r.Spec)
 	case r.Universe > maxNumber || r.Universe != 0 && r.Kind != Exact:
 		return fmt.Errorf("%w: a universe of %d keys, kind %s", ErrRelease, r.Universe, r.Kind)
-	case r.Keys > maxNumber || !family.ValidRate(r.FPRChosen) || !family.MeasuredRate(r.FPRPosterior):
-		return fmt.Errorf("%w: %d keys, rates %v and %v", ErrRelease, r.Keys, r.FPRChosen, r.FPRPosterior)
+	case r.Keys > maxNumber || !family.ValidRate(r.FPRPlanned) || !family.MeasuredRate(r.FPRPosterior):
+		return fmt.Errorf("%w: %d keys, rates %v and %v", ErrRelease, r.Keys, r.FPRPlanned, r.FPRPosterior)
 	}
 
 	o := r.object()

@@ -49,7 +49,7 @@ func testRelease() *record {
 		Release: Release{
 			Name: "blocklist", Number: 17, Published: at, Expires: at.Add(7 * 24 * time.Hour), Kind: File,
 			SHA256: hash(0xa0), Bytes: 160336, Total: 160336, Spec: "standard(k=7,m=1281658)", Keys: 133604,
-			FPRChosen: 0.01, FPRPosterior: 0.01009,
+			FPRPlanned: 0.01, FPRPosterior: 0.01009,
 		},
 		Previous: &previous{16, hash(0xb0), &object{hash(0xc0), 930}}, History: &object{hash(0xd0), 4120},
 	}
@@ -100,9 +100,9 @@ func vectors(t *testing.T) (list []vector, files map[string][]byte) {
 	add("case.json", "a name in another case", "signature", "invalid", edit(`"keys":`, `"Keys":`), one)
 	add("member-twice.json", "a member twice", "signature", "invalid",
 		edit(`"keys":133604`, "\"keys\":133604,\n\"keys\":133604"), one)
-	add("null.json", "a member is null", "signature", "invalid", edit(`"fpr_chosen":0.01`, `"fpr_chosen":null`), one)
+	add("null.json", "a member is null", "signature", "invalid", edit(`"fpr_planned":0.01`, `"fpr_planned":null`), one)
 	add("number.json", "a number in another form", "signature", "invalid",
-		edit(`"fpr_chosen":0.01`, `"fpr_chosen":1e-2`), one)
+		edit(`"fpr_planned":0.01`, `"fpr_planned":1e-2`), one)
 	add("name-changed.json", "the name was changed", "signature", "invalid",
 		edit(`"name":"blocklist"`, `"name":""`), one)
 	add("swapped.json", "the signature of another release", "signature", "ok",
@@ -129,7 +129,7 @@ func vectors(t *testing.T) (list []vector, files map[string][]byte) {
 // exactVectors returns the vectors of kind "exact", for readers that follow exact sets, and adds their files.
 func exactVectors(t *testing.T, files map[string][]byte) []vector {
 	r := testRelease()
-	r.Kind, r.Spec, r.FPRChosen, r.FPRPosterior = Exact, "exact(universe=13360400,partitions=0,updates=3)", 0, 0
+	r.Kind, r.Spec, r.FPRPlanned, r.FPRPosterior = Exact, "exact(universe=13360400,partitions=0,updates=3)", 0, 0
 	r.Universe = 13360400
 	b, err := r.marshal(testKey(t, "A"))
 	must(t, err)

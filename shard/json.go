@@ -25,24 +25,24 @@ const (
 // head is the JSON form of a manifest without its list of shards. Numbers with 64 significant bits are text, because
 // JavaScript reads numbers as float64.
 type head struct {
-	Format    string  `json:"format"`
-	Version   int     `json:"version"`
-	Plan      string  `json:"plan"`
-	Spec      string  `json:"spec"`
-	Hash      string  `json:"hash"`
-	Seed      string  `json:"seed"`
-	KeyCheck  string  `json:"key_check,omitempty"`
-	KeyForm   string  `json:"key_form,omitempty"`
-	Routing   int     `json:"routing"`
-	FPRChosen float64 `json:"fpr_chosen,omitempty"`
-	Count     int     `json:"count"`
+	Format     string  `json:"format"`
+	Version    int     `json:"version"`
+	Plan       string  `json:"plan"`
+	Spec       string  `json:"spec"`
+	Hash       string  `json:"hash"`
+	Seed       string  `json:"seed"`
+	KeyCheck   string  `json:"key_check,omitempty"`
+	KeyForm    string  `json:"key_form,omitempty"`
+	Routing    int     `json:"routing"`
+	FPRPlanned float64 `json:"fpr_planned,omitempty"`
+	Count      int     `json:"count"`
 }
 
 // headJSON returns the JSON form of the fields before the list of shards.
 func (m *Manifest) headJSON() head {
 	h := head{
 		Format: formatName, Version: version, Spec: m.Spec.String(), Hash: m.Hash.String(),
-		Seed: strconv.FormatUint(m.Seed, 10), Routing: routing, FPRChosen: m.FPRChosen, Count: len(m.Shards),
+		Seed: strconv.FormatUint(m.Seed, 10), Routing: routing, FPRPlanned: m.FPRPlanned, Count: len(m.Shards),
 	}
 	if m.KeyCheck != 0 {
 		h.KeyCheck = strconv.FormatUint(m.KeyCheck, 16)
@@ -139,7 +139,7 @@ func ReadManifest(r io.Reader) (*Manifest, error) {
 
 // manifest returns the manifest, or an error wrapping ErrManifest if its fields contradict each other.
 func (j *document) manifest() (*Manifest, error) {
-	m := &Manifest{FPRChosen: j.FPRChosen, Shards: j.Shards}
+	m := &Manifest{FPRPlanned: j.FPRPlanned, Shards: j.Shards}
 	switch {
 	case j.Format != formatName:
 		return nil, fmt.Errorf("%w: its format is %q, want %q", ErrManifest, j.Format, formatName)

@@ -31,8 +31,8 @@ type Manifest struct {
 	Seed     uint64
 	KeyCheck uint64
 	Form     filter.KeyForm // form of the keys
-	// FPRChosen is the false-positive rate that was chosen for the set, or 0.
-	FPRChosen float64
+	// FPRPlanned is the false-positive rate that the set was sized for, or 0.
+	FPRPlanned float64
 	// Shards are the entries of the shards, in order. Route returns the index of a key's shard.
 	Shards []Entry
 }
@@ -70,7 +70,7 @@ func (s *Sum) UnmarshalText(b []byte) error {
 }
 
 // ID returns the plan id, the field "plan" of the file: 32 hex digits that depend on everything in the manifest except
-// its entries. Sets with equal ids have the same spec, hash function, chosen rate, routing and number of shards, so
+// its entries. Sets with equal ids have the same spec, hash function, planned rate, routing and number of shards, so
 // that MergeFiles can merge them.
 func (m *Manifest) ID() string { return m.headJSON().Plan }
 
@@ -108,8 +108,8 @@ func (m *Manifest) validate() error {
 		return fmt.Errorf("%w: %d shards; want 1 to %d", ErrManifest, len(m.Shards), Max)
 	case m.Spec.Family() == "":
 		return fmt.Errorf("%w: no spec", ErrManifest)
-	case !family.ValidRate(m.FPRChosen):
-		return fmt.Errorf("%w: chosen rate %v", ErrManifest, m.FPRChosen)
+	case !family.ValidRate(m.FPRPlanned):
+		return fmt.Errorf("%w: planned rate %v", ErrManifest, m.FPRPlanned)
 	case m.Seed != 0 && m.Hash != filter.XXH3, (m.KeyCheck != 0) != (m.Hash == filter.SipHash):
 		return fmt.Errorf("%w: seed or key check do not belong to hash %s", ErrManifest, m.Hash)
 	}

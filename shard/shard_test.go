@@ -53,7 +53,7 @@ func fileName(s, shards int) string { return fmt.Sprintf("%05d-of-%05d.bloom", s
 func manifest(t *testing.T) *shard.Manifest {
 	spec, err := filter.ParseSpec("blocked(fpr=0.01)")
 	check(t, err)
-	m := &shard.Manifest{Spec: spec, Hash: filter.XXH3, Seed: math.MaxUint64, FPRChosen: 0.01}
+	m := &shard.Manifest{Spec: spec, Hash: filter.XXH3, Seed: math.MaxUint64, FPRPlanned: 0.01}
 	for i := range 3 {
 		m.Shards = append(m.Shards, shard.Entry{
 			File: fileName(i, 3), Keys: 1000, Bytes: 1472, SHA256: sha256.Sum256([]byte{byte(i)}),
@@ -110,7 +110,7 @@ func TestManifestHostile(t *testing.T) {
 		{`xxh3-128`, `md5`},
 		{`xxh3-128`, `siphash-128`},
 		{`18446744073709551615`, `18446744073709551616`},
-		{`"fpr_chosen": 0.01`, `"fpr_chosen": 1.5`},
+		{`"fpr_planned": 0.01`, `"fpr_planned": 1.5`},
 		{`00000-of-00003.bloom`, `../0-of-00003.bloom`},
 		{`00000-of-00003.bloom`, `00000-of-00003.x/y.bloom`},
 		{`00000-of-00003.bloom`, `00000-of-00003..bloom`},
@@ -128,7 +128,7 @@ func TestManifestHostile(t *testing.T) {
 		{`"routing"`, `"Routing"`},
 		{`"routing"`, `"key_check": "", "routing"`},
 		{`"routing"`, `"key_check": null, "routing"`},
-		{`"fpr_chosen": 0.01`, `"fpr_chosen": null`},
+		{`"fpr_planned": 0.01`, `"fpr_planned": null`},
 		{`"seed": "`, `"seed": "0`},
 		{`"seed": "`, `"seed": "+`},
 		{`blocked(fpr=0.01)`, `blocked( fpr=0.01)`},

@@ -19,8 +19,8 @@ type Info struct {
 	Capacity, Room uint64
 	// FPR is the current false-positive rate, and MaxFPR is the rate if all cells were in use.
 	FPR, MaxFPR float64
-	// FPRChosen is Config.FPR.
-	FPRChosen float64
+	// FPRPlanned is Config.FPR.
+	FPRPlanned float64
 	// Refused is the number of operations since New that returned filter.ErrFull. Shortened is the number of keys that
 	// were removed early to make room. Both also count what happened before the filter was saved and opened. Only one
 	// of them can be above 0; see Overflow.
@@ -38,7 +38,7 @@ func (r *ring) describe() Info {
 	r.readClock()
 	r.catchUp()
 	i := Info{
-		TTL: time.Duration(r.ttl), Capacity: uint64(math.Ceil(r.keys)), FPRChosen: r.fpr,
+		TTL: time.Duration(r.ttl), Capacity: uint64(math.Ceil(r.keys)), FPRPlanned: r.fpr,
 		Refused: r.refused.Load(), Shortened: r.shortened.Load(), Bytes: r.memoryBytes(),
 	}
 	if now, started := r.latestTime(); started {

@@ -62,7 +62,7 @@ func (r *ring) snapshotFile() (*container.File, *saved, error) {
 	e.Spec = r.fileSpec(e.Spec)
 	e.Sections = append(e.Sections, clock[:])
 	return &container.File{
-		Encoded: e, Window: true, FPRChosen: r.fpr, Hash: r.hash.id, Seed: r.hash.seed, KeyCheck: r.hash.keyCheck,
+		Encoded: e, Window: true, FPRPlanned: r.fpr, Hash: r.hash.id, Seed: r.hash.seed, KeyCheck: r.hash.keyCheck,
 	}, to, nil
 }
 
@@ -176,8 +176,8 @@ func checkFile(f *container.File, words []uint64) error {
 		return fmt.Errorf("exceptions in a file of package window")
 	case family.Foreign(f.Hash):
 		return fmt.Errorf("hash %s in a file of package window", f.Hash)
-	case !(f.FPRChosen >= minFPR && f.FPRChosen <= maxFPR):
-		return fmt.Errorf("chosen rate %v in a file of package window", f.FPRChosen)
+	case !(f.FPRPlanned >= minFPR && f.FPRPlanned <= maxFPR):
+		return fmt.Errorf("planned rate %v in a file of package window", f.FPRPlanned)
 	}
 
 	_, table, err := splitSpec(f.Spec)
@@ -207,7 +207,7 @@ func (c Config) restore(f *container.File, hashed bool) (*ring, error) {
 		return nil, err
 	}
 
-	saved.FPR = f.FPRChosen
+	saved.FPR = f.FPRPlanned
 	if c, err = c.filledFrom(saved); err != nil {
 		return nil, err
 	}

@@ -398,7 +398,7 @@ func TestInfo(t *testing.T) {
 	if sum != i.Keys || i.Keys != f.Len() || i.Capacity < 74_990 || i.Capacity > 75_010 || i.Room != i.Capacity-i.Keys {
 		t.Errorf("keys: %+v", i)
 	}
-	if i.FPRChosen != 0.001 || math.Abs(i.FPR/0.001-float64(i.Keys)/75_000) > 0.001 ||
+	if i.FPRPlanned != 0.001 || math.Abs(i.FPR/0.001-float64(i.Keys)/75_000) > 0.001 ||
 		i.MaxFPR < 0.001 || i.MaxFPR > 0.0014 {
 		t.Errorf("rates: %+v", i)
 	}

@@ -24,7 +24,7 @@ class Header(ctypes.Structure):
         ("key_check", ctypes.c_uint64),
         ("allowed", ctypes.c_uint64),
         ("exceptions", ctypes.c_uint64),
-        ("fpr_chosen", ctypes.c_double),
+        ("fpr_planned", ctypes.c_double),
         ("family", ctypes.c_uint32),
         ("hash", ctypes.c_uint32),
         ("value_bits", ctypes.c_uint32),

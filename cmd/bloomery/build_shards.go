@@ -54,7 +54,7 @@ var fixedByLike = []string{
 	"needs", "for", "shards", "max-keys",
 }
 
-// buildLike builds a filter like another one: with its geometry, hash function and chosen rate, and without a search.
+// buildLike builds a filter like another one: with its geometry, hash function and planned rate, and without a search.
 func (a *app) buildLike(c *cobra.Command, f *buildFlags, paths []string) (err error) {
 	if f.like == stdio {
 		return errors.New("--like -: keys may come from standard input; name a file")

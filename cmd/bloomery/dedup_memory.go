@@ -140,7 +140,7 @@ func flagsOf(head *container.File) []string {
 	in, keyed := family.Reader(head.Spec), head.Hash == filter.SipHash
 	given := func(name string) bool { return family.Given(head.Spec, name) }
 	if head.Window {
-		return stateFlags(time.Duration(in.Uint("ttl")), in.Uint("keys"), head.FPRChosen, given("event"), keyed)
+		return stateFlags(time.Duration(in.Uint("ttl")), in.Uint("keys"), head.FPRPlanned, given("event"), keyed)
 	}
 
 	if head.Spec.Family() != neverForgets || head.HasExceptions() || family.Foreign(head.Hash) ||
@@ -152,7 +152,7 @@ func flagsOf(head *container.File) []string {
 	if given("growth") {
 		keys = 0
 	}
-	return stateFlags(0, keys, head.FPRChosen, false, keyed)
+	return stateFlags(0, keys, head.FPRPlanned, false, keyed)
 }
 
 // windowMemory forgets.

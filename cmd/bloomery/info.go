@@ -133,12 +133,12 @@ func (r report) write(w io.Writer) {
 		fmt.Fprintf(w, "false-positive rate\t%s %s (%s %s)\n",
 			stat.Percent(r.FPRPosterior), source, stat.Percent(r.FPRPrior), prior)
 	}
-	if r.FPRChosen > 0 {
+	if r.FPRPlanned > 0 {
 		state := "kept"
 		if r.Exceeded() {
 			state = "EXCEEDED"
 		}
-		fmt.Fprintf(w, "planned rate\t%s, %s\n", stat.Percent(r.FPRChosen), state)
+		fmt.Fprintf(w, "planned rate\t%s, %s\n", stat.Percent(r.FPRPlanned), state)
 	}
 	if r.window != nil {
 		writeWindow(w, r.window)

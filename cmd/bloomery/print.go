@@ -137,13 +137,13 @@ func keysText(n uint64) string {
 	return fmt.Sprintf("%d keys", n)
 }
 
-// warnRate prints a warning if the false-positive rate of a file exceeds the chosen one, or makes the filter useless.
+// warnRate prints a warning if the false-positive rate of a file exceeds the planned one, or makes the filter useless.
 func (a *app) warnRate(path string, i filter.Info) {
 	if !i.Exceeded() {
 		return
 	}
-	problem, why := engine.RateError{FPR: i.FPRPosterior, Most: i.FPRChosen, Keys: i.Keys}, ", the planned rate"
-	if i.FPRChosen == 0 {
+	problem, why := engine.RateError{FPR: i.FPRPosterior, Most: i.FPRPlanned, Keys: i.Keys}, ", the planned rate"
+	if i.FPRPlanned == 0 {
 		problem.Most, why = filter.UselessFPR, ": the filter is useless"
 	}
 	a.warn("%s: %v%s\n  Build a new one from all of its keys, with room: --fpr, --capacity, or later= in a spec.",

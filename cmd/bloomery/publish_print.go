@@ -60,7 +60,7 @@ func (a *app) printPublished(r publish.Report, o publish.Options) error {
 		{"state,omitempty", r.State},          // files that record the signed releases
 		{"folder_behind,omitempty", r.Behind}, // their newest release, if the folder had an older one
 		{"deltas", deltas},                    // from kept releases, newest first
-		{"daily_bytes", r.Daily}, {"trimmed_bytes,omitempty", r.Trimmed}, {"fpr_chosen,omitempty", p.FPRChosen},
+		{"daily_bytes", r.Daily}, {"trimmed_bytes,omitempty", r.Trimmed}, {"fpr_planned,omitempty", p.FPRPlanned},
 		{"fpr_posterior", p.FPRPosterior}, {"fpr_per_release", r.Slope},
 		{"build_due_in_releases,omitempty", due},  // absent if none is due within 1,000 releases
 		{"exact_build_due,omitempty", r.BuildDue}, // why an exact set should be rebuilt

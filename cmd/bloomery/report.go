@@ -63,8 +63,8 @@ func (r report) json() object {
 		{"capacity,omitempty", r.Capacity}, {"load,omitempty", r.load()}, {"room,omitempty", room},
 		{"pools,omitempty", r.Pools},
 		{"fill", r.Fill}, {"fill_searched,omitempty", r.FillSearched},
-		{"fpr_prior", r.FPRPrior}, {"fpr_posterior", r.FPRPosterior}, {"fpr_chosen,omitempty", r.FPRChosen},
-		{"fpr_exceeded", r.Exceeded()}, // the rate exceeds the chosen one, or makes the filter useless
+		{"fpr_prior", r.FPRPrior}, {"fpr_posterior", r.FPRPosterior}, {"fpr_planned,omitempty", r.FPRPlanned},
+		{"fpr_exceeded", r.Exceeded()}, // the rate exceeds the planned one, or makes the filter useless
 		{"file_bytes", r.file.Bytes},
 		{"allowed,omitempty", r.Allowed}, {"exceptions,omitempty", r.Exceptions}, // --allow: keys, false positives
 		{"exception_bits,omitempty", r.ExceptionBits}, // part of bits

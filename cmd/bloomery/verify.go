@@ -21,9 +21,9 @@ import (
 
 type verdict struct {
 	bloomery.Verification
-	info         filter.Info
-	values       bool // were compared
-	holds, chose bool // whether the stated rate holds, and whether a rate was chosen
+	info             filter.Info
+	values           bool // were compared
+	holds, planHolds bool // whether the stated rate holds, and the planned one
 }
 
 func (v verdict) MarshalJSON() ([]byte, error) {
@@ -35,7 +35,7 @@ func (v verdict) MarshalJSON() ([]byte, error) {
 		{"members", v.Members}, {"false_negatives", v.FalseNegatives}, {"absent", v.Rate.Trials},
 		{"false_positives", v.Rate.FalsePositives}, {"fpr_observed", v.Rate.Observed},
 		{"fpr_interval", [2]float64{v.Rate.Low, v.Rate.High}}, {"fpr_posterior", v.info.FPRPosterior}, {"holds", v.holds},
-		{"fpr_chosen,omitempty", v.info.FPRChosen}, {"holds_chosen", v.chose}, {"wrong_values,omitempty", wrong},
+		{"fpr_planned,omitempty", v.info.FPRPlanned}, {"holds_planned", v.planHolds}, {"wrong_values,omitempty", wrong},
 	}.MarshalJSON()
 }
 
@@ -74,7 +74,7 @@ positives less than once in 10,000.`,
 				}
 				a.warn("%d of %d members are missing\n  %s", v.FalseNegatives, v.Members, question)
 			}
-			return exitIf(!v.holds || !v.chose, a.table(v, v.write))
+			return exitIf(!v.holds || !v.planHolds, a.table(v, v.write))
 		},
 	}
 	f.in.register(c)
@@ -148,7 +148,7 @@ func (a *app) verify(ctx context.Context, set verified, f verifyFlags) (verdict,
 	}
 
 	v.holds = v.FalseNegatives == 0 && v.WrongValues == 0 && v.Rate.Holds(v.info.FPRPosterior)
-	v.chose = bulk.HoldsChosen(v.Rate.FalsePositives, v.Rate.Trials, v.info)
+	v.planHolds = bulk.HoldsPlanned(v.Rate.FalsePositives, v.Rate.Trials, v.info)
 	return v, nil
 }
 
@@ -232,8 +232,8 @@ func (v verdict) write(w io.Writer) {
 	if v.holds && v.info.FPRPosterior < v.Rate.Low { // the interval alone would look like a broken promise
 		fmt.Fprint(w, "\ta filter that keeps it shows this many more often than once in 10,000\n")
 	}
-	if v.info.FPRChosen > 0 {
-		fmt.Fprintf(w, "planned rate\t%s\n", stat.Percent(v.info.FPRChosen))
-		fmt.Fprintf(w, "the plan\t%s\n", stateOf(v.chose))
+	if v.info.FPRPlanned > 0 {
+		fmt.Fprintf(w, "planned rate\t%s\n", stat.Percent(v.info.FPRPlanned))
+		fmt.Fprintf(w, "the plan\t%s\n", stateOf(v.planHolds))
 	}
 }

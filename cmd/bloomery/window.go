@@ -94,7 +94,7 @@ func readWindow(in *os.File, size uint64, secret *filter.Secret) (w windowFile, 
 	i := w.Filter.Info()
 	w.info = filter.Info{
 		Spec: file.Spec, Keys: i.Keys, Capacity: i.Capacity,
-		FPRPrior: i.FPR, FPRPosterior: i.FPR, FPRChosen: i.FPRChosen,
+		FPRPrior: i.FPR, FPRPosterior: i.FPR, FPRPlanned: i.FPRPlanned,
 	}
 	if i.MaxFPR > 0 {
 		w.info.Fill = i.FPR / i.MaxFPR // of the cells
@@ -152,7 +152,7 @@ func (a *app) verifiedWindow(path string) (verified, error) {
 	}
 
 	e := one.New(w, w.hasher)
-	if err := engine.SetChosen(e, w.info.FPRChosen); err != nil {
+	if err := engine.SetPlanned(e, w.info.FPRPlanned); err != nil {
 		return verified{}, err
 	}
 	return verified{e.Info(), func(c bloomery.JobConfig) (verifier, error) {

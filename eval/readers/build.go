@@ -232,7 +232,7 @@ func (s *subject) buildOne(
 		defer set.Close()
 	}
 	if r.IntN(10) == 0 {
-		if set, err = withoutChosen(set, c.Hashing.Secret); err != nil {
+		if set, err = withoutPlanned(set, c.Hashing.Secret); err != nil {
 			return 0, err
 		}
 	}
@@ -298,8 +298,8 @@ func (s *subject) remove(set *bloomery.Set, members []key, left int) error {
 	return nil
 }
 
-// withoutChosen returns a set whose file has no chosen rate.
-func withoutChosen(set *bloomery.Set, secret *filter.Secret) (*bloomery.Set, error) {
+// withoutPlanned returns a set whose file has no planned rate.
+func withoutPlanned(set *bloomery.Set, secret *filter.Secret) (*bloomery.Set, error) {
 	b, err := set.MarshalBinary()
 	if err != nil {
 		return nil, err
@@ -308,7 +308,7 @@ func withoutChosen(set *bloomery.Set, secret *filter.Secret) (*bloomery.Set, err
 	if err != nil {
 		return nil, err
 	}
-	file.FPRChosen = 0
+	file.FPRPlanned = 0
 	return setOf(file, secret)
 }
 

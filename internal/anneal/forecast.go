@@ -127,7 +127,7 @@ const slope = 0.85
 // the missing bits.
 func moreBits(factor, keys float64) float64 { return 1.5 * keys * math.Log2(factor) / slope }
 
-// Margin is the factor by which a forecast with k functions should be below a chosen rate, so that few builds miss the
+// Margin is the factor by which a forecast with k functions should be below a planned rate, so that few builds miss the
 // rate: one standard deviation of the luck of the keys, and the error of the tables, 0.2% of the share of set bits.
 func Margin(luck float64, k int) float64 { return 1 + luck + 0.002*float64(k) }
 

@@ -309,15 +309,15 @@ func Holds(falsePositives, trials uint64, promised float64) bool {
 	return stat.UpperTail(falsePositives, trials, promised) >= 1e-4
 }
 
-// HoldsChosen reports whether an observation agrees with the chosen rate of a filter with that Info, by the test of
-// Holds. While the filter has not Exceeded its chosen rate, its FPRPosterior, which can be higher in a filter of few
-// keys, is allowed too. HoldsChosen is true if no rate was chosen.
-func HoldsChosen(falsePositives, trials uint64, i filter.Info) bool {
-	allowed := i.FPRChosen
+// HoldsPlanned reports whether an observation agrees with the planned rate of a filter with that Info, by the test of
+// Holds. While the filter has not Exceeded its planned rate, its FPRPosterior, which can be higher in a filter of few
+// keys, is allowed too. HoldsPlanned is true without a planned rate.
+func HoldsPlanned(falsePositives, trials uint64, i filter.Info) bool {
+	allowed := i.FPRPlanned
 	if !i.Exceeded() {
 		allowed = max(allowed, i.FPRPosterior)
 	}
-	return i.FPRChosen == 0 || Holds(falsePositives, trials, allowed)
+	return i.FPRPlanned == 0 || Holds(falsePositives, trials, allowed)
 }
 
 // RandomKeys returns an endless sequence of random names of 24 letters and digits. A name has 120 random bits, so it is

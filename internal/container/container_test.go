@@ -26,16 +26,16 @@ const limit = 1 << 30
 
 // sample is one small filter of each kind, with its file.
 type sample struct {
-	name   string
-	hasher filter.Hasher
-	filter family.Filter
-	chosen float64 // rate
-	listed int     // number of allowed keys, for which there are exceptions
-	file   []byte
+	name    string
+	hasher  filter.Hasher
+	filter  family.Filter
+	planned float64 // rate
+	listed  int     // number of allowed keys, for which there are exceptions
+	file    []byte
 }
 
-// chosenRates are the rates of further samples, by the name of the sample without a rate.
-var chosenRates = map[string]float64{
+// plannedRates are the rates of further samples, by the name of the sample without a rate.
+var plannedRates = map[string]float64{
 	"standard-0": 0.01, "blocked-1": 1. / 3, "fuse-0": 0.00390625, "rankindexed-0-trimmed": 1e-9, "blocked-parquet": 0.999,
 	"redisbloom-1": 5e-324,
 }
@@ -45,20 +45,20 @@ var secret = filter.Secret{1, 2, 3}
 func samples(t testing.TB) []sample {
 	all := plainSamples(t)
 	for _, s := range all {
-		if s.chosen = chosenRates[s.name]; s.chosen == 0 {
+		if s.planned = plannedRates[s.name]; s.planned == 0 {
 			continue
 		}
 		s.name += "-rate"
-		s.file = written(t, s.filter, s.hasher, s.chosen)
+		s.file = written(t, s.filter, s.hasher, s.planned)
 		all = append(all, s)
 	}
 	return append(all, withExceptions(t)...)
 }
 
-// exceptionCases are the number of allowed keys and the chosen rate of samples with exceptions.
+// exceptionCases are the number of allowed keys and the planned rate of samples with exceptions.
 var exceptionCases = map[string]struct {
-	listed int
-	chosen float64
+	listed  int
+	planned float64
 }{
 	"standard-0": {5000, 0}, "blocked-1": {10_000, 0.25}, "fuse-0": {1000, 0}, "counting-0": {100, 0},
 	"standard-1": {5000, 0}, "rankindexed-0-trimmed": {10_000, 1e-9}, "partitioned-0": {1, 0}, "twochoice-1": {0, 0.01},
@@ -72,9 +72,9 @@ func withExceptions(t testing.TB) (all []sample) {
 			continue
 		}
 		s.name += "-exceptions"
-		s.listed, s.chosen = c.listed, c.chosen
+		s.listed, s.planned = c.listed, c.planned
 		s.filter = allowing(t, s.filter, members(s.hasher), listed(s.hasher, c.listed))
-		s.file = written(t, s.filter, s.hasher, s.chosen)
+		s.file = written(t, s.filter, s.hasher, s.planned)
 		all = append(all, s)
 	}
 	return all
@@ -101,7 +101,7 @@ func listed(h filter.Hasher, n int) (hs []filter.Hash) {
 	return hs
 }
 
-// plainSamples returns the samples without a chosen rate and exceptions.
+// plainSamples returns the samples without a planned rate and exceptions.
 func plainSamples(t testing.TB) (all []sample) {
 	add := func(name string, f family.Filter, h filter.Hasher) {
 		all = append(all, sample{name: name, hasher: h, filter: f, file: written(t, f, h, 0)})
@@ -131,10 +131,10 @@ func plainSamples(t testing.TB) (all []sample) {
 }
 
 // written returns the file of a filter.
-func written(t testing.TB, f family.Filter, h filter.Hasher, chosen float64) []byte {
+func written(t testing.TB, f family.Filter, h filter.Hasher, planned float64) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := writeFilter(&b, f, h, chosen); err != nil {
+	if err := writeFilter(&b, f, h, planned); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -245,7 +245,7 @@ func asRead(s *stored) ([]byte, error) {
 		f = trimmed(f)
 	}
 	var b bytes.Buffer
-	err := writeFilter(&b, f, s.Hasher, s.FPRChosen)
+	err := writeFilter(&b, f, s.Hasher, s.FPRPlanned)
 	return b.Bytes(), err
 }
 
@@ -287,8 +287,8 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.FPRChosen != s.chosen {
-				t.Errorf("%s: chosen rate %v, want %v", path, got.FPRChosen, s.chosen)
+			if got.FPRPlanned != s.planned {
+				t.Errorf("%s: planned rate %v, want %v", path, got.FPRPlanned, s.planned)
 			}
 			for _, h := range members(got.Hasher) {
 				if !got.Filter.Has(h) {

@@ -16,11 +16,11 @@ import (
 
 // stored is a filter with the data of its file.
 type stored struct {
-	Filter    family.Filter
-	Hasher    filter.Hasher
-	FileBytes uint64
-	Trimmed   bool
-	FPRChosen float64
+	Filter     family.Filter
+	Hasher     filter.Hasher
+	FileBytes  uint64
+	Trimmed    bool
+	FPRPlanned float64
 }
 
 // reading holds the options for reading a filter.
@@ -55,7 +55,7 @@ func (r reading) decode(f *File, err error) (*stored, error) {
 		}
 		decoded = except.New(decoded, c)
 	}
-	return &stored{decoded, h, f.Bytes, family.Given(f.Spec, "trimmed"), f.FPRChosen}, nil
+	return &stored{decoded, h, f.Bytes, family.Given(f.Spec, "trimmed"), f.FPRPlanned}, nil
 }
 
 func readFilter(r io.Reader, limit uint64, o reading) (*stored, error) {
@@ -102,12 +102,12 @@ func exceptions(f family.Filter) *except.Cascade {
 	return nil
 }
 
-func writeFilter(w io.Writer, f family.Filter, h filter.Hasher, chosen float64) error {
+func writeFilter(w io.Writer, f family.Filter, h filter.Hasher, planned float64) error {
 	file, err := fileOf(f, h)
 	if err != nil {
 		return err
 	}
-	file.FPRChosen = chosen
+	file.FPRPlanned = planned
 	return Write(w, file)
 }
 

@@ -21,7 +21,7 @@
 //	    28      4  reserved, zero
 //	    32      8  number of keys
 //	    40      8  length of the file in bytes
-//	    48      8  chosen false-positive rate, a float64 above 0 and below 1, or zero if none was chosen
+//	    48      8  planned false-positive rate, a float64 above 0 and below 1, or zero for none
 //	    56      4  length of the spec in bytes, 1 to 512
 //	    60      4  CRC-32C of bytes 0 to 59, of the section table and of the spec
 //	    64     24  one entry per section: its offset (8) and length (8), both in bytes, its CRC-32C (4), zero (4)
@@ -84,8 +84,8 @@ type File struct {
 	Seed     uint64        // seed of XXH3, else 0
 	KeyCheck uint64        // filter.Hasher.KeyCheck of SipHash, else 0
 	Form     filter.KeyForm
-	// FPRChosen is the false-positive rate that was chosen for the filter, above 0 and below 1, or 0 if none was.
-	FPRChosen float64
+	// FPRPlanned is the false-positive rate that the filter was sized for, above 0 and below 1, or 0 for none.
+	FPRPlanned float64
 	// Exceptions are the words of the section of exceptions. It is nil if the file has none, and empty but not nil if
 	// it has some and only its header was read. Sections does not include them.
 	Exceptions []uint64
@@ -250,8 +250,8 @@ func (h *header) marshal() []byte {
 
 	le.PutUint64(b[32:], h.Keys)
 	le.PutUint64(b[40:], h.Bytes)
-	if h.FPRChosen != 0 { // -0 is stored as 0
-		le.PutUint64(b[48:], math.Float64bits(h.FPRChosen))
+	if h.FPRPlanned != 0 { // -0 is stored as 0
+		le.PutUint64(b[48:], math.Float64bits(h.FPRPlanned))
 	}
 
 	le.PutUint32(b[56:], uint32(len(spec)))
@@ -318,14 +318,15 @@ func parseHeader(b []byte) (*header, error) {
 
 	h := &header{File: File{
 		Window: string(b[:len(windowMagic)]) == windowMagic,
-		Family: le.Uint16(b[10:]), Hash: filter.HashID(le.Uint16(b[12:])), FPRChosen: math.Float64frombits(le.Uint64(b[48:])),
-		Bytes: le.Uint64(b[40:]), Encoded: family.Encoded{Keys: le.Uint64(b[32:])}, Form: form,
+		Family: le.Uint16(b[10:]), Hash: filter.HashID(le.Uint16(b[12:])),
+		FPRPlanned: math.Float64frombits(le.Uint64(b[48:])),
+		Bytes:      le.Uint64(b[40:]), Encoded: family.Encoded{Keys: le.Uint64(b[32:])}, Form: form,
 	}}
 	if err := h.setHash(le.Uint64(b[16:])); err != nil {
 		return nil, err
 	}
-	if le.Uint64(b[48:]) != 0 && !(h.FPRChosen > 0 && family.ValidRate(h.FPRChosen)) {
-		return fail(48, fmt.Sprintf("chosen rate %v", h.FPRChosen), filter.ErrCorrupt)
+	if le.Uint64(b[48:]) != 0 && !(h.FPRPlanned > 0 && family.ValidRate(h.FPRPlanned)) {
+		return fail(48, fmt.Sprintf("planned rate %v", h.FPRPlanned), filter.ErrCorrupt)
 	}
 	if flags&flagExceptions != 0 {
 		if n < 2 {

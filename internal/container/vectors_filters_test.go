@@ -27,7 +27,7 @@ type vectorFilter struct {
 	keyed   bool // hash with secret
 	hash    filter.HashID
 	form    filter.KeyForm
-	chosen  float64
+	planned float64
 	trimmed bool
 	listed  int                                           // allowed keys; if not 0, the filter has exceptions
 	change  func(f family.Filter, hs []filter.Hash) error // called after the keys were added
@@ -40,14 +40,14 @@ var vectorFilters = []vectorFilter{
 	{name: "standard-k64", spec: "standard(k=64,m=4099)", keys: 18, seed: 7},
 	{name: "standard-lengths", spec: "standard(k=5,m=509)", lengths: true, seed: 1<<64 - 1},
 	{name: "standard-lengths-siphash", spec: "standard(k=5,m=509)", lengths: true, keyed: true},
-	{name: "standard-chosen", spec: "standard(fpr=0.001)", keys: 30, chosen: 0.001},
+	{name: "standard-planned", spec: "standard(fpr=0.001)", keys: 30, planned: 0.001},
 
 	{name: "blocked-one-block", spec: "blocked(blocks=1,k=8,layout=line)", keys: 30, seed: 3},
 	{name: "blocked-k1", spec: "blocked(blocks=2,k=1,layout=line)", keys: 18},
 	{name: "blocked-k7", spec: "blocked(blocks=3,k=7,layout=line)", keys: 40, seed: 3},
 	{name: "blocked-k32", spec: "blocked(blocks=5,k=32,layout=line)", keys: 40, seed: 4},
 	{name: "blocked-split", spec: "blocked(blocks=7,k=8,layout=split)", keys: 40, seed: 1 << 53},
-	{name: "blocked-split-siphash", spec: "blocked(blocks=1,k=8,layout=split)", keys: 18, keyed: true, chosen: 0.25},
+	{name: "blocked-split-siphash", spec: "blocked(blocks=1,k=8,layout=split)", keys: 18, keyed: true, planned: 0.25},
 	{name: "blocked-parquet-lengths", spec: "blocked(blocks=9,k=8,layout=split)", lengths: true, hash: filter.XXH64},
 
 	{name: "fuse-empty", spec: "fuse(width=9)"},
@@ -118,7 +118,7 @@ var vectorFilters = []vectorFilter{
 		keys: 18, keyed: true, change: putValues(32)},
 	{name: "rankindexed-remainder48",
 		spec: "rankindexed(buckets=2,capacity=40,cells=40,chains=512,remainder=48)", keys: 40},
-	{name: "rankindexed-bucket512", spec: "rankindexed(bucket=512,fpr=0.01)", keys: 300, seed: 4, chosen: 0.01},
+	{name: "rankindexed-bucket512", spec: "rankindexed(bucket=512,fpr=0.01)", keys: 300, seed: 4, planned: 0.01},
 
 	{name: "counting-empty", spec: "counting(k=3,m=1)"},
 	{name: "counting-one-counter", spec: "counting(k=2,m=1)", keys: 3},
@@ -131,7 +131,7 @@ var vectorFilters = []vectorFilter{
 
 	{name: "spark-one-word", spec: "spark(k=3,version=1,words=1)", keys: 5},
 	{name: "spark-lengths", spec: "spark(k=7,version=1,words=11)", lengths: true},
-	{name: "spark-2", spec: "spark(k=6,version=2,words=7)", keys: 40, chosen: 0.02},
+	{name: "spark-2", spec: "spark(k=6,version=2,words=7)", keys: 40, planned: 0.02},
 	{name: "spark-2-lengths", spec: "spark(k=7,version=2,words=13)", lengths: true},
 	{name: "spark-k255", spec: "spark(k=255,version=2,words=101)", keys: 9},
 
@@ -141,7 +141,7 @@ var vectorFilters = []vectorFilter{
 	{name: "ribbon-tail", spec: "ribbon(r=3,wide=700)", keys: 250, seed: 2},
 	{name: "ribbon-layer", spec: "ribbon(r=4)", keys: 900, seed: 1},
 	{name: "ribbon-variant", spec: "ribbon(r=2,seed=77,wide=300)", keys: 2500, keyed: true},
-	{name: "ribbon-layers", spec: "ribbon(fpr=0.3,w=64)", keys: 9000, seed: 5, chosen: 0.3},
+	{name: "ribbon-layers", spec: "ribbon(fpr=0.3,w=64)", keys: 9000, seed: 5, planned: 0.3},
 	{name: "ribbon-w128", spec: "ribbon(r=1,seed=2,w=128)", keys: 8000, seed: 6},
 	{name: "ribbon-w128-wide", spec: "ribbon(r=1,w=128,wide=511)", keys: 60_000, keyed: true},
 	{name: "ribbon-segments", spec: "ribbon(r=1,wide=1000)", keys: 290_000, seed: 1 << 40},
@@ -154,7 +154,7 @@ var vectorFilters = []vectorFilter{
 
 	{name: "guava-one-word", spec: "guava(k=3,strategy=64,words=1)", keys: 5},
 	{name: "guava-lengths", spec: "guava(k=7,strategy=64,words=11)", lengths: true},
-	{name: "guava-32", spec: "guava(k=6,strategy=32,words=7)", keys: 40, chosen: 0.02},
+	{name: "guava-32", spec: "guava(k=6,strategy=32,words=7)", keys: 40, planned: 0.02},
 	{name: "guava-k255", spec: "guava(k=255,strategy=32,words=101)", keys: 9},
 	{name: "bitsandblooms-one-bit", spec: "bitsandblooms(k=1,m=1)", keys: 1},
 	{name: "bitsandblooms-length", spec: "bitsandblooms(k=5,length=200,m=131)", keys: 18},
@@ -166,17 +166,17 @@ var vectorFilters = []vectorFilter{
 	{name: "redisbloom-fixed", spec: "redisbloom(capacity=50,expansion=0,fpr=0.001)", keys: 40},
 
 	{name: "exceptions-levels", spec: "standard(k=2,m=5000)", keys: 2000, seed: 77, listed: 4000},
-	{name: "exceptions-values", spec: "rankindexed(fpr=0.1,value_bits=4)", keys: 60, keyed: true, chosen: 0.1,
+	{name: "exceptions-values", spec: "rankindexed(fpr=0.1,value_bits=4)", keys: 60, keyed: true, planned: 0.1,
 		change: putValues(4), listed: 500},
 
-	{name: "fuse-uint64", spec: "fuse(width=8)", keys: 40, hash: filter.Uint64, chosen: 1. / 256},
+	{name: "fuse-uint64", spec: "fuse(width=8)", keys: 40, hash: filter.Uint64, planned: 1. / 256},
 	{name: "standard-form", spec: "standard(k=3,m=300)", keys: 18, form: filter.KeyForm{Trim: true, Lower: true}},
 	{name: "ribbon-form", spec: "ribbon(r=7)", keys: 40, keyed: true, form: filter.KeyForm{Lower: true}},
 	{name: "spark-form", spec: "spark(k=7,version=2,words=13)", keys: 18, form: filter.KeyForm{Trim: true}},
 
 	{name: "dcso-one-bit", spec: "dcso(k=1,m=1,n=1)", keys: 1},
 	{name: "dcso-lengths", spec: "dcso(k=6,m=601,n=50)", lengths: true},
-	{name: "dcso-chosen", spec: "dcso(k=9,m=384,n=40)", keys: 40, chosen: 0.02},
+	{name: "dcso-planned", spec: "dcso(k=9,m=384,n=40)", keys: 40, planned: 0.02},
 	{name: "dcso-k255", spec: "dcso(k=255,m=7001,n=18446744073709551615)", keys: 9},
 }
 
@@ -325,7 +325,7 @@ func (v vectorFilter) make(t *testing.T, keys []filtertest.VectorKey) []byte {
 		f = allowing(t, f, hs, listed(h, v.listed))
 	}
 	var b bytes.Buffer
-	must(writeFilter(&b, f, h, v.chosen))
+	must(writeFilter(&b, f, h, v.planned))
 	return b.Bytes()
 }
 

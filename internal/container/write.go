@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/sums"
 )
 
-// Write writes a file to w. The error wraps filter.ErrConfig if FPRChosen is not a rate. It reads the sections twice,
+// Write writes a file to w. The error wraps filter.ErrConfig if FPRPlanned is not a rate. It reads the sections twice,
 // because their checksums are written before them. At the end it returns the error of f.Intact.
 func Write(w io.Writer, f *File) error {
 	h, err := newHeader(f)
@@ -77,9 +77,9 @@ func wordsOf(f *File) []uint64 {
 
 // newHeader returns the header of a file, with the checksums of its sections.
 func newHeader(f *File) (*header, error) {
-	if !family.ValidRate(f.FPRChosen) {
+	if !family.ValidRate(f.FPRPlanned) {
 		const reason = "want a rate above 0 and below 1, or 0 for none"
-		return nil, &filter.ConfigError{Field: "fpr_chosen", Value: f.FPRChosen, Reason: reason}
+		return nil, &filter.ConfigError{Field: "fpr_planned", Value: f.FPRPlanned, Reason: reason}
 	}
 
 	h := &header{File: *f}

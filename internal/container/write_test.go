@@ -85,7 +85,7 @@ func TestReplaceFile(t *testing.T) {
 	}
 }
 
-// TestWriteRate checks that Write rejects the chosen rates that Read rejects, and that the absence of a rate has one
+// TestWriteRate checks that Write rejects the planned rates that Read rejects, and that the absence of a rate has one
 // encoding.
 func TestWriteRate(t *testing.T) {
 	s := samples(t)[0]

@@ -17,23 +17,23 @@ type Measured struct {
 	FPRPosterior float64 // posterior in (0, 1), as in release.json
 }
 
-// Drift compares the false-positive rate of successive releases with the rate that was chosen for them. Builds like an
+// Drift compares the false-positive rate of successive releases with the rate that was planned for them. Builds like an
 // older filter keep its size, and searched families its search, so their rate rises until a fresh build.
 type Drift struct {
-	Chosen float64 // the promised rate; 0 if none was chosen
-	Rate   float64 // the rate of the last release
-	Ratio  float64 // Rate / Chosen; 0 without a chosen rate
-	Slope  float64 // change of the rate from release to release; 0 if the releases show none
-	// Due is the number of releases after which the rate is above tolerance times Chosen if the slope stays, so that a
+	Planned float64 // the promised rate; 0 if none was planned
+	Rate    float64 // the rate of the last release
+	Ratio   float64 // Rate / Planned; 0 without a planned rate
+	Slope   float64 // change of the rate from release to release; 0 if the releases show none
+	// Due is the number of releases after which the rate is above tolerance times Planned if the slope stays, so that a
 	// fresh build is due: 0 if the rate is already above it, Never if more than 1,000 releases are left.
 	Due uint64
 }
 
-// Never is the value of Drift.Due if more than 1,000 releases are left, or no rate was chosen.
+// Never is the value of Drift.Due if more than 1,000 releases are left, or no rate was planned.
 const Never = math.MaxUint64
 
 const (
-	// tolerance is the factor by which a rate may exceed the chosen one before a fresh build is due. All commands warn
+	// tolerance is the factor by which a rate may exceed the planned one before a fresh build is due. All commands warn
 	// from the same factor on; see filter.Info.Exceeded.
 	tolerance = 1.1
 
@@ -45,12 +45,12 @@ const (
 
 // Of returns the drift of a rate. releases are in ascending order; the rate belongs to the last one. The slope comes
 // from the least-squares line through the last 30 releases since the last fresh build. A fall of the rate by more than
-// 5% marks a fresh build. It needs at least three of them. chosen is 0 if no rate was chosen. Releases without a rate
+// 5% marks a fresh build. It needs at least three of them. planned is 0 if no rate was planned. Releases without a rate
 // do not count. Without a release the drift is zero, except Due, which is Never.
-func Of(chosen float64, releases []Measured) Drift {
+func Of(planned float64, releases []Measured) Drift {
 	d := Drift{Due: Never}
-	if chosen > 0 && chosen < 1 {
-		d.Chosen = chosen
+	if planned > 0 && planned < 1 {
+		d.Planned = planned
 	}
 
 	since := sinceFresh(releases)
@@ -60,16 +60,16 @@ func Of(chosen float64, releases []Measured) Drift {
 
 	d.Rate = since[len(since)-1].FPRPosterior
 	d.Slope = slopeOf(since)
-	if d.Chosen == 0 {
+	if d.Planned == 0 {
 		return d
 	}
 
-	d.Ratio = d.Rate / chosen
+	d.Ratio = d.Rate / planned
 
 	// A slope of 0 gives an infinity or NaN, which the cases below never use.
-	left := (chosen*tolerance - d.Rate) / d.Slope
+	left := (planned*tolerance - d.Rate) / d.Slope
 	switch {
-	case d.Rate > chosen*tolerance:
+	case d.Rate > planned*tolerance:
 		d.Due = 0
 	case d.Slope > 0 && left < horizon:
 		d.Due = uint64(left) + 1
@@ -132,7 +132,7 @@ func (d Drift) String() string {
 	}
 
 	text := "rate " + stat.Percent(d.Rate)
-	if d.Chosen == 0 {
+	if d.Planned == 0 {
 		return text + ", none planned"
 	}
 
@@ -145,7 +145,7 @@ func (d Drift) String() string {
 		text += fmt.Sprintf(", %.3g times", d.Ratio)
 	}
 
-	text += " the planned " + stat.Percent(d.Chosen)
+	text += " the planned " + stat.Percent(d.Planned)
 	switch {
 	case d.Slope > 0:
 		text += fmt.Sprintf(", rising %.2g points a release", 100*d.Slope)

@@ -63,17 +63,17 @@ func TestDriftOfFreshBuild(t *testing.T) {
 
 func TestDriftOfEdges(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		chosen float64
-		rates  []float64
-		due    uint64
-		text   string
+		name    string
+		planned float64
+		rates   []float64
+		due     uint64
+		text    string
 	}{
 		{"no release", 0.01, nil, Never, "no rate"},
-		{"no chosen rate", 0, []float64{0.02, 0.03, 0.04}, Never, "none planned"},
-		{"chosen out of range", math.NaN(), []float64{0.02}, Never, "none planned"},
+		{"no planned rate", 0, []float64{0.02, 0.03, 0.04}, Never, "none planned"},
+		{"planned out of range", math.NaN(), []float64{0.02}, Never, "none planned"},
 		{"one release", 0.01, []float64{0.0101}, Never, "1.01 times the planned 1%"},
-		{"as chosen", 0.01, []float64{0.01003}, Never, ", at the planned 1%"},
+		{"as planned", 0.01, []float64{0.01003}, Never, ", at the planned 1%"},
 		{"over", 0.01, []float64{0.0111}, 0, "due now"},
 		{"next", 0.01, []float64{0.0105, 0.0107, 0.0109}, 1, "next release"},
 		{"falling", 0.01, []float64{0.0099, 0.0098, 0.0097}, Never, "falling"},
@@ -83,7 +83,7 @@ func TestDriftOfEdges(t *testing.T) {
 		for i, r := range c.rates {
 			releases = append(releases, Measured{Release: uint64(i), FPRPosterior: r})
 		}
-		d := Of(c.chosen, releases)
+		d := Of(c.planned, releases)
 		if d.Due != c.due || !strings.Contains(d.String(), c.text) {
 			t.Errorf("%s: %+v: %s", c.name, d, d)
 		}

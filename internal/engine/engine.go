@@ -123,14 +123,14 @@ type Parts interface {
 type Facts struct {
 	// Query answers for hashes: the filter itself if it lies in memory, else the Engine. It is nil unless Hashes is
 	// true.
-	Query  family.Filter
-	Hashes bool          // queries and changes take hashes of keys, else their bytes
-	Shared bool          // many goroutines may change the set
-	Filter family.Filter // the filter, with its exceptions; nil for none or several filters
-	Hasher filter.Hasher
-	Chosen *float64 // the chosen false-positive rate, which the Set sets
-	Moves  *uint32  // the number of times that the filter was replaced
-	Stored Stored   // the file that the set was read from
+	Query   family.Filter
+	Hashes  bool          // queries and changes take hashes of keys, else their bytes
+	Shared  bool          // many goroutines may change the set
+	Filter  family.Filter // the filter, with its exceptions; nil for none or several filters
+	Hasher  filter.Hasher
+	Planned *float64 // the planned false-positive rate, which the Set sets
+	Moves   *uint32  // the number of times that the filter was replaced
+	Stored  Stored   // the file that the set was read from
 }
 
 // Stored describes the file that a Set was read from.

@@ -15,7 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestKeepsRate builds searched filters for chosen rates. They must keep the rates, even for few keys, where filters
+// TestKeepsRate builds searched filters for planned rates. They must keep the rates, even for few keys, where filters
 // vary most, and must not be much larger than necessary. A run tests a third of the rates and numbers of keys.
 func TestKeepsRate(t *testing.T) {
 	runs := filtertest.Third(t, *long || testing.Short())
@@ -146,7 +146,7 @@ func TestReoptimize(t *testing.T) {
 	}
 }
 
-// TestLater gives builders the number of later keys, and compares the rate after these keys with the chosen rate and
+// TestLater gives builders the number of later keys, and compares the rate after these keys with the planned rate and
 // with the rate of a filter whose builder did not know the number.
 func TestLater(t *testing.T) {
 	const n, late = 12_000, 8_000

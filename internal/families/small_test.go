@@ -90,7 +90,7 @@ func TestFewKeys(t *testing.T) {
 	}
 }
 
-// TestFewKeysPromise checks that a filter keeps its chosen rate, or that the error names the number of keys that it
+// TestFewKeysPromise checks that a filter keeps its planned rate, or that the error names the number of keys that it
 // needs.
 func TestFewKeysPromise(t *testing.T) {
 	for _, name := range []string{"guava", "bitsandblooms", "redisbloom", "spark", "dcso"} {

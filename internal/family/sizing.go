@@ -94,7 +94,7 @@ func (s Sizing) Invalid(reason string, args ...any) error {
 	return Invalid("bits_per_key", s.BitsPerKey, reason, args...)
 }
 
-// ValidRate reports whether r is a valid chosen false-positive rate, in [0, 1), where 0 means that no rate was chosen.
+// ValidRate reports whether r is a valid planned false-positive rate, in [0, 1), where 0 stands for none.
 // The rate of an existing filter may also be 1; see MeasuredRate.
 func ValidRate(r float64) bool { return r >= 0 && r < 1 }
 

@@ -113,7 +113,7 @@ func filling(f families.Family, s filter.Spec, rate float64) (uint64, error) {
 			break
 		}
 		_, fpr, err := f.Forecast(s, keys)
-		full := filter.Info{Keys: keys, FPRPrior: fpr, FPRPosterior: fpr, FPRChosen: rate}
+		full := filter.Info{Keys: keys, FPRPrior: fpr, FPRPosterior: fpr, FPRPlanned: rate}
 		if err != nil || !full.Exceeded() {
 			return keys, nil
 		}

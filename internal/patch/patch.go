@@ -80,7 +80,7 @@ const (
 	magic    = "\x89BD"
 	prefix   = len(magic) + 1 + 4 + HashSize
 	flagKeys = 1 << 4 // the number of keys differs
-	flagRate = 1 << 5 // the chosen rate differs
+	flagRate = 1 << 5 // the planned rate differs
 	flagSpec = 1 << 6 // the spec differs
 	flagForm = 1 << 7 // the number of sections or the flags of the file differ
 )

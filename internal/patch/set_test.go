@@ -49,7 +49,7 @@ func newFolder(t testing.TB, spec string, files [][]byte, before *folder) *folde
 	s, err := filter.ParseSpec(spec)
 	must(t, err)
 	f := &folder{files: map[string][]byte{}}
-	f.manifest = shard.Manifest{Spec: s, Hash: filter.XXH3, Seed: 7, FPRChosen: 0.01}
+	f.manifest = shard.Manifest{Spec: s, Hash: filter.XXH3, Seed: 7, FPRPlanned: 0.01}
 	var old *shard.Manifest
 	if before != nil {
 		old = &before.manifest

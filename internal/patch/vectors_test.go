@@ -86,7 +86,7 @@ func vectorPairs(t testing.TB) (all []vectorPair) {
 	add("whole", patch.Whole, "another seed", build(t, standard, 7, some), build(t, standard, 8, hashes(8, 0, 1000)))
 	add("same", patch.Bits, "equal files", build(t, standard, 7, some), build(t, standard, 7, some))
 	add("gaps", patch.Bits, "mode 2; flags 4, 5 and 7", encode(t, built(t, standard, some)),
-		encode(t, built(t, standard, hashes(7, 3, 1002)), func(c *container.File) { c.FPRChosen = 0.01 }))
+		encode(t, built(t, standard, hashes(7, 3, 1002)), func(c *container.File) { c.FPRPlanned = 0.01 }))
 	const blocked = "blocked(blocks=40,k=7,layout=line)"
 	add("blocks", patch.Bits, "mode 3", build(t, blocked, 7, some), build(t, blocked, 7, hashes(7, 3, 1003)))
 	for _, c := range []struct{ name, spec string }{

@@ -177,8 +177,8 @@ func TestAllowForms(t *testing.T) {
 	}
 	e := settest.EngineOf(t, s)
 	o := one.New(e.Facts().Filter, s.Hasher())
-	if engine.SetChosen(e, 0) != nil || !o.Equal(e) {
-		t.Error("a set without a chosen rate differs")
+	if engine.SetPlanned(e, 0) != nil || !o.Equal(e) {
+		t.Error("a set without a planned rate differs")
 	}
 }
 

@@ -64,11 +64,11 @@ func TestFields(t *testing.T) {
 	}
 	called, temporary := 0, t.TempDir()
 	always := func(*set) bool { return true } // a limit that is kept, or a resource
-	chosen := func(rate float64) func(s *set) bool { return func(s *set) bool { return s.Info().FPRChosen == rate } }
+	planned := func(rate float64) func(s *set) bool { return func(s *set) bool { return s.Info().FPRPlanned == rate } }
 	family := func(name string) func(s *set) bool { return func(s *set) bool { return s.Spec().Family() == name } }
 	rows := map[string]row{
-		"Spec":  {func(c *bloomery.Config) { c.Spec = "rankindexed(fpr=0.03,value_bits=8)" }, chosen(0.03), ""},
-		"FPR":   {func(c *bloomery.Config) { c.FPR = 0.1 }, chosen(0.1), ""},
+		"Spec":  {func(c *bloomery.Config) { c.Spec = "rankindexed(fpr=0.03,value_bits=8)" }, planned(0.03), ""},
+		"FPR":   {func(c *bloomery.Config) { c.FPR = 0.1 }, planned(0.1), ""},
 		"Keys":  {func(c *bloomery.Config) { c.Keys = 3 }, always, ""},
 		"Keys ": {func(c *bloomery.Config) { c.Keys = 4 }, func(s *set) bool { return s.Len() == 0 }, "one Dir"},
 		"Capacity": {func(c *bloomery.Config) {
@@ -78,7 +78,7 @@ func TestFields(t *testing.T) {
 		}, func(s *set) bool { return s.Info().Capacity == 3000 }, "one Dir"},
 		"Needs": {func(c *bloomery.Config) {
 			c.Spec, c.Keys, c.Needs = "", 3, plan.Needs{FPR: 0.02, ValueBits: 8}
-		}, chosen(0.02), ""},
+		}, planned(0.02), ""},
 		"Like.Set":    {func(c *bloomery.Config) { c.Spec, c.Like.Set = "", like }, family("rankindexed"), "New"},
 		"Like.Shrink": {func(c *bloomery.Config) { c.Like.Shrink = 0.1 }, nil, "New one Dir"}, // without Like.Set
 		"Hashing.ID": {func(c *bloomery.Config) { c.Spec, c.Hashing.ID = "blocked(layout=split)", filter.XXH64 },

@@ -52,7 +52,7 @@ func TestFolded(t *testing.T) {
 						t.Fatalf("%v: %d keys: %s is absent", c, n, key)
 					}
 				}
-				if info := set.Info(); info.Exceeded() || info.FPRChosen != 0.003 || info.Keys != uint64(n) {
+				if info := set.Info(); info.Exceeded() || info.FPRPlanned != 0.003 || info.Keys != uint64(n) {
 					t.Errorf("%v: %d keys: %+v", c, n, info)
 				}
 
@@ -90,7 +90,7 @@ func TestFoldedSizes(t *testing.T) {
 }
 
 // TestFoldedRate counts false positives over many seeds. Their mean must be the mean of the posterior rates, and at most
-// 1% above the chosen rate.
+// 1% above the planned rate.
 func TestFoldedRate(t *testing.T) {
 	const rate, absent, seeds = 0.01, 100_000, 20
 	absentKeys := settest.Integers(absent, 9)
@@ -110,7 +110,7 @@ func TestFoldedRate(t *testing.T) {
 			}
 			measured, sigma := found/absent/seeds, math.Sqrt(rate/absent/seeds)
 			if math.Abs(measured-posterior) > 4*sigma || posterior > 1.01*rate {
-				t.Errorf("%s: %d keys, capacity %d: rate %.5f, posterior %.5f, chosen %g", spec, n, capacity, measured,
+				t.Errorf("%s: %d keys, capacity %d: rate %.5f, posterior %.5f, planned %g", spec, n, capacity, measured,
 					posterior, rate)
 			}
 		}

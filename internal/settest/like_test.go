@@ -24,7 +24,7 @@ func encoded(t *testing.T, s *bloomery.Set) []byte {
 	return b.Bytes()
 }
 
-// TestLike builds a Set of other keys like a mapped Set with a seed and a chosen rate, in every family.
+// TestLike builds a Set of other keys like a mapped Set with a seed and a planned rate, in every family.
 func TestLike(t *testing.T) {
 	keys := settest.Words(5100)
 	for _, f := range families.All() {
@@ -53,8 +53,8 @@ func TestLike(t *testing.T) {
 			if f.Name != "fuse" && f.Name != "redisbloom" && like != model {
 				t.Errorf("%s like %s", set.Spec(), old.Spec())
 			}
-			if set.Hasher() != old.Hasher() || set.Info().FPRChosen != 0.25 {
-				t.Errorf("seed %d, chosen rate %g", set.Hasher().Seed(), set.Info().FPRChosen)
+			if set.Hasher() != old.Hasher() || set.Info().FPRPlanned != 0.25 {
+				t.Errorf("seed %d, planned rate %g", set.Hasher().Seed(), set.Info().FPRPlanned)
 			}
 			again := slices.Clone(keys[100:])
 			slices.Reverse(again)
@@ -100,12 +100,12 @@ func TestLikeErrors(t *testing.T) {
 	old := settest.Build(t, settest.Words(100), bloomery.Config{Spec: "standard"})
 	for name, c := range map[string]bloomery.Config{
 		"spec": {Spec: "standard"}, "needs": {Needs: plan.Needs{FPR: 0.1}}, "capacity": {Capacity: 7},
-		"seed":       {Hashing: bloomery.Hashing{Seed: 1}},
-		"secret":     {Hashing: bloomery.Hashing{Secret: filter.NewSecret()}},
-		"hash":       {Hashing: bloomery.Hashing{ID: filter.XXH64}},
-		"form":       {Hashing: bloomery.Hashing{Form: filter.KeyForm{Trim: true}}},
-		"fpr_chosen": {FPR: 0.1},
-		"max_fpr":    {Limits: bloomery.Limits{FPR: 2}}, "shards": {Sharding: bloomery.Sharding{Shards: 2}},
+		"seed":        {Hashing: bloomery.Hashing{Seed: 1}},
+		"secret":      {Hashing: bloomery.Hashing{Secret: filter.NewSecret()}},
+		"hash":        {Hashing: bloomery.Hashing{ID: filter.XXH64}},
+		"form":        {Hashing: bloomery.Hashing{Form: filter.KeyForm{Trim: true}}},
+		"fpr_planned": {FPR: 0.1},
+		"max_fpr":     {Limits: bloomery.Limits{FPR: 2}}, "shards": {Sharding: bloomery.Sharding{Shards: 2}},
 		"empty": {Like: bloomery.Like{Set: new(bloomery.Set)}},
 	} {
 		if c.Like.Set == nil {
@@ -158,8 +158,8 @@ func TestLikeShards(t *testing.T) {
 	next := filepath.Join(t.TempDir(), "next")
 	m := settest.Must(settest.BuildShards(t.Context(), slices.Values(keys[500:]), next,
 		bloomery.Config{Like: bloomery.Like{Set: old}}))
-	if m.ID() != was.ID() || m.FPRChosen != 0.01 || m.Keys() != 8500 {
-		t.Errorf("plan %s like %s, chosen rate %g, %d keys", m.ID(), was.ID(), m.FPRChosen, m.Keys())
+	if m.ID() != was.ID() || m.FPRPlanned != 0.01 || m.Keys() != 8500 {
+		t.Errorf("plan %s like %s, planned rate %g, %d keys", m.ID(), was.ID(), m.FPRPlanned, m.Keys())
 	}
 	files := settest.FilesOf(t, next)
 	for i := range 3 {

@@ -23,8 +23,8 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// TestChosenRate checks which rate is chosen by a Spec, by needs and by a Config.
-func TestChosenRate(t *testing.T) {
+// TestPlannedRate checks which rate is planned by a Spec, by needs and by a Config.
+func TestPlannedRate(t *testing.T) {
 	for _, c := range []struct {
 		config bloomery.Config
 		keys   int
@@ -60,25 +60,25 @@ func TestChosenRate(t *testing.T) {
 		{bloomery.Config{Needs: plan.Needs{Merge: true, Bytes: 10_000}}, 100, 0},
 	} {
 		set := settest.Build(t, settest.Words(c.keys), c.config)
-		if got := set.Info().FPRChosen; got != c.want || set.Info().FPRChosen != got {
+		if got := set.Info().FPRPlanned; got != c.want || set.Info().FPRPlanned != got {
 			t.Errorf("%v: %v, want %v", c.config, got, c.want)
 		}
 		if c.config.Spec == "" || c.keys == 0 {
 			continue
 		}
 		c.config.Keys = uint64(c.keys)
-		if set, err := bloomery.New(c.config); err == nil && set.Info().FPRChosen != c.want {
-			t.Errorf("New(%v): %v, want %v", c.config, set.Info().FPRChosen, c.want)
+		if set, err := bloomery.New(c.config); err == nil && set.Info().FPRPlanned != c.want {
+			t.Errorf("New(%v): %v, want %v", c.config, set.Info().FPRPlanned, c.want)
 		}
 	}
 	searched := settest.Build(t, settest.Words(1000), bloomery.Config{Spec: "partitioned(bits_per_key=8,effort=fast)"})
-	if p := searched.Info().FPRPosterior; math.Abs(searched.Info().FPRChosen/p-1) > 0.005 {
-		t.Errorf("after a search: chosen %v, posterior %v", searched.Info().FPRChosen, p)
+	if p := searched.Info().FPRPosterior; math.Abs(searched.Info().FPRPlanned/p-1) > 0.005 {
+		t.Errorf("after a search: planned %v, posterior %v", searched.Info().FPRPlanned, p)
 	}
 	roomy := bloomery.Config{Spec: "partitioned(bits_per_key=8,effort=fast,later=1000)"}
 	later := settest.Build(t, settest.Words(1000), roomy)
-	if p := later.Info().FPRPosterior; later.Info().FPRChosen < 1.5*p {
-		t.Errorf("with later keys: chosen %v, posterior without them %v", later.Info().FPRChosen, p)
+	if p := later.Info().FPRPosterior; later.Info().FPRPlanned < 1.5*p {
+		t.Errorf("with later keys: planned %v, posterior without them %v", later.Info().FPRPlanned, p)
 	}
 	for _, c := range []bloomery.Config{
 		{FPR: 1}, {FPR: -0.1}, {FPR: math.NaN()},
@@ -124,8 +124,8 @@ func TestFPR(t *testing.T) {
 				continue
 			}
 			i := set.Info()
-			if i.FPRChosen != 0.001 || way != "New" && (i.FPRPosterior > 0.002 || i.FPRPosterior < 0.0002) {
-				t.Errorf("%s of %s: chosen rate %v, posterior %v", way, spec, i.FPRChosen, i.FPRPosterior)
+			if i.FPRPlanned != 0.001 || way != "New" && (i.FPRPosterior > 0.002 || i.FPRPosterior < 0.0002) {
+				t.Errorf("%s of %s: planned rate %v, posterior %v", way, spec, i.FPRPlanned, i.FPRPosterior)
 			}
 			set.Close()
 		}
@@ -143,8 +143,8 @@ func TestFPR(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			if got := set.Info().FPRChosen; got != 0.001 {
-				t.Errorf("%s of %s: chosen rate %v", way, spec, got)
+			if got := set.Info().FPRPlanned; got != 0.001 {
+				t.Errorf("%s of %s: planned rate %v", way, spec, got)
 			}
 			set.Close()
 		}
@@ -193,8 +193,8 @@ func TestDefaults(t *testing.T) {
 		"ribbon  ": {Sharding: bloomery.Sharding{Dir: filepath.Join(t.TempDir(), "set")}},
 	} {
 		set := settest.Must(bloomery.Build(t.Context(), keys, c))
-		if got := set.Spec().Family(); got != strings.TrimSpace(want) || set.Info().FPRChosen != 0.01 {
-			t.Errorf("Build(%v): %s, chosen rate %v", c, got, set.Info().FPRChosen)
+		if got := set.Spec().Family(); got != strings.TrimSpace(want) || set.Info().FPRPlanned != 0.01 {
+			t.Errorf("Build(%v): %s, planned rate %v", c, got, set.Info().FPRPlanned)
 		}
 		if err := set.AddString("x"); want == "ribbon" && (!errors.Is(err, filter.ErrUnsupported) ||
 			!strings.Contains(err.Error(), "Needs.Add")) {
@@ -206,13 +206,14 @@ func TestDefaults(t *testing.T) {
 		set.Close()
 	}
 	set := settest.Must(bloomery.New(bloomery.Config{Keys: 1000}))
-	if got := set.Spec().Family(); got != "standard" || set.Info().FPRChosen != 0.01 {
-		t.Errorf("New: %s, chosen rate %v", got, set.Info().FPRChosen)
+	if got := set.Spec().Family(); got != "standard" || set.Info().FPRPlanned != 0.01 {
+		t.Errorf("New: %s, planned rate %v", got, set.Info().FPRPlanned)
 	}
 }
 
-// TestChosenKept checks that a Set keeps its chosen rate when it is copied, stored, changed or replaced, in every way.
-func TestChosenKept(t *testing.T) {
+// TestPlannedKept checks that a Set keeps its planned rate when it is copied, stored, changed or replaced, in every
+// way.
+func TestPlannedKept(t *testing.T) {
 	for _, f := range families.All() {
 		if f.Can.Has(family.CanRawKeys) {
 			continue
@@ -227,8 +228,8 @@ func TestChosenKept(t *testing.T) {
 			if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, filter.ErrFull) {
 				return
 			}
-			if err != nil || s.Info().FPRChosen != 0.02 {
-				t.Errorf("%s: %s: chosen %v, %v", f.Name, what, s.Info().FPRChosen, err)
+			if err != nil || s.Info().FPRPlanned != 0.02 {
+				t.Errorf("%s: %s: planned %v, %v", f.Name, what, s.Info().FPRPlanned, err)
 			}
 		}
 		copied, err := set.Clone()
@@ -265,7 +266,7 @@ func TestChosenKept(t *testing.T) {
 			}
 		}
 		live, err := bloomery.OpenLive(t.Context(), path)
-		if err != nil || settest.InfoOf(live).FPRChosen != 0.02 {
+		if err != nil || settest.InfoOf(live).FPRPlanned != 0.02 {
 			t.Errorf("%s: Live: %v", f.Name, err)
 		}
 		_ = live.Close()
@@ -275,10 +276,10 @@ func TestChosenKept(t *testing.T) {
 	for _, c := range [][2]bloomery.Config{{low, high}, {high, low}, {high, {Spec: spec}}} {
 		a, b := settest.Build(t, settest.Words(5), c[0]), settest.Build(t, settest.Words(5), c[1])
 		if a.Equal(b) {
-			t.Error("sets with different chosen rates are equal")
+			t.Error("sets with different planned rates are equal")
 		}
-		if err := a.Merge(b); err != nil || a.Info().FPRChosen != 0.02 {
-			t.Errorf("merged: %v, %v", a.Info().FPRChosen, err)
+		if err := a.Merge(b); err != nil || a.Info().FPRPlanned != 0.02 {
+			t.Errorf("merged: %v, %v", a.Info().FPRPlanned, err)
 		}
 	}
 }
@@ -414,8 +415,8 @@ func TestExceedsByKeys(t *testing.T) {
 		want bool
 	}{
 		{filter.Info{FPRPosterior: 0.6}, true}, {filter.Info{FPRPosterior: 0.4}, false},
-		{filter.Info{FPRPosterior: 0.6, FPRPrior: 0.6, FPRChosen: 0.59}, false},
-		{filter.Info{FPRPosterior: 0.6, FPRPrior: 0.6, FPRChosen: 0.5}, true}, {filter.Info{}, false},
+		{filter.Info{FPRPosterior: 0.6, FPRPrior: 0.6, FPRPlanned: 0.59}, false},
+		{filter.Info{FPRPosterior: 0.6, FPRPrior: 0.6, FPRPlanned: 0.5}, true}, {filter.Info{}, false},
 	} {
 		if x.info.Exceeded() != x.want {
 			t.Errorf("%+v: %v", x.info, !x.want)
@@ -426,23 +427,23 @@ func TestExceedsByKeys(t *testing.T) {
 	}
 }
 
-// exceeds reports whether a filter exceeds rate, its chosen rate.
+// exceeds reports whether a filter exceeds rate, its planned rate.
 func exceeds(i filter.Info, rate float64) bool {
-	i.FPRChosen = rate
+	i.FPRPlanned = rate
 	return i.Exceeded()
 }
 
-// TestSetChosen sets and removes the chosen rate of a Set.
-func TestSetChosen(t *testing.T) {
+// TestSetPlanned sets and removes the planned rate of a Set.
+func TestSetPlanned(t *testing.T) {
 	set := settest.EngineOf(t, settest.Build(t, settest.Words(100), bloomery.Config{Spec: "standard(bytes=200)"}))
 	for rate, ok := range map[float64]bool{0.02: true, 0: true, 1: false, -1: false, math.NaN(): false} {
-		was := set.Info().FPRChosen
-		err := engine.SetChosen(set, rate)
-		if ok && (err != nil || set.Info().FPRChosen != rate) {
-			t.Errorf("%v: %v, chosen %v", rate, err, set.Info().FPRChosen)
+		was := set.Info().FPRPlanned
+		err := engine.SetPlanned(set, rate)
+		if ok && (err != nil || set.Info().FPRPlanned != rate) {
+			t.Errorf("%v: %v, planned %v", rate, err, set.Info().FPRPlanned)
 		}
-		if !ok && (!errors.Is(err, filter.ErrConfig) || set.Info().FPRChosen != was) {
-			t.Errorf("%v: %v, chosen %v", rate, err, set.Info().FPRChosen)
+		if !ok && (!errors.Is(err, filter.ErrConfig) || set.Info().FPRPlanned != was) {
+			t.Errorf("%v: %v, planned %v", rate, err, set.Info().FPRPlanned)
 		}
 	}
 }
@@ -498,7 +499,7 @@ func TestKeepsRate(t *testing.T) {
 				switch choice.Spec.Family() {
 				case "standard", "counting", "blocked": // up to three standard deviations, as in Exceeded
 					info := filter.Info{Spec: choice.Spec, Keys: n * seeds, FPRPrior: choice.FPRPrior, FPRPosterior: mean,
-						FPRChosen: fpr}
+						FPRPlanned: fpr}
 					if info.Exceeded() {
 						t.Errorf("%s, %d keys: mean rate %g", choice.Spec, n, mean)
 					}

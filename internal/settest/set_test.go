@@ -174,7 +174,7 @@ func TestSnapshotApart(t *testing.T) {
 		if !s.ContainsString("only the set") || !shot.ContainsString("only the snapshot") || shot.Len() != before+1 {
 			t.Errorf("%s: a change is lost", name)
 		}
-		if shot.Info().FPRChosen != s.Info().FPRChosen || shot.Spec() != s.Spec() {
+		if shot.Info().FPRPlanned != s.Info().FPRPlanned || shot.Spec() != s.Spec() {
 			t.Errorf("%s: %v and %v", name, s, shot)
 		}
 	}

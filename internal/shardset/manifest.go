@@ -49,9 +49,9 @@ func CheckHeader(m *shard.Manifest, i int, f *container.File) error {
 // Rate rounds a rate to four significant digits, so that manifests from different processors have the same bytes.
 func Rate(r float64) float64 { return roundDigits(r, 4) }
 
-// ChosenRate returns the false-positive rate that was chosen for a set, from the chosen rates of its shards: their mean
+// PlannedRate returns the planned false-positive rate of a set, from the planned rates of its shards: their mean
 // to three digits, or the rate itself if they are equal. It is 0 if a shard has none.
-func ChosenRate(rates []float64) float64 {
+func PlannedRate(rates []float64) float64 {
 	sum := 0.0
 	for _, r := range rates {
 		if r == 0 {

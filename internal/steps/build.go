@@ -27,9 +27,9 @@ import (
 type result struct {
 	Shard int `json:"shard"`
 	shard.Entry
-	FPRChosen float64   `json:"fpr_chosen"`
-	Distinct  *estimate `json:"distinct,omitempty"` // estimated number of distinct keys, with Plan.Capacity
-	Version   string    `json:"version,omitempty"`  // Object.Version of the file
+	FPRPlanned float64   `json:"fpr_planned"`
+	Distinct   *estimate `json:"distinct,omitempty"` // estimated number of distinct keys, with Plan.Capacity
+	Version    string    `json:"version,omitempty"`  // Object.Version of the file
 }
 
 // estimate is an engine.Estimate with names for JSON.
@@ -231,7 +231,7 @@ func (p *Plan) config(keys uint64, o Options) bloomery.Config {
 
 func (p *Plan) writeShard(ctx context.Context, out Store, s int, set *bloomery.Set) (r result, err error) {
 	ctx = container.Batch(ctx) // Finish syncs the folder once for all shards
-	r = result{Shard: s, Entry: shardset.EntryOf(set.Info()), FPRChosen: set.Info().FPRChosen}
+	r = result{Shard: s, Entry: shardset.EntryOf(set.Info()), FPRPlanned: set.Info().FPRPlanned}
 	if p.Capacity > 0 {
 		distinct := estimate(bulk.DistinctKeys(set))
 		r.Distinct = &distinct

@@ -32,7 +32,7 @@ func TestPlanFields(t *testing.T) {
 		"Keys":     {func(c *config) { c.Keys = 3 }, `"exact_keys":3`},
 		"Capacity": {func(c *config) { c.Capacity = 1000 }, `"capacity":1000`},
 		"Needs": {func(c *config) { c.Spec, c.Keys, c.Needs = "", 100, plan.Needs{FPR: 0.03} },
-			`"fpr_chosen":0.03`},
+			`"fpr_planned":0.03`},
 		"Like.Set":          {func(c *config) { c.Like.Set = like }, ""},
 		"Like.Shrink":       {func(c *config) { c.Like.Shrink = 0.1 }, ""},
 		"Hashing.ID":        {func(c *config) { c.Spec, c.Hashing.ID = "blocked(layout=split)", filter.XXH64 }, `"hash":3`},
@@ -51,7 +51,7 @@ func TestPlanFields(t *testing.T) {
 		"Building.Chosen": {func(c *config) {
 			c.Spec, c.Keys, c.Needs = "", 100, plan.Needs{FPR: 0.03}
 			c.Building.Chosen = func(plan.Choice) { reports++ }
-		}, `"fpr_chosen":0.03`},
+		}, `"fpr_planned":0.03`},
 		"Concurrent": {func(c *config) { c.Concurrent = true }, ""},
 		"Allow":      {func(c *config) { c.Allow = slices.Values([][]byte{[]byte("no")}) }, ""},
 	}
@@ -137,8 +137,8 @@ func TestLimitsOfSet(t *testing.T) {
 		if row.want == nil && (err != nil || !reflect.DeepEqual(m, local)) {
 			t.Errorf("%v: %v; the manifest is %v, not %v", c, err, m, local)
 		}
-		if r := family.Reader(p.Spec).Float("fpr"); row.want == nil && c.Needs.FPR > 0 && (r == 0 || m.FPRChosen != r) {
-			t.Errorf("%v: the chosen rate is %v, not %v of %s", c, m.FPRChosen, r, p.Spec)
+		if r := family.Reader(p.Spec).Float("fpr"); row.want == nil && c.Needs.FPR > 0 && (r == 0 || m.FPRPlanned != r) {
+			t.Errorf("%v: the planned rate is %v, not %v of %s", c, m.FPRPlanned, r, p.Spec)
 		}
 	}
 }

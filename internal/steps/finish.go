@@ -59,14 +59,14 @@ func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found
 	}
 
 	all := make([]found, p.Shards)
-	entries, chosen := make([]shard.Entry, p.Shards), make([]float64, p.Shards)
+	entries, planned := make([]shard.Entry, p.Shards), make([]float64, p.Shards)
 	err = require(ctx, "shard", p.Shards, func(ctx context.Context, s int) error {
 		f, err := p.findShard(ctx, out, s, func() (*shard.Manifest, error) { return old, nil },
 			func(r result) error { return r.checkFile(ctx, out) })
 		if errors.Is(err, shard.ErrChanged) {
 			return &shard.Error{File: f.File, Err: fmt.Errorf("%w; build shard %d again", shard.ErrChanged, s)}
 		}
-		all[s], entries[s], chosen[s] = f, f.Entry, f.FPRChosen
+		all[s], entries[s], planned[s] = f, f.Entry, f.FPRPlanned
 		entries[s].File = f.final
 		return err
 	})
@@ -76,7 +76,7 @@ func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found
 
 	m := &shard.Manifest{
 		Spec: p.Spec, Hash: p.Hash, Seed: p.Seed, KeyCheck: p.KeyCheck, Form: p.form(), Shards: entries,
-		FPRChosen: cmp.Or(p.FPRChosen, shardset.ChosenRate(chosen)),
+		FPRPlanned: cmp.Or(p.FPRPlanned, shardset.PlannedRate(planned)),
 	}
 
 	var distinct engine.Estimate

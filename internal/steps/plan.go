@@ -55,21 +55,21 @@ type Config struct {
 
 // Plan describes the set and its input. It has no secret. The same Config and input give the same Plan.
 type Plan struct {
-	Version   int           `json:"version"`
-	Spec      filter.Spec   `json:"spec"` // spec of each shard
-	Shards    int           `json:"shards"`
-	Hash      filter.HashID `json:"hash"`
-	Seed      uint64        `json:"seed,string"`
-	KeyCheck  uint64        `json:"key_check,string"`   // check of a keyed hash, else 0
-	KeyForm   string        `json:"key_form,omitempty"` // form of the keys; empty: zero
-	FPRChosen float64       `json:"fpr_chosen,omitempty"`
-	MaxFPR    float64       `json:"max_fpr,omitempty"`    // largest rate of the set
-	MaxBytes  uint64        `json:"max_bytes,omitempty"`  // largest number of bytes of all shards together
-	Capacity  uint64        `json:"capacity,omitempty"`   // capacity of the set: see bloomery.Config.Capacity
-	ExactKeys uint64        `json:"exact_keys,omitempty"` // number of keys in the input; 0: any
-	Keys      KeyFormat     `json:"keys"`
-	Objects   []Object      `json:"objects"`
-	Ranges    []Range       `json:"ranges"`
+	Version    int           `json:"version"`
+	Spec       filter.Spec   `json:"spec"` // spec of each shard
+	Shards     int           `json:"shards"`
+	Hash       filter.HashID `json:"hash"`
+	Seed       uint64        `json:"seed,string"`
+	KeyCheck   uint64        `json:"key_check,string"`   // check of a keyed hash, else 0
+	KeyForm    string        `json:"key_form,omitempty"` // form of the keys; empty: zero
+	FPRPlanned float64       `json:"fpr_planned,omitempty"`
+	MaxFPR     float64       `json:"max_fpr,omitempty"`    // largest rate of the set
+	MaxBytes   uint64        `json:"max_bytes,omitempty"`  // largest number of bytes of all shards together
+	Capacity   uint64        `json:"capacity,omitempty"`   // capacity of the set: see bloomery.Config.Capacity
+	ExactKeys  uint64        `json:"exact_keys,omitempty"` // number of keys in the input; 0: any
+	Keys       KeyFormat     `json:"keys"`
+	Objects    []Object      `json:"objects"`
+	Ranges     []Range       `json:"ranges"`
 
 	formats Formats // formats that keyio does not have
 	id      string
@@ -125,7 +125,7 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 		return nil, err
 	}
 	// The planner may choose a lower rate than the needs.
-	p.FPRChosen = cmp.Or(family.Reader(p.Spec).Float("fpr"), c.Build.FPR, c.Build.Needs.FPR)
+	p.FPRPlanned = cmp.Or(family.Reader(p.Spec).Float("fpr"), c.Build.FPR, c.Build.Needs.FPR)
 	if planned := c.Build.Needs != (plan.Needs{}) || c.Build.Capacity > 0; c.Build.Spec != "" || !planned {
 		p.ExactKeys = c.Build.Keys
 	}
@@ -281,8 +281,8 @@ func (p *Plan) check() error {
 		return bad("key_form", p.KeyForm, "not in the canonical form")
 	case utf8.RuneCountInString(p.Keys.Delimiter) > 1:
 		return bad("delimiter", p.Keys.Delimiter, "want one character")
-	case !family.ValidRate(p.FPRChosen) || !family.ValidRate(p.MaxFPR):
-		return bad("fpr", p.FPRChosen, "want a rate")
+	case !family.ValidRate(p.FPRPlanned) || !family.ValidRate(p.MaxFPR):
+		return bad("fpr", p.FPRPlanned, "want a rate")
 	}
 
 	// The spec is already the spec of a shard. ForShard checks it, and with one shard it changes nothing.

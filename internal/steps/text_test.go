@@ -290,7 +290,7 @@ func TestPlanHostile(t *testing.T) {
 		{`"version":1`, `"version":2`},
 		{`"offset":9000`, `"offset":-9000`}, {`"length":9000`, `"length":-1`}, {`"hash":2`, `"hash":1`},
 		{`"name":"lines"`, `"name":"xml"`},
-		{`"shards":4`, `"shards":5`}, {`"fpr_chosen":0.02`, `"fpr_chosen":2`}, {`"size":`, `"size":-`},
+		{`"shards":4`, `"shards":5`}, {`"fpr_planned":0.02`, `"fpr_planned":2`}, {`"size":`, `"size":-`},
 		{`{`, `{"unknown":1,`},
 	} {
 		bad := strings.Replace(good, change[0], change[1], 1)
@@ -315,7 +315,7 @@ func TestPlanHostile(t *testing.T) {
 		t.Error("a Range with another secret")
 	}
 	m, err := all(t.Context(), p, in, out, steps.Options{Secret: secret})
-	if err != nil || m.KeyCheck != filter.NewKeyedHasher(*secret).KeyCheck() || m.FPRChosen != 0.02 {
+	if err != nil || m.KeyCheck != filter.NewKeyedHasher(*secret).KeyCheck() || m.FPRPlanned != 0.02 {
 		t.Errorf("with the secret: %v", err)
 	}
 	for n, text := range out.objects {

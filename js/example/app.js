@@ -106,7 +106,7 @@ function milliseconds(time) {
 }
 
 function oneIn() {
-  return `1 in ${number.format(Math.round(1 / filter.info().chosenRate))}`;
+  return `1 in ${number.format(Math.round(1 / filter.info().fprPlanned))}`;
 }
 
 function showFacts(time) {
@@ -115,9 +115,9 @@ function showFacts(time) {
   show('size', `${Math.round(info.bytes / 1000)} kB`);
   show('bytes', `${number.format(info.bytes)} bytes`);
   show('bits', info.bitsPerKey.toFixed(2));
-  show('rate', `${number.format(info.chosenRate * 100)}%, ${oneIn()}`);
+  show('rate', `${number.format(info.fprPlanned * 100)}%, ${oneIn()}`);
   show('oneIn', oneIn());
-  const extra = Math.round(980 * info.chosenRate);
+  const extra = Math.round(980 * info.fprPlanned);
   show('extra', number.format(extra));
   show('flagged', number.format(20 + extra));
   show('family', info.family);

@@ -39,8 +39,8 @@ export interface FilterInfo {
   bytes: number;
   /** Bits of the sections for each key; Infinity without keys. */
   bitsPerKey: number;
-  /** The false-positive rate that was chosen for the filter, if it was stored. */
-  chosenRate?: number;
+  /** The false-positive rate that was planned for the filter, if it was stored. */
+  fprPlanned?: number;
   /** How keys became bytes, such as trim,lower or int32: see docs/format.md. */
   keyForm: string;
   /** True if the filter is exact for a list of allowed keys. */
@@ -109,7 +109,7 @@ export class Filter {
 
   /** Describes the filter. */
   info(): FilterInfo {
-    const { spec, hash, keys, length, chosenRate, form, exceptions, sections } = this.#header;
+    const { spec, hash, keys, length, fprPlanned, form, exceptions, sections } = this.#header;
     return {
       spec: spec.text,
       family: spec.family,
@@ -117,7 +117,7 @@ export class Filter {
       keys: keys >> 53n ? keys : Number(keys),
       bytes: length,
       bitsPerKey: sections.reduce((sum, s) => sum + 8 * s.length, 0) / Number(keys),
-      ...(chosenRate && { chosenRate }),
+      ...(fprPlanned && { fprPlanned }),
       keyForm: form,
       exceptions,
       counts: !!this.#engine.count,

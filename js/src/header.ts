@@ -16,8 +16,8 @@ export interface Header {
   readonly keys: bigint;
   /** Length of the file in bytes. */
   readonly length: number;
-  /** The false-positive rate that was chosen for the filter, or 0 if none was. */
-  readonly chosenRate: number;
+  /** The false-positive rate that was planned for the filter, or 0 if none was. */
+  readonly fprPlanned: number;
   /** The text of the form of keys, such as trim,lower or int32. */
   readonly form: string;
   /** Whether the last section holds exceptions. */
@@ -87,12 +87,12 @@ export function parseHeader(bytes: Uint8Array): Header {
   if (crc32c(bytes.subarray(64, end), crc32c(bytes.subarray(0, 60))) !== u32(60)) {
     throw new ChecksumError('checksum', 60);
   }
-  const flags = bytes[15], hash = u16(12), seed = u64(16), chosenRate = view.getFloat64(48, true);
+  const flags = bytes[15], hash = u16(12), seed = u64(16), fprPlanned = view.getFloat64(48, true);
   const form = formOf(bytes.subarray(24, 28));
   if (flags > 1 || !form || u32(28)) throw newer(15);
   if (hash < 1 || hash > 9) throw new HashError(`hash function ${hash}`, 12);
   if (hash > 1 && (hash === 2) !== (seed > 0n)) throw bad(16);
-  if (!(chosenRate > 0 && chosenRate < 1) && u64(48)) throw bad(48);
+  if (!(fprPlanned > 0 && fprPlanned < 1) && u64(48)) throw bad(48);
   if (flags && (count < 2 || hash > 2)) throw bad(15);
   if (bytes.subarray(end, dataAt).some((b) => b)) throw bad(end);
   const spec = new Spec(String.fromCharCode(...bytes.subarray(specAt, end)));
@@ -107,7 +107,7 @@ export function parseHeader(bytes: Uint8Array): Header {
   }
   if (u64(40) !== BigInt(length)) throw bad(40);
   return {
-    family: u16(10), hash, seed, keys: u64(32), length, chosenRate, form, exceptions: flags > 0, spec, sections, dataAt,
+    family: u16(10), hash, seed, keys: u64(32), length, fprPlanned, form, exceptions: flags > 0, spec, sections, dataAt,
   };
 }
 

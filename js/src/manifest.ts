@@ -16,8 +16,8 @@ export interface Manifest {
   readonly seed: bigint;
   /** Header.form of the shards. */
   readonly form: string;
-  /** 0 if none was chosen. */
-  readonly chosenRate: number;
+  /** 0 if none was planned. */
+  readonly fprPlanned: number;
   readonly shards: readonly Entry[];
 }
 
@@ -65,24 +65,24 @@ export async function parseManifest(file: string | Uint8Array): Promise<Manifest
   if (m.version !== 1) throw bad(`version ${show(m.version)}: update bloomery`);
   if (m.routing !== 1) throw bad(`routing ${show(m.routing)}: update bloomery`);
   const { plan, shards, ...head } = m;
-  const names = 'count format fpr_chosen hash key_check key_form routing seed spec version'.split(' ');
+  const names = 'count format fpr_planned hash key_check key_form routing seed spec version'.split(' ');
   const unknown = Object.keys(head).find((name) => !names.includes(name));
   if (unknown !== undefined) throw bad(`unknown field ${unknown}`);
-  const { spec, hash: name, seed, key_check: check, key_form: form, fpr_chosen: rate, count } = head;
+  const { spec, hash: name, seed, key_check: check, key_form: form, fpr_planned: rate, count } = head;
   const hash = hashNames.indexOf(name as string);
   if (hash < 1 || hash === 5) throw bad(`hash ${show(name)}`);
   const seedValue = parse(seed, /^(0|[1-9][0-9]{0,19})$/, '');
   const checkValue = parse(check ?? '0', /^(0|[1-9a-f][0-9a-f]{0,15})$/, '0x');
   if ((hash !== 1 && seedValue) || (hash === 2) !== (checkValue > 0n) || check === '0') throw bad('seed or key_check');
   if (form !== undefined && (form === 'bytes' || !/^[a-z0-9,=]+$/.test(form as string))) throw bad('key_form');
-  if (rate !== undefined && !(isRate(rate) && rate !== 0 && rate !== 1)) throw bad('fpr_chosen');
+  if (rate !== undefined && !(isRate(rate) && rate !== 0 && rate !== 1)) throw bad('fpr_planned');
   if (typeof spec !== 'string' || spec.length > 512) throw bad('spec');
   if (!isSize(count, 1) || (count as number) > 2 ** 20) throw bad('count');
   if (!Array.isArray(shards) || shards.length !== count) throw bad('the number of shards is not count');
   shards.forEach((e, i) => checkEntry(e, i, shards.length));
   const fields = {
     format: m.format, version: 1, plan: '', spec, hash: name, seed, key_check: check, key_form: form, routing: 1,
-    fpr_chosen: rate, count,
+    fpr_planned: rate, count,
   };
   const sum = await sha256(new TextEncoder().encode(JSON.stringify(fields)));
   if (sum.slice(0, 32) !== plan) throw bad('plan is not that of its fields: it was edited');
@@ -94,7 +94,7 @@ export async function parseManifest(file: string | Uint8Array): Promise<Manifest
   }
   return {
     spec: parsed, hash, form: (form as string) ?? 'bytes', seed: seedValue || checkValue,
-    chosenRate: (rate as number) ?? 0, shards: shards as Entry[],
+    fprPlanned: (rate as number) ?? 0, shards: shards as Entry[],
   };
 }
 

@@ -52,8 +52,8 @@ export interface Release extends ReleaseObject {
   readonly spec: string;
   /** The number of keys; of an exact set, of its members. */
   readonly keys: number;
-  /** The false-positive rate that was chosen, or 0, and that of the filter; 0 for an exact set. */
-  readonly fpr_chosen: number;
+  /** The false-positive rate that was planned, or 0, and that of the filter; 0 for an exact set. */
+  readonly fpr_planned: number;
   readonly fpr_posterior: number;
   /** The number of keys of the universe of an exact set. */
   readonly universe?: number;
@@ -129,7 +129,7 @@ function parse(text: string, format: string, names: string): Members {
 const decode = (file: Uint8Array) =>
   valid(() => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(file));
 
-const members = 'name release published expires kind sha256 bytes total_bytes spec keys fpr_chosen fpr_posterior ' +
+const members = 'name release published expires kind sha256 bytes total_bytes spec keys fpr_planned fpr_posterior ' +
   'universe previous history';
 
 /** The line that ends the signed part. */
@@ -150,7 +150,7 @@ export async function parseRelease(file: Uint8Array, trust: Trust): Promise<Rele
   want(['file', 'exact', 'set'].includes(m.kind as string), newer);
   want(isRef(m) && isText(m.name, 1, 128) && isText(m.spec, 0, 512) && isNumber(release, 1) && isNumber(m.keys) &&
     isNumber(m.total_bytes, m.bytes as number) && (m.kind === 'set' || m.total_bytes === m.bytes) &&
-    isRate(m.fpr_chosen) && isRate(m.fpr_posterior) &&
+    isRate(m.fpr_planned) && isRate(m.fpr_posterior) &&
     (m.universe === undefined || (m.kind === 'exact' && isNumber(m.universe, 1))) &&
     isTime(m.published) && isTime(m.expires) && (m.expires as string) > (m.published as string) &&
     (m.previous === undefined || isOlder(m.previous, release)) && isOptional(m.history, maxHistory), invalid);

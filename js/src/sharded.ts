@@ -29,8 +29,8 @@ export interface ShardedInfo {
   bytes: number;
   /** Bits of the files for each key; Infinity without keys. */
   bitsPerKey: number;
-  /** The false-positive rate that was chosen for the set, if it was stored. */
-  chosenRate?: number;
+  /** The false-positive rate that was planned for the set, if it was stored. */
+  fprPlanned?: number;
   /** The false-positive rate that was computed from the bits of the shards: their mean. */
   rate: number;
   /** The number of shards, and how many of them are loaded. */
@@ -144,7 +144,7 @@ export class ShardedFilter {
 
   /** Describes the set. */
   info(): ShardedInfo {
-    const { spec, hash, form, chosenRate, shards } = this.#manifest;
+    const { spec, hash, form, fprPlanned, shards } = this.#manifest;
     const sum = (of: (e: (typeof shards)[0]) => number) => shards.reduce((total, e) => total + of(e), 0);
     const keys = sum((e) => e.keys), bytes = sum((e) => e.bytes);
     return {
@@ -154,7 +154,7 @@ export class ShardedFilter {
       keys,
       bytes,
       bitsPerKey: (8 * bytes) / keys,
-      ...(chosenRate && { chosenRate }),
+      ...(fprPlanned && { fprPlanned }),
       keyForm: form,
       rate: sum((e) => e.fpr_posterior) / shards.length,
       shards: shards.length,

@@ -46,7 +46,7 @@ for (const [family, wasm] of cases) {
     const keys = ['text', 'ä', Uint8Array.of(1, 2, 3), 12n, -1n, [5, 6]], options = { family, fpr: 0.001, wasm };
     const file = await build([...keys, 7, -8], options), filter = await open(file);
     for (const key of [...keys, 7n, -8n]) assert.ok(filter.has(key), String(key));
-    assert.deepEqual([filter.info().keys, filter.info().chosenRate], [8, 0.001]);
+    assert.deepEqual([filter.info().keys, filter.info().fprPlanned], [8, 0.001]);
     assert.deepEqual(await build(new Set([-8n, 7n, ...keys]), options), file, 'the order counts');
     const later = async function* () {
       yield* [...keys, 7, -8];

@@ -31,7 +31,7 @@ function append(from, to) {
   return Buffer.concat([start, ofBase.subarray(0, 4), ofTarget.subarray(0, 16), to.subarray(from.length - 20)]);
 }
 
-const exact = { kind: 'exact', fpr_chosen: 0, fpr_posterior: 0, keys: 100 };
+const exact = { kind: 'exact', fpr_planned: 0, fpr_posterior: 0, keys: 100 };
 
 /** Publishes a day, with deltas from the days before. */
 const publish = (p, d, more) => p.publish(day(d), {

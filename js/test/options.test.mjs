@@ -18,7 +18,7 @@ import {
 import * as plain from '../dist/plain.js';
 import { golden } from './damage.mjs';
 
-const file = golden['blocked-0.bloom'], key = 'ed25519:Wz/VZXcTaZW2MqJWDMfGwhMmLEmgh1U7crFFbD8sSyA=';
+const file = golden['blocked-0.bloom'], key = 'ed25519:i0BBvL7dh8qvLZ0wX7tVjIRzrqbHx0w4fVaLwDD72FA=';
 const exact = readFileSync(new URL('days.exact', import.meta.url)).subarray(0, 800);
 
 /** Checks that a call rejects with TypeError whose message begins with a name and says what came. */

@@ -82,7 +82,7 @@ export class Publisher {
     this.members = {
       format: 'bloomery-release', version: 1, name: this.name, release: number,
       published: iso(now), expires: iso(now + 604_800_000), kind: 'file', ...ref, total_bytes: ref.bytes,
-      spec: 'blocked(blocks=2,k=5,layout=line)', keys: 3, fpr_chosen: 0.01, fpr_posterior: 0.0101,
+      spec: 'blocked(blocks=2,k=5,layout=line)', keys: 3, fpr_planned: 0.01, fpr_posterior: 0.0101,
       previous: last && { release: last.release, sha256: last.sha256, ...delta(last.sha256) },
       history: history || undefined,
       ...more,

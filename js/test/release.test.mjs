@@ -42,7 +42,7 @@ const hash = 'a'.repeat(64);
 const good = {
   format: 'bloomery-release', version: 1, name: 'list', release: 3, published: '2026-11-22T15:00:00Z',
   expires: '2026-11-29T15:00:00Z', kind: 'file', sha256: hash, bytes: 10, total_bytes: 10, spec: 'standard(k=7,m=64)',
-  keys: 1, fpr_chosen: 0, fpr_posterior: 0.01, previous: { release: 2, sha256: hash },
+  keys: 1, fpr_planned: 0, fpr_posterior: 0.01, previous: { release: 2, sha256: hash },
   history: { sha256: hash, bytes: 9 },
 };
 
@@ -52,7 +52,7 @@ test('members out of range', async () => {
   for (const change of [
     { name: 'x'.repeat(129) }, { name: 'ü'.repeat(65) }, { name: 'a\u202eb' }, { release: 0 }, { release: 1.5 },
     { published: good.expires }, { sha256: hash.toUpperCase() }, { sha256: '../x' }, { bytes: 0, total_bytes: 0 },
-    { total_bytes: 11 }, { keys: -1 }, { fpr_chosen: 1.01 }, { previous: { release: 3, sha256: hash } },
+    { total_bytes: 11 }, { keys: -1 }, { fpr_planned: 1.01 }, { previous: { release: 3, sha256: hash } },
     { previous: { release: 2, sha256: hash, delta: {} } }, { history: { sha256: hash, bytes: 2 ** 20 + 1 } },
     { history: null }, { spec: 7 }, { format: 'other' }, { kind: 'tree' }, { kind: undefined }, { kind: 'exact ' },
     { kind: ['exact'] }, { kind: 'exact', total_bytes: 11 }, { new: 1 }, { history: { sha256: hash, bytes: 9, new: 1 } },

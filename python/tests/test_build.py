@@ -191,7 +191,7 @@ def test_failures_leave_nothing(command: str, tmp_path: Path) -> None:
     for keys in ["one key", b"one key", 7, None]:
         with pytest.raises(TypeError, match="not"):
             bl.build(path, keys)
-    assert bl.build(tmp_path / "rate.bloom", KEYS, fpr="0.7%").info.fpr_chosen == 0.007
+    assert bl.build(tmp_path / "rate.bloom", KEYS, fpr="0.7%").info.fpr_planned == 0.007
     (tmp_path / "rate.bloom").unlink()
     with pytest.raises(TypeError, match="spec or family"):
         bl.build(path, KEYS, spec="blocked", family="blocked")

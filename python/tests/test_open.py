@@ -56,10 +56,10 @@ def test_info(golden: dict[str, bytes]) -> None:
         hash="xxh3-128",
         seed=42,
         key_check=None,
-        fpr_chosen=f.info.fpr_chosen,
+        fpr_planned=f.info.fpr_planned,
     )
-    assert f.info.fpr_chosen is not None
-    assert 0 < f.info.fpr_chosen < 1
+    assert f.info.fpr_planned is not None
+    assert 0 < f.info.fpr_planned < 1
     assert f.info.bits_per_key == 8 * 184 / 40
     assert len(f) == 40
     assert repr(f) == "<bloomery_filters.Filter standard(k=7,m=400) keys=40 bytes=184>"

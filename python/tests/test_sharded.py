@@ -224,7 +224,7 @@ def change_shard(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
     + [change("spec", spec) for spec in ("", "blocked(", "blocked(b=1,a=1)", "nothing", "bitsandblooms", 3, "Blocked")]
     + [change("seed", seed) for seed in ("", "01", "-1", "+1", " 1", str(2**64), 1, "1_0", "٣")]
     + [change("key_check", check) for check in ("", "0", "1", "A", 1, None)]
-    + [change("fpr_chosen", rate) for rate in (0, 1, -0.5, "0.1", None, 1e400, True)]
+    + [change("fpr_planned", rate) for rate in (0, 1, -0.5, "0.1", None, 1e400, True)]
     + [change("shards", shards) for shards in ([], {}, None, [1, 2, 3, 4, 5])]
     + [change("other", 1), lambda m: m.pop("plan"), lambda m: m["shards"].pop(), lambda m: m["shards"].reverse()]
     + [change_shard("keys", n) for n in (-1, 1.0, "1", 2**57, None, True)]

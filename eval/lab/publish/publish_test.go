@@ -94,8 +94,8 @@ func TestDeltas(t *testing.T) {
 		if slices.Max(got.sizes) > float64(got.whole)/10 || len(got.long) == 0 || len(got.short) == 0 {
 			t.Errorf("%s: %v bytes of %d, %d and %d jumps", k.name, got.sizes, got.whole, len(got.short), len(got.long))
 		}
-		if k.room > 0 && got.chosen != 0.01 || got.rates[0].FPRPosterior > 0.0105 {
-			t.Errorf("%s: rate %g, chosen %g", k.name, got.rates[0].FPRPosterior, got.chosen)
+		if k.room > 0 && got.planned != 0.01 || got.rates[0].FPRPosterior > 0.0105 {
+			t.Errorf("%s: rate %g, planned %g", k.name, got.rates[0].FPRPosterior, got.planned)
 		}
 	}
 }

@@ -42,13 +42,13 @@ func (t *track) rows() (rows []figure.Row) {
 	}
 	over := 0
 	for _, r := range t.rates {
-		if r.FPRPosterior > t.chosen {
+		if r.FPRPosterior > t.planned {
 			over++
 		}
 	}
-	middle := drift.Of(t.chosen, t.rates[:t.scale.long+1])
+	middle := drift.Of(t.planned, t.rates[:t.scale.long+1])
 	add("releases over the promise", figure.Exact("", float64(over)).Noted(
-		"of %d; a rate of %g; drift on day %d: %s", len(t.rates), t.chosen, t.scale.long, middle))
+		"of %d; a rate of %g; drift on day %d: %s", len(t.rates), t.planned, t.scale.long, middle))
 	return rows
 }
 

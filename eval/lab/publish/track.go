@@ -18,7 +18,7 @@ import (
 type track struct {
 	kind
 	scale
-	chosen      float64
+	planned     float64
 	whole       int // bytes of the first version
 	sizes       []float64
 	short, long []float64 // bytes of the deltas over several days
@@ -176,7 +176,7 @@ func (t *track) add(ctx context.Context, i filter.Info, versions []version) (err
 	v := versions[today]
 	t.rates = append(t.rates, drift.Measured{Release: uint64(today), FPRPosterior: i.FPRPosterior})
 	if today == 0 {
-		t.whole, t.chosen = v.bytes(), i.FPRChosen
+		t.whole, t.planned = v.bytes(), i.FPRPlanned
 		return nil
 	}
 	for _, jump := range []struct {

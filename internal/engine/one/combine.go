@@ -51,7 +51,7 @@ func (s *Set) Combine(e engine.Engine, how family.Ability) error {
 		s.become(s.inForm(mine.filter), s.hasher)
 	}
 	// The result keeps only the weaker of two promises.
-	s.chosen = max(s.chosen, o.chosen)
+	s.planned = max(s.planned, o.planned)
 	return nil
 }
 
@@ -155,7 +155,7 @@ func (s *Set) Equal(e engine.Engine) bool {
 	}
 
 	o, err := s.otherOne(e)
-	if err != nil || s.hasher != o.hasher || s.chosen != o.chosen {
+	if err != nil || s.hasher != o.hasher || s.planned != o.planned {
 		return false
 	}
 

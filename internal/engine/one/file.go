@@ -123,7 +123,7 @@ func Decode(f *container.File, m *container.Mapping, o engine.Options) (*Set, er
 		return nil, err
 	}
 
-	s.file, s.borrowed, s.chosen = m, m != nil, f.FPRChosen
+	s.file, s.borrowed, s.planned = m, m != nil, f.FPRPlanned
 	s.stored = engine.Stored{Bytes: f.Bytes, Trimmed: f.Spec != family.SpecOf(decoded)}
 	return s, nil
 }
@@ -154,7 +154,7 @@ func (s *Set) Encode() (*container.File, error) {
 	}
 
 	file := container.New(family.ID, e, s.hasher)
-	file.FPRChosen, file.Intact = s.chosen, s.file.Err
+	file.FPRPlanned, file.Intact = s.planned, s.file.Err
 	if s.exceptions != nil {
 		file.Exceptions = s.exceptions.Words()
 	}

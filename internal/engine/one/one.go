@@ -29,9 +29,9 @@ type Set struct {
 	shared  family.Concurrent
 	whole   kernel.Query // of the filter in memory, also if that is mapped, for batches in guarded
 	mapping
-	moves  uint32        // see engine.Facts
-	stored engine.Stored // the file that the set was read from, or zero
-	chosen float64       // the chosen false-positive rate, or 0
+	moves   uint32        // see engine.Facts
+	stored  engine.Stored // the file that the set was read from, or zero
+	planned float64       // the planned false-positive rate, or 0
 }
 
 var _ engine.Engine = (*Set)(nil)
@@ -90,10 +90,10 @@ func (s *Set) setFilter(f family.Filter) {
 	s.moves++
 }
 
-// withFilter returns a new Set of f with the hasher and the chosen rate of s.
+// withFilter returns a new Set of f with the hasher and the planned rate of s.
 func (s *Set) withFilter(f family.Filter) *Set {
 	o := New(f, s.hasher)
-	o.chosen = s.chosen
+	o.planned = s.planned
 	return o
 }
 
@@ -146,11 +146,11 @@ func (s *Set) Facts() engine.Facts {
 	if s.missing() != nil {
 		// Shared stays true: changes fail without losing a key, and Close must not turn a Set for many writers into one
 		// for a single writer.
-		return engine.Facts{Hasher: s.hasher, Shared: true, Chosen: &s.chosen, Moves: &s.moves}
+		return engine.Facts{Hasher: s.hasher, Shared: true, Planned: &s.planned, Moves: &s.moves}
 	}
 
 	f := engine.Facts{
-		Shared: s.shared != nil, Filter: s.filter, Hasher: s.hasher, Hashes: s.raw == nil, Chosen: &s.chosen,
+		Shared: s.shared != nil, Filter: s.filter, Hasher: s.hasher, Hashes: s.raw == nil, Planned: &s.planned,
 		Moves: &s.moves, Stored: s.stored,
 	}
 
@@ -178,7 +178,7 @@ func (s *Set) Info() (i filter.Info) {
 	s.guardReads(func() { i = s.filter.Info() })
 	lowest := family.LowestRate(s.hasher.ID(), i.Keys)
 	i.FPRPrior, i.FPRPosterior = max(i.FPRPrior, lowest), max(i.FPRPosterior, lowest)
-	i.FPRChosen, i.Form = s.chosen, s.hasher.Form()
+	i.FPRPlanned, i.Form = s.planned, s.hasher.Form()
 	return i
 }
 

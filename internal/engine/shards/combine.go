@@ -43,7 +43,7 @@ func (t *Set) Combine(with engine.Engine, how family.Ability) error {
 		t.publish(i, s)
 		t.parts[i].changed.Store(true)
 	}
-	t.chosen = max(t.chosen, o.chosen)
+	t.planned = max(t.planned, o.planned)
 	return nil
 }
 
@@ -63,13 +63,13 @@ func (t *Set) copyOf(i int) (s *one.Set, err error) {
 }
 
 // derived returns a Set whose shard i is f(i), which may be called any number of times. It closes the Sets of origin.
-func (t *Set) derived(chosen float64, origin []*Set, f func(i int) (*one.Set, error)) *Set {
+func (t *Set) derived(planned float64, origin []*Set, f func(i int) (*one.Set, error)) *Set {
 	d := &Set{
-		dir: t.dir, manifest: shardset.Clone(t.manifest), hasher: t.hasher, chosen: chosen, options: t.options,
+		dir: t.dir, manifest: shardset.Clone(t.manifest), hasher: t.hasher, planned: planned, options: t.options,
 		derive: f, origin: origin,
 	}
 	d.allocSlots()
-	d.manifest.FPRChosen = chosen
+	d.manifest.FPRPlanned = planned
 	for i := range d.parts {
 		d.parts[i].sizes = t.parts[i].sizes
 	}
@@ -124,13 +124,13 @@ func Join(
 	var first *Set
 	var mixed error // the error for a first set that is not sharded
 	var sets []*Set
-	chosen := 0.0
+	planned := 0.0
 	for i, path := range paths {
 		e, err := open(path)
 		if err != nil {
 			return nil, err
 		}
-		opened, chosen = append(opened, e), max(chosen, *e.Facts().Chosen)
+		opened, planned = append(opened, e), max(planned, *e.Facts().Planned)
 
 		if i == 0 {
 			first, mixed = sharded(e)
@@ -147,7 +147,7 @@ func Join(
 		sets = append(sets, o)
 	}
 
-	result = first.derived(chosen, sets, func(i int) (*one.Set, error) {
+	result = first.derived(planned, sets, func(i int) (*one.Set, error) {
 		s, err := first.copyOf(i)
 		if err != nil {
 			return nil, err
@@ -168,7 +168,7 @@ func (t *Set) Form(trimmed bool) (engine.Engine, error) {
 		return nil, err
 	}
 
-	d := t.derived(t.chosen, nil, func(i int) (s *one.Set, err error) {
+	d := t.derived(t.planned, nil, func(i int) (s *one.Set, err error) {
 		if s = t.sets[i].Load(); s == nil {
 			if s, err = t.copyOf(i); err != nil {
 				return nil, err
@@ -185,7 +185,7 @@ func (t *Set) Form(trimmed bool) (engine.Engine, error) {
 
 // Copy returns a copy of the Set: it copies changed shards and loads the others again.
 func (t *Set) Copy() (engine.Engine, error) {
-	c := t.derived(t.chosen, nil, t.derive)
+	c := t.derived(t.planned, nil, t.derive)
 	c.trimmed, c.base, c.was = t.trimmed, shardset.Clone(t.manifest), t.was
 	for i := range t.parts {
 		s := t.sets[i].Load()
@@ -228,7 +228,7 @@ func (t *Set) asInFile(i int) bool { return !t.parts[i].changed.Load() && t.deri
 
 // Rebuild returns a Set in memory whose shard i is the result of f for shard i.
 func (t *Set) Rebuild(f func(i int, part engine.Engine) (engine.Engine, error)) (engine.Engine, error) {
-	d := t.derived(t.chosen, nil, nil)
+	d := t.derived(t.planned, nil, nil)
 	for i := range t.parts {
 		s, err := t.shardAt(i)
 		if err != nil {
@@ -303,17 +303,17 @@ func (t *Set) otherShards(e engine.Engine) (*Set, error) {
 		return nil, err
 	}
 	if t.planID() != o.planID() {
-		return nil, fmt.Errorf("specs %s and %s, chosen rates %v and %v: %w",
-			t.Spec(), o.Spec(), t.chosen, o.chosen, filter.ErrMismatch)
+		return nil, fmt.Errorf("specs %s and %s, planned rates %v and %v: %w",
+			t.Spec(), o.Spec(), t.planned, o.planned, filter.ErrMismatch)
 	}
 	return o, nil
 }
 
-// planID returns Manifest.ID with the chosen rate of the Set.
+// planID returns Manifest.ID with the planned rate of the Set.
 func (t *Set) planID() string {
 	m := shard.Manifest{
 		Spec: t.manifest.Spec, Hash: t.manifest.Hash, Seed: t.manifest.Seed,
-		KeyCheck: t.manifest.KeyCheck, Form: t.manifest.Form, FPRChosen: t.chosen, Shards: t.manifest.Shards,
+		KeyCheck: t.manifest.KeyCheck, Form: t.manifest.Form, FPRPlanned: t.planned, Shards: t.manifest.Shards,
 	}
 	return m.ID()
 }

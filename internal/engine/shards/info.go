@@ -18,7 +18,7 @@ import (
 // Facts returns t itself as Query, because the key determines the shard.
 func (t *Set) Facts() engine.Facts {
 	return engine.Facts{
-		Query: t, Hasher: t.hasher, Hashes: true, Shared: t.options.Concurrent, Chosen: &t.chosen, Moves: &t.moves,
+		Query: t, Hasher: t.hasher, Hashes: true, Shared: t.options.Concurrent, Planned: &t.planned, Moves: &t.moves,
 		Stored: engine.Stored{Bytes: t.manifest.Bytes(), Trimmed: t.trimmed, Shards: len(t.parts)},
 	}
 }
@@ -66,7 +66,7 @@ func (t *Set) Info() (i filter.Info) {
 
 	n, lowest := float64(len(t.parts)), family.LowestRate(t.hasher.ID(), i.Keys)
 	i.FPRPrior, i.FPRPosterior = max(i.FPRPrior/n, lowest), max(i.FPRPosterior/n, lowest)
-	i.FPRChosen, i.Form = t.chosen, t.hasher.Form()
+	i.FPRPlanned, i.Form = t.planned, t.hasher.Form()
 	return i
 }
 

@@ -80,7 +80,7 @@ func openManifest(ctx context.Context, dir string, m *shard.Manifest, o engine.O
 	}
 
 	o.Keyed = hasher
-	t := &Set{dir: dir, manifest: m, hasher: hasher, chosen: m.FPRChosen, options: o, locked: o.Lazy}
+	t := &Set{dir: dir, manifest: m, hasher: hasher, planned: m.FPRPlanned, options: o, locked: o.Lazy}
 	t.allocSlots()
 	err = t.checkFiles(ctx, kind)
 	if err == nil && (o.Concurrent || o.InMemory && !o.Lazy) {

@@ -146,7 +146,7 @@ func TestShardedInfo(t *testing.T) {
 				set := settest.OpenSet(t, dir)
 				info := set.Info()
 				prior, posterior := m.FPR()
-				if info.FPRPrior != prior || info.FPRPosterior != posterior || info.FPRChosen != rate || info.Exceeded() {
+				if info.FPRPrior != prior || info.FPRPosterior != posterior || info.FPRPlanned != rate || info.Exceeded() {
 					t.Errorf("%+v, manifest %g, %g", info, prior, posterior)
 				}
 				found := uint64(0)

@@ -36,7 +36,7 @@ type Set struct {
 	base      *shard.Manifest // the manifest in the folder when it was last read or written
 	was       fs.FileInfo     // the file of base when Open read it
 	hasher    filter.Hasher
-	chosen    float64
+	planned   float64
 	moves     uint32 // stays 0: see engine.Facts
 	options   engine.Options
 	slots     []slot

@@ -121,7 +121,7 @@ func (t *Set) writeShards(
 	ctx context.Context, to *shardset.Folder, inFolder func(i int) bool,
 ) (next *shard.Manifest, bits []uint64, err error) {
 	next, bits = shardset.Clone(t.manifest), make([]uint64, len(t.parts))
-	next.FPRChosen = t.chosen
+	next.FPRPlanned = t.planned
 	return next, bits, t.parallel(context.Background(), writers, func(i int) error {
 		if inFolder(i) {
 			return nil

@@ -21,7 +21,7 @@ func writeShards(tb testing.TB, dir string, c bloomery.Config, shards int, keys 
 	tb.Helper()
 	spec, err := filter.ParseSpec(c.Spec)
 	check(tb, err)
-	m := &shard.Manifest{Spec: spec, FPRChosen: c.FPR}
+	m := &shard.Manifest{Spec: spec, FPRPlanned: c.FPR}
 	var hasher filter.Hasher
 	builders := make([]*bloomery.Builder, shards)
 	for i := range builders {

@@ -125,7 +125,7 @@ func (c Config) probes(x *formula, n, blocks uint64) int {
 }
 
 // blocksForRate returns the smallest number of blocks, or up to 0.1% more, with which the rate of nearly every filter
-// is at most 1% above the chosen rate; see firmBlocks. It bisects, since the predicted rate falls as blocks are added.
+// is at most 1% above the planned rate; see firmBlocks. It bisects, since the predicted rate falls as blocks are added.
 func (c Config) blocksForRate(x *formula, n uint64) (uint64, error) {
 	p := cmp.Or(c.Size.FPR, probe.DefaultFPR)
 	size := float64(c.Layout.BlockBits())

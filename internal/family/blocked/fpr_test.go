@@ -27,7 +27,7 @@ func posteriors(t *testing.T, c Config, filters int) (rates []float64) {
 	return rates
 }
 
-// TestPromise checks that filters exceed a chosen rate by at most 1%, in both layouts. 2 of 100 filters that are sized
+// TestPromise checks that filters exceed a planned rate by at most 1%, in both layouts. 2 of 100 filters that are sized
 // by three standard deviations may miss the rate, because the distribution has a long tail at low rates.
 func TestPromise(t *testing.T) {
 	const filters = 10

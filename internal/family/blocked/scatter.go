@@ -6,8 +6,8 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// A size for a chosen rate is firm if the predicted rate, plus sure standard deviations, is at most firm times the
-// chosen rate.
+// A size for a planned rate is firm if the predicted rate, plus sure standard deviations, is at most firm times the
+// planned rate.
 const (
 	sure = 3
 	firm = 1.01

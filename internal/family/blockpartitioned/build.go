@@ -18,7 +18,7 @@ type Config struct {
 	Size  family.Sizing // default: BitsPerKey = defaultBitsPerKey, for distinct keys; rounded to whole blocks
 	Block uint64        // bits of a block: 512 (default) or 1024, which takes two cache lines and has a lower rate
 	// Later is the number of keys to be added after the build, at most 1000 times the keys of the build. Size includes
-	// room for them, and a chosen rate holds after all of them are added.
+	// room for them, and a planned rate holds after all of them are added.
 	Later uint64
 	// K is the number of slots of a key, 1 to 64. Default: the number with the lowest rate. With fewer slots, a filter
 	// of the same rate is larger, but adding or removing a key changes fewer bits: see filter.Keep.

@@ -13,7 +13,7 @@
 //
 // Probes of Sum32 reach only the first 2^31 bits, and fill filters of more than about 2^26 bits unevenly. Double
 // hashing causes more false positives than independent probes in small filters with a low rate, see probe.Double: use
-// family standard unless the other system must read the filter. A filter with a chosen rate is made larger by the bits
+// family standard unless the other system must read the filter. A filter with a planned rate is made larger by the bits
 // that it needs for this, and a filter with a chosen size reports its true rate.
 package java
 

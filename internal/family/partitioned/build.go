@@ -18,7 +18,7 @@ type Config struct {
 	Keys uint64        // expected number of keys, to reserve memory; 0 if unknown
 	Size family.Sizing // default: BitsPerKey = defaultBitsPerKey, for distinct keys
 	// Later is the number of keys to be added after the build, at most 1000 times the keys of the build. Size includes
-	// room for them, a chosen rate holds after all of them are added, and k is also chosen for them. Without Later,
+	// room for them, a planned rate holds after all of them are added, and k is also chosen for them. Without Later,
 	// each late key raises the rate several times as much.
 	Later uint64
 	// K is the number of slots of a key, 1 to 64. Default: the number with the lowest rate. With fewer slots, a filter

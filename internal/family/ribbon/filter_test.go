@@ -189,7 +189,7 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// TestPromise checks that the posterior rate is at most the chosen rate, and the size at most the chosen size, for any
+// TestPromise checks that the posterior rate is at most the planned rate, and the size at most the chosen size, for any
 // number of keys. With many keys a filter has at most 0.1 bits per key more than the bound.
 func TestPromise(t *testing.T) {
 	for _, n := range []int{0, 1, 100, 256, 257, 300, 1000, 4000, 30_000, 100_000} {

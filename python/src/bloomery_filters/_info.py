@@ -93,8 +93,8 @@ class Info:
     """The seed of xxh3-128; 0 for other hash functions."""
     key_check: int | None
     """A number that recognizes the secret of a keyed hash and does not reveal it; None without a secret."""
-    fpr_chosen: float | None = None
-    """The false-positive rate that was chosen for the filter, if it was stored."""
+    fpr_planned: float | None = None
+    """The false-positive rate that was planned for the filter, if it was stored."""
     value_bits: int = 0
     """Bits per value; 0 if the filter has no values, and get raises TypeError."""
     counts: bool = False
@@ -146,7 +146,7 @@ def filter_info(header: Mapping[str, Any]) -> Info:
     fields["family"] = FAMILIES[header["family"]]
     fields["hash"] = HASHES[header["hash"]]
     fields["key_check"] = header["key_check"] or None
-    fields["fpr_chosen"] = header["fpr_chosen"] or None
+    fields["fpr_planned"] = header["fpr_planned"] or None
     fields["key_form"] = form_text(*header["key_form"])
     return Info(**fields)
 

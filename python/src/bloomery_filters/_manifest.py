@@ -18,9 +18,11 @@ MAX_BYTES = (1 << 29) + (1 << 16)
 
 MAX_SHARDS = 1 << 20
 
-_HEAD = ("format", "version", "plan", "spec", "hash", "seed", "key_check", "key_form", "routing", "fpr_chosen", "count")
+_HEAD = (
+    "format", "version", "plan", "spec", "hash", "seed", "key_check", "key_form", "routing", "fpr_planned", "count",
+)
 _NAMES = {*_HEAD, "shards"}
-_OPTIONAL = {"key_check", "key_form", "fpr_chosen"}
+_OPTIONAL = {"key_check", "key_form", "fpr_planned"}
 _ENTRY = {"file", "keys", "bytes", "sha256", "fpr_prior", "fpr_posterior"}
 _PARAMETER = r"([a-z][a-z0-9_]*)=[A-Za-z0-9_.+-]+"
 _SPEC = re.compile(rf"([a-z][a-z0-9_]*)(?:\({_PARAMETER}(?:,{_PARAMETER})*\))?")
@@ -48,7 +50,7 @@ class Manifest:
     seed: int
     key_check: int
     key_form: str
-    fpr_chosen: float | None
+    fpr_planned: float | None
     shards: tuple[Entry, ...]
 
 
@@ -121,9 +123,9 @@ def _checked(m: Any) -> Manifest:
     hash_number = hashes[m["hash"]]
     if (seed != 0 and hash_number != 1) or (key_check != 0) != (hash_number == 2):
         raise _Bad("seed or key_check do not belong to the hash")
-    chosen = m.get("fpr_chosen")
-    if "fpr_chosen" in m and (not _is_rate(chosen) or chosen in (0, 1)):
-        raise _Bad("fpr_chosen")
+    planned = m.get("fpr_planned")
+    if "fpr_planned" in m and (not _is_rate(planned) or planned in (0, 1)):
+        raise _Bad("fpr_planned")
     if type(m["count"]) is not int or not 1 <= m["count"] <= MAX_SHARDS:
         raise _Bad("count")
     if not isinstance(shards, list) or len(shards) != m["count"]:
@@ -132,7 +134,7 @@ def _checked(m: Any) -> Manifest:
     entries = tuple(_entry(e, i, len(shards)) for i, e in enumerate(shards))
     if m["plan"] != _plan(m):
         raise _Bad("plan does not follow from the other fields: it was edited")
-    rate = None if chosen is None else float(chosen)
+    rate = None if planned is None else float(planned)
     return Manifest(spec, family, hash_number, seed, key_check, key_form, rate, entries)
 
 
@@ -185,7 +187,7 @@ def _plan(m: dict[str, Any]) -> str:
     for name in _HEAD:
         if name == "plan":
             fields.append('"plan":""')
-        elif name == "fpr_chosen" and name in m:
+        elif name == "fpr_planned" and name in m:
             fields.append(f'"{name}":{shortest(float(m[name]))}')
         elif name in m:
             fields.append(f'"{name}":{json.dumps(m[name], ensure_ascii=False)}')

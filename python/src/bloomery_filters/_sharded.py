@@ -166,7 +166,7 @@ class ShardedFilter(Filter):
             hash=HASHES[m.hash],
             seed=m.seed,
             key_check=m.key_check or None,
-            fpr_chosen=m.fpr_chosen,
+            fpr_planned=m.fpr_planned,
             key_form=m.key_form,
             value_bits=int(values[1]) if values else 0,
             counts=m.family == "counting" or "counting=1" in m.spec,

@@ -188,7 +188,7 @@ static PyObject *opened_info(PyObject *self, PyObject *unused) {
   }
   return Py_BuildValue("{ss#sKsKsKsKsKsKsdsIsIsIsNsNs(iiiii)}", "spec", h->spec, (Py_ssize_t)h->spec_length, "bytes", h->bytes,
                        "keys", h->keys, "seed", h->seed, "key_check", h->key_check, "allowed", h->allowed, "exceptions",
-                       h->exceptions, "fpr_chosen", h->fpr_chosen, "family", h->family, "hash", h->hash, "value_bits",
+                       h->exceptions, "fpr_planned", h->fpr_planned, "family", h->family, "hash", h->hash, "value_bits",
                        h->value_bits, "counts", PyBool_FromLong(h->counts), "trimmed", PyBool_FromLong(h->trimmed),
                        "key_form", h->form.trimmed, h->form.lowered, h->form.type, h->form.scale, h->form.width);
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// ChosenFPR returns the false-positive rate that Spec s of a family chooses for e, a new filter of keys keys: the rate
+// PlannedFPR returns the false-positive rate that Spec s of a family chooses for e, a new filter of keys keys: the rate
 // in s, or for a size in bits per key the forecast rate for the keys or the capacity, to three digits. It returns 0 for
 // a size in bytes and for rates above filter.UselessFPR.
-func ChosenFPR(e Engine, f families.Family, s filter.Spec, keys uint64) float64 {
+func PlannedFPR(e Engine, f families.Family, s filter.Spec, keys uint64) float64 {
 	r := family.Reader(s)
 	size, room := family.ReadSizing(r), r.Uint("capacity")
 	switch {
@@ -98,8 +98,8 @@ func CheckShards(m *shard.Manifest, most float64) error {
 	return CheckRate(info, most)
 }
 
-// CheckChosen returns an error unless the value of a field is a rate, or 0.
-func CheckChosen(field string, rate float64) error {
+// CheckRateField returns an error unless the value of a field is a rate, or 0.
+func CheckRateField(field string, rate float64) error {
 	if family.ValidRate(rate) {
 		return nil
 	}
@@ -110,19 +110,19 @@ func CheckChosen(field string, rate float64) error {
 	return family.Invalid(field, rate, "want a rate above 0 and below 1, or 0 %s%s", zero, family.MeantRate(rate))
 }
 
-// SetChosen sets the chosen rate of e, or removes it if it is 0. It needs exclusive use.
-func SetChosen(e Engine, rate float64) error {
-	if err := CheckChosen("fpr_chosen", rate); err != nil {
+// SetPlanned sets the planned rate of e, or removes it if it is 0. It needs exclusive use.
+func SetPlanned(e Engine, rate float64) error {
+	if err := CheckRateField("fpr_planned", rate); err != nil {
 		return err
 	}
-	*e.Facts().Chosen = rate
+	*e.Facts().Planned = rate
 	return nil
 }
 
 // CheckRate returns a *RateError if the false-positive rate of a filter exceeds most by the rules of
 // filter.Info.Exceeded, and nil if most is 0.
 func CheckRate(i filter.Info, most float64) error {
-	i.FPRChosen = most
+	i.FPRPlanned = most
 	if most == 0 || !i.Exceeded() {
 		return nil
 	}
