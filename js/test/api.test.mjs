@@ -39,6 +39,7 @@ class Modules {
         comment.includes('@internal') ? '@internal ' : comment.includes('members are internal') ? '@opaque ' : '');
     const at = (from) => new URL(from.replace(/\.js$/, ''), new URL(name, dist)).href.slice(dist.href.length);
     for (let statement of statements(text)) {
+      if (statement.startsWith('@internal ')) continue;
       const opaque = statement.startsWith('@opaque ');
       if (opaque) statement = statement.slice('@opaque '.length).replace(/\{.*\}$/, '{}');
       const [, word, names, from] = statement.match(/^(import|export)(?: type)? (\*|\{.*\})(?: from '(.*)')?$/) ?? [];

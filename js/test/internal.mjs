@@ -7,7 +7,7 @@ const modules = [
   'wide', 'spec', 'crc32c', 'header', 'key', 'sections', 'filter', 'families', 'sharded', 'manifest', 'sha256',
   'errors',
   'fetch', 'hash/xxh3', 'hash/siphash', 'hash/xxh64', 'hash/sip', 'hash/xxh64sum', 'hash/murmur3', 'hash/murmur64a',
-  'hash/murmur3x86', 'hash/fnv1', 'hash/uint64', 'bits', 'double', 'release', 'build/sorted', 'build/search',
+  'hash/murmur3x86', 'family/dcso', 'hash/uint64', 'bits', 'double', 'release', 'build/sorted', 'build/search',
   'build/standard', 'build/blocked', 'build/fuse', 'build/ribbon', 'wasm/builder', 'wasm/ribbon',
 ];
 

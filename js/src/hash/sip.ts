@@ -79,17 +79,3 @@ export function keyCheck(sum: HashFunction): bigint {
   sum(new DataView(bytes.buffer), bytes.length, h);
   return (BigInt(h[3] >>> 0) << 32n) | BigInt((h[2] | 1) >>> 0);
 }
-
-/** Returns a copy of the bytes of a secret: 16 bytes, or 32 hexadecimal digits. It throws TypeError. */
-export function secretBytes(given: Uint8Array | string): Uint8Array {
-  // A copy in every case: slice of a Buffer would share its memory.
-  const secret = Uint8Array.from(
-    typeof given !== 'string' ? given
-    : /^([0-9a-f]{2}){16}$/i.test(given) ? given.match(/../g)!.map((b) => parseInt(b, 16))
-    : [],
-  );
-  if (secret.length !== 16) {
-    throw new TypeError(`secret: want 16 bytes, or 32 hexadecimal digits, and got ${given.length} of them or others`);
-  }
-  return secret;
-}
