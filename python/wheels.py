@@ -1,6 +1,7 @@
 """Builds the files for a package index.
 
     python wheels.py native                      bloomery-filters: sdist, and the wheel of this machine
+    python wheels.py sdist                       the first of these
     python wheels.py command                     bloomery-filters-bin: the command, for all platforms (needs Go)
     python wheels.py command --platform native   the same for this one
 
@@ -124,7 +125,7 @@ def rewritten(sdist: Path, out: Path) -> None:
             new.addfile(member, old.extractfile(member) if member.isfile() else None)
 
 
-def distributions(out: Path) -> None:
+def distributions(out: Path, with_wheel: bool) -> None:
     """Writes the source distribution of bloomery-filters, and from its files the wheel of this machine."""
     out.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(SECONDS)}  # of the members of the wheel
@@ -135,6 +136,8 @@ def distributions(out: Path) -> None:
             subprocess.run([*build, "--sdist", "--outdir", folder, str(HERE)], check=True, env=environment)
             (sdist,) = Path(folder).glob("*.tar.gz")
             rewritten(sdist, out / sdist.name)
+            if not with_wheel:
+                return
             with tarfile.open(out / sdist.name) as archive:
                 archive.extractall(folder, filter="data")
             sources = Path(folder) / sdist.name.removesuffix(".tar.gz")
@@ -190,13 +193,13 @@ def wheel(out: Path, target: str, binary: bytes, licenses: bytes) -> Path:
 def main() -> None:
     """Runs the program."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["native", "command"])
+    parser.add_argument("what", choices=["native", "sdist", "command"])
     parser.add_argument("--out", type=Path, default=HERE / "dist", help="folder of the files (default: dist)")
     parser.add_argument("--platform", action="append", choices=["native", *PLATFORMS], help="default: all")
     parser.add_argument("--binary", type=Path, help="program to pack, instead of compiling it")
     flags = parser.parse_args()
-    if flags.what == "native":
-        distributions(flags.out)
+    if flags.what != "command":
+        distributions(flags.out, flags.what == "native")
         return
     for target in flags.platform or PLATFORMS:
         target = native() if target == "native" else target
