@@ -1,6 +1,6 @@
 """Fuzzes open and queries with atheris, which the tests do not need: bytes -> a file that is refused, or answers.
 
-    pip install atheris
+    pip install atheris pytest
     CC=clang LDSHARED="clang -shared" CFLAGS=-fsanitize=address,fuzzer-no-link pip install .
     export ASAN_OPTIONS=detect_leaks=0
     export LD_PRELOAD=$(python -c "import atheris; print(atheris.path())")/asan_with_fuzzer.so
