@@ -177,7 +177,7 @@ func TestArtifacts(t *testing.T) {
 	}
 	release, image := read(".goreleaser.yaml"), read("cmd/bloomery/Dockerfile")
 	var sources []string // files of the repository
-	files := regexp.MustCompile(`(?m)(?:\bsrc: |^    - )(\.ci/\S+|[^".,\s][^,}\s]*)`)
+	files := regexp.MustCompile(`(?m)(?:\bsrc: |^    - )(\.ci/\S+|[^".,>\s][^,}\s]*)`)
 	for _, m := range files.FindAllStringSubmatch(release, -1) {
 		sources = append(sources, m[1])
 	}
