@@ -8,7 +8,9 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+import re
 import sys
+import typing
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,8 @@ class Plain:
     """An annotation that signatures print as it is in the source."""
 
     def __init__(self, text: object) -> None:
-        self.text = text if isinstance(text, str) else inspect.formatannotation(text)
+        written = text if isinstance(text, str) else inspect.formatannotation(text)
+        self.text = re.sub(r"\b_\w+\.", "", written)  # private modules
 
     def __repr__(self) -> str:
         return self.text
@@ -69,17 +72,18 @@ def members(name: str, kind: type) -> list[str]:
     lines = [f"class {name}({bases})" if bases else f"class {name}"]
     if _core.Handle in kind.__bases__:
         lines += compiled(name)
-    if dataclasses.is_dataclass(kind):
+    plain = dataclasses.is_dataclass(kind)
+    if plain:
         lines.append(f"{name}{signature(kind)}")
     for member, value in vars(kind).items():
-        if member.startswith("_") and member not in SPECIAL or dataclasses.is_dataclass(kind) and member == "__init__":
+        if (member.startswith("_") and member not in SPECIAL) or (plain and member == "__init__"):
             continue
         if isinstance(value, property):
             assert value.fget is not None
             lines.append(f"{name}.{member}{signature(value.fget).removeprefix('(self)')}")
         elif callable(value):
-            lines.append(f"{name}.{member}{signature(value)}")
-        elif not dataclasses.is_dataclass(kind):
+            lines += [f"{name}.{member}{signature(form)}" for form in typing.get_overloads(value) or [value]]
+        elif not plain:
             lines.append(f"{name}.{member} = {value!r}")
     return lines
 
@@ -116,7 +120,7 @@ def test_breaks(monkeypatch: Any) -> None:
     monkeypatch.setattr(bl, "__all__", [name for name in bl.__all__ if name != "follow"])
     found = changes()
     assert "gone or changed: Filter.reload(self) -> bool" in found
-    assert "new: Filter.reload(self, *, force: bool = False) -> bool" in found
+    assert "new: Filter.reload(self: bl.Filter, *, force: bool = False) -> bool" in found
     assert any(line.startswith("gone or changed: follow(") for line in found)
 
 

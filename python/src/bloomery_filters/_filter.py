@@ -11,7 +11,7 @@ from typing import Any, Self, overload
 from . import _core
 from ._arrays import ArrowAnswers, answer
 from ._errors import FormatError, refused
-from ._info import Info, exact_info, filter_info
+from ._info import ExactInfo, Info, exact_info, filter_info
 from ._source import contents, identity, open_file
 from ._types import Answers, ArrowArray, ArrowStream, Key, NullableColumn, NumpyArray, PandasColumn
 
@@ -181,8 +181,8 @@ class ExactSet(Filter):
         raise TypeError("an exact set has no values")
 
     @property
-    def info(self) -> Info:
-        """What the file states about the set: an ExactInfo."""
+    def info(self) -> ExactInfo:
+        """What the file states about the set."""
         return exact_info(self._get().info())
 
 

@@ -12,7 +12,7 @@ from typing import IO, Any
 from . import _core
 from ._errors import CorruptError, FormatError, ManifestError, SecretError, ShardError, refused
 from ._filter import Filter
-from ._info import FAMILIES, HASHES, Info, ShardedInfo, form_of, form_text
+from ._info import FAMILIES, HASHES, ShardedInfo, form_of, form_text
 from ._manifest import MAX_BYTES, Entry, Manifest, parse
 from ._source import contents, open_file
 from ._types import Key
@@ -153,8 +153,8 @@ class ShardedFilter(Filter):
         return shard.get(key)
 
     @property
-    def info(self) -> Info:
-        """What the manifest says: a ShardedInfo. It does not say whether shards are trimmed."""
+    def info(self) -> ShardedInfo:
+        """What the manifest says. It does not say whether shards are trimmed."""
         shards = self._shards()
         m = shards.manifest
         values = re.search(r"[(,]value_bits=([0-9]{1,2})[,)]", m.spec)
