@@ -29,11 +29,7 @@ func (s *sources) commandLines(dir string) (all []string) {
 	p := s.program(dir)
 	root := path.Base(dir)
 	p.command(root, p.functions[p.types.Scope().Lookup("main")])
-	for _, name := range []string{"exitOK", "exitNo", "exitError"} {
-		if p.types.Scope().Lookup(name) != nil {
-			p.lines[root+" "+name+valueText(p.types, name)] = 1
-		}
-	}
+	p.exitConstants(root)
 	if codes, ok := p.types.Scope().Lookup("exitCodesText").(*types.Const); ok {
 		p.exitCodes(root, constant.StringVal(codes.Val()))
 	}
@@ -46,6 +42,7 @@ func (s *sources) commandLines(dir string) (all []string) {
 				shared.command(root, f)
 			}
 		}
+		shared.exitConstants(root)
 		maps.Copy(p.lines, shared.lines)
 	}
 
@@ -70,6 +67,15 @@ func (s *sources) program(dir string) *program {
 		}
 	}
 	return p
+}
+
+// exitConstants adds the lines of the exit codes that a program uses: ExitOK, ExitNo and ExitError, or exitOK and so on.
+func (p *program) exitConstants(root string) {
+	for _, o := range p.info.Uses {
+		if c, ok := o.(*types.Const); ok && exitConstant.MatchString(c.Name()) {
+			p.lines[fmt.Sprintf("%s E%s = %v", root, c.Name()[1:], c.Val())] = 1
+		}
+	}
 }
 
 // exitCodes adds the lines of the help page of exit codes, up to its first empty line.
@@ -124,7 +130,7 @@ func (p *program) command(name string, from *ast.FuncDecl) {
 		})
 	}
 	if w.mayExitWithNo {
-		p.lines[name+" may exit with exitNo"] = 1
+		p.lines[name+" may exit with ExitNo"] = 1
 	}
 
 	for _, f := range w.subcommands {
@@ -172,6 +178,7 @@ func (w *walk) visit(n ast.Node) {
 }
 
 var (
+	exitConstant = regexp.MustCompile("^[eE]xit(OK|No|Error)$")
 	// adding matches the methods of a set of flags that add a flag, and functions of this repository.
 	adding = regexp.MustCompile(`^(?:parse|parseDefault|Alias|Func|Var|(Bool|Duration|Float64|Int|String|Uint)\w*)$`)
 	// printing matches the functions that print a value as JSON. The value is their only parameter of type any.

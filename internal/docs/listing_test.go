@@ -363,7 +363,7 @@ func TestListingBreaks(t *testing.T) {
 			"new: bloomery plan json choices.file_bytes uint64, omitempty"},
 		{"cmd/bloomery", "cmd/bloomery/flags.go", `"max-fpr"`, `"max-rate"`,
 			"gone or changed: bloomery merge flag --max-fpr float64"},
-		{"cmd/bloomery", "internal/cli/cli.go", "ExitNo    = 1", "ExitNo    = 3", "new: bloomery exitNo = 3"},
+		{"cmd/bloomery", "internal/cli/cli.go", "ExitNo    = 1", "ExitNo    = 3", "new: bloomery ExitNo = 3"},
 		{"cmd/bloomery", "internal/cli/cli.go", `json:"hint,omitempty"`, `json:"advice"`, "new: bloomery json advice string"},
 		{"beam/cmd/bloomery-beam", "beam/cmd/bloomery-beam/build.go", `"512MiB"`, `"1GiB"`,
 			`new: bloomery-beam flag --memory string = "1GiB"`},

@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var end cli.Signalled
 	switch {
 	case err == nil:
-		return 0
+		return cli.ExitOK
 	case errors.As(context.Cause(ctx), &end):
 		a.printError(err)
 		if n, ok := end.Signal.(syscall.Signal); ok {
@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	default:
 		a.printError(err)
 	}
-	return 2
+	return cli.ExitError
 }
 
 // command returns the command with its flags and its subcommand.
