@@ -144,15 +144,22 @@ type source struct {
 
 func newSources(t *testing.T) *sources {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-deps", "-export", "-f", "{{.ImportPath}}={{.Export}}", "./cmd/bloomery")
-	cmd.Stderr = os.Stderr
-	list, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
+	list := func(args ...string) []string {
+		cmd := exec.Command("go", append([]string{"list", "-deps"}, args...)...)
+		cmd.Stderr = os.Stderr
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Fields(string(out))
 	}
+
+	// Only packages outside of the repository are compiled.
+	outside := list("-f", `{{if not (and .Module .Module.Main)}}{{.ImportPath}}{{end}}`, "./cmd/bloomery")
+	outside = slices.DeleteFunc(outside, func(name string) bool { return strings.HasPrefix(name, "vendor/") })
 	compiled := map[string]string{}
-	for line := range strings.Lines(string(list)) {
-		name, file, _ := strings.Cut(strings.TrimSpace(line), "=")
+	for _, line := range list(append([]string{"-export", "-f", "{{.ImportPath}}={{.Export}}"}, outside...)...) {
+		name, file, _ := strings.Cut(line, "=")
 		compiled[name] = file
 	}
 
