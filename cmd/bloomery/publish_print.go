@@ -115,7 +115,8 @@ func (a *app) printChecked(r publish.Checked, now time.Time) error {
 	}
 	return exitIf(expired, a.table(object{
 		{"name", p.Name}, {"release", p.Number}, {"sha256", p.SHA256}, {"expires", p.Expires}, {"expired", expired},
-		{"signers", append([]string{}, r.Signers...)}, {"objects", r.Objects}, {"bytes", r.Bytes}, {"deltas", r.Deltas},
+		{"signed_by", append([]string{}, r.Signers...)}, {"objects", r.Objects}, {"bytes", r.Bytes},
+		{"delta_count", r.Deltas},
 	}, func(w io.Writer) {
 		fmt.Fprintf(w, "release\t%d of %s\n", p.Number, p.Name)
 		fmt.Fprintf(w, "expires\t%s%s\n", p.Expires.Format(time.DateTime+" MST"), note)

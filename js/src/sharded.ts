@@ -32,7 +32,7 @@ export interface ShardedInfo {
   /** The false-positive rate that was planned for the set, if it was stored. */
   fprPlanned?: number;
   /** The false-positive rate that was computed from the bits of the shards: their mean. */
-  rate: number;
+  fprPosterior: number;
   /** The number of shards, and how many of them are loaded. */
   shards: number;
   loaded: number;
@@ -156,7 +156,7 @@ export class ShardedFilter {
       bitsPerKey: (8 * bytes) / keys,
       ...(fprPlanned && { fprPlanned }),
       keyForm: form,
-      rate: sum((e) => e.fpr_posterior) / shards.length,
+      fprPosterior: sum((e) => e.fpr_posterior) / shards.length,
       shards: shards.length,
       loaded: [...this.#shards.values()].filter((s) => !(s instanceof Promise)).length,
     };

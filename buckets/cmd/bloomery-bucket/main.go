@@ -35,11 +35,21 @@ const (
 
 var errNo = errors.New("no key")
 
+// signalled is the cause of a context that a signal ended.
+type signalled struct{ os.Signal }
+
+func (s signalled) Error() string { return "interrupted: " + s.String() }
+
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		s := <-signals
+		signal.Stop(signals) // a second signal ends the process at once
+		cancel(signalled{s})
+	}()
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // app is the state that the subcommands share.
@@ -52,7 +62,7 @@ type app struct {
 	options        buckets.Options
 }
 
-// run is the whole program. It returns the exit code.
+// run is the whole program. It returns the exit code: after a signal the code of the shell, 130 or 143.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
 	root := &cobra.Command{
@@ -77,17 +87,29 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	switch err := root.ExecuteContext(ctx); {
+	err := root.ExecuteContext(ctx)
+	code := exitError
+	switch {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, errNo):
 		return exitNo
 	case ctx.Err() != nil:
-		fmt.Fprintln(stderr, "bloomery-bucket: interrupted")
-	default:
+		err = errors.New("interrupted")
+		var end signalled
+		if errors.As(context.Cause(ctx), &end) {
+			code = 128 + int(end.Signal.(syscall.Signal))
+		}
+	}
+
+	if a.json {
+		_ = json.NewEncoder(stderr).Encode(struct {
+			Error string `json:"error"`
+		}{err.Error()})
+	} else {
 		fmt.Fprintln(stderr, "bloomery-bucket:", err)
 	}
-	return exitError
+	return code
 }
 
 // version returns the version of this program. In a build without one, go.mod has the version of Bloomery beside it.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -54,6 +55,17 @@ func TestScripts(t *testing.T) {
 		}
 		return nil
 	}})
+}
+
+// TestSignal checks the exit code after a signal, which is the same as of bloomery.
+func TestSignal(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(signalled{syscall.SIGTERM})
+	var stdout, stderr strings.Builder
+	code := run(ctx, []string{"info", t.TempDir()}, strings.NewReader(""), &stdout, &stderr)
+	if code != 143 || stderr.String() != "bloomery-bucket: interrupted\n" {
+		t.Errorf("exit code %d: %s", code, &stderr)
+	}
 }
 
 // TestReadSecret checks that an endless file is not read whole, and that a folder is an error.
