@@ -23,7 +23,7 @@ var words = []struct {
 	{"docs/format", regexp.MustCompile(`^docs/format(/.*)?\.md$`), 24_000},
 	{"pages of eval/bench", regexp.MustCompile(`^docs/measured/(README|jobs|bench-.*|peers-.*)\.md$`), 8_000},
 	// Pages of later features may raise this by 4,000 words in all.
-	{"docs", regexp.MustCompile(`^docs/.*\.md$`), 27_300},
+	{"docs", regexp.MustCompile(`^docs/.*\.md$`), 28_050},
 }
 
 // TestWords limits the words of the pages, so that a page must be shortened when another one grows: before the first
@@ -59,14 +59,14 @@ func TestIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pattern := range []string{"guides", "reference", "families", "measured", "papers"} {
-		pages, err := filepath.Glob("docs/" + pattern + "/*.md")
+	for _, folder := range []string{"", "guides/", "reference/", "families/", "measured/", "papers/"} {
+		pages, err := filepath.Glob("docs/" + folder + "*.md")
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range pages {
 			// The index of a folder links to the pages that a program writes.
-			if name := strings.TrimPrefix(filepath.ToSlash(p), "docs/"); !strings.Contains(string(index), "("+name) &&
+			if name := strings.TrimPrefix(filepath.ToSlash(p), "docs/"); name != "README.md" && !strings.Contains(string(index), "("+name) &&
 				!regexp.MustCompile(`^measured/(jobs|bench-.*|peers-.*)\.md$`).MatchString(name) {
 				t.Errorf("docs/README.md has no link to %s", name)
 			}
