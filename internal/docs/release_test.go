@@ -19,11 +19,11 @@ var programs = map[string]string{
 	"eval/lab/cmd/bloomery-lab":   "bloomery-lab",
 }
 
-var long = flag.Bool("long", false, "TestRelease installs all programs and libraries, which compiles for minutes")
+var long = flag.Bool("long", false, "TestRelease installs all programs, libraries and packages, which compiles for minutes")
 
 // TestRelease makes a release of the working tree in another repository, with .ci/tag, and then the next version of
-// development. With -long it installs all programs and libraries from there, with an empty module cache. Programs print
-// their version.
+// development. With -long it installs all programs and libraries from there, with an empty module cache, and the
+// packages for npm and Python. Programs print their version.
 func TestRelease(t *testing.T) {
 	if testing.Short() || runtime.GOOS == "windows" {
 		return // .ci/tag is a script of bash
@@ -158,10 +158,20 @@ func TestRelease(t *testing.T) {
 		}
 		run(app, env, "go", "run", "-trimpath", ".")
 	}
+	lines := installLines(installTexts(t)[true]["README.md"], "")
+	for _, line := range append(lines["command"], lines["Go"]...) {
+		run(app, env, strings.Fields(line)...)
+	}
+	if out := run(dir, nil, filepath.Join(bin, "bloomery"), "--version"); !strings.HasPrefix(out, "bloomery "+version+",") {
+		t.Errorf("the program that README.md installs prints %q", out)
+	}
 	for _, file := range strings.Fields(run(origin, nil, "git", "ls-files", "*/go.mod")) { // go.sum is complete
 		in := filepath.Join(origin, filepath.Dir(file))
 		if out, err := output(in, append(slices.Clone(env), "GOWORK=off"), "go", "mod", "tidy", "-diff"); err != nil {
 			t.Errorf("%s: go mod tidy in a clone of the release would change: %s", file, out)
 		}
 	}
+	clone := filepath.Join(dir, "clone")
+	run(dir, nil, "git", "clone", "--quiet", "--branch=v"+version, origin, clone)
+	installPackages(t, clone, version, run)
 }
