@@ -9,7 +9,7 @@
 // bits.
 
 import { execFileSync } from 'node:child_process';
-import { chmod, copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -65,8 +65,15 @@ function writeLicenses(program, file) {
   execFileSync('go', [...args, '-licenses-to', file], { cwd: repository, stdio: ['ignore', 2, 2], env });
 }
 
-/** Packs a folder with a package.json into a tarball in out. It returns the path. */
-function packFolder(folder, out) {
+/**
+ * Packs a folder with a package.json into a tarball in out. The modes of files, of which one may be a program, do not
+ * depend on the umask. It returns the path.
+ */
+async function packFolder(folder, out, program) {
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile()) await chmod(join(entry.parentPath, entry.name), 0o644);
+  }
+  if (program) await chmod(join(folder, program), 0o755);
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', out];
   const [{ filename, size }] = JSON.parse(execFileSync('npm', args, {
     cwd: folder, encoding: 'utf8', shell: process.platform === 'win32',
@@ -96,7 +103,7 @@ export async function pack({ out, packed = Object.keys(platforms), main = true }
     if (main) {
       const manifest = mainManifest(), folder = await folderOf('bloomery', manifest);
       for (const path of manifest.files) await cp(join(root, path), join(folder, path), { recursive: true });
-      tarballs.push(packFolder(folder, out));
+      tarballs.push(await packFolder(folder, out, manifest.bin.bloomery));
     }
     for (const platform of packed) {
       const manifest = platformManifest(platform), folder = await folderOf(platform, manifest);
@@ -104,8 +111,7 @@ export async function pack({ out, packed = Object.keys(platforms), main = true }
       await writeFile(join(folder, 'README.md'), `# ${manifest.name}\n\n${manifest.description}\n`);
       compile(platform, command);
       writeLicenses(command, join(folder, 'LICENSES.txt'));
-      await chmod(command, 0o755);
-      tarballs.push(packFolder(folder, out));
+      tarballs.push(await packFolder(folder, out, commandOf(platform)));
     }
     return tarballs;
   } finally {
