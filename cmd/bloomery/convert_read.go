@@ -84,11 +84,9 @@ func (a *app) readAny(
 		set, err := a.open(path, bloomery.InMemory())
 		return set, from, err
 	}
-	defer context.AfterFunc(ctx, func() { _ = f.Close() })() // a Read of a pipe may block forever
-	set, err := a.readForeign(path, in, from, limit, st.Mode().IsRegular(), column.form)
-	if ctx.Err() != nil {
-		return nil, "", ctx.Err()
-	}
+	set, err := untrusted.Interruptible(ctx, func() (*bloomery.Set, error) {
+		return a.readForeign(path, in, from, limit, st.Mode().IsRegular(), column.form)
+	})
 	return set, from, err
 }
 
@@ -109,7 +107,7 @@ func (a *app) readAnyStdin(from interop.Format, form *filter.KeyForm) (*bloomery
 	}
 
 	var own *bloomery.Set
-	content, err := interruptible(a.ctx, func() ([]byte, error) {
+	content, err := untrusted.Interruptible(a.ctx, func() ([]byte, error) {
 		head, err := io.ReadAll(io.LimitReader(a.stdin, stdinHead))
 		rest := io.MultiReader(bytes.NewReader(head), a.stdin)
 		switch {

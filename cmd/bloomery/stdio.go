@@ -73,7 +73,7 @@ func openOrRead[T any](a *app, path string, open func() (T, error), read func(io
 		in = f
 	}
 
-	if t, err = interruptible(a.ctx, func() (T, error) { return read(in) }); err != nil {
+	if t, err = untrusted.Interruptible(a.ctx, func() (T, error) { return read(in) }); err != nil {
 		err = fmt.Errorf("%s: %w", name, err)
 	}
 	return t, err
@@ -90,23 +90,6 @@ func readWhole(r io.Reader, o ...bloomery.Option) (*bloomery.Set, error) {
 		return nil, container.Broken(end, "bytes behind the filter", filter.ErrCorrupt)
 	}
 	return set, nil
-}
-
-// interruptible returns the result of read, which may block in a Read of a pipe, or the cause of ctx when ctx is done.
-func interruptible[T any](ctx context.Context, read func() (T, error)) (result T, err error) {
-	done := make(chan struct{})
-	var r T
-	var readErr error
-	go func() {
-		defer close(done)
-		r, readErr = read()
-	}()
-	select {
-	case <-done:
-		return r, readErr
-	case <-ctx.Done():
-		return result, context.Cause(ctx)
-	}
 }
 
 // mayWrite returns an error if no filter can be written to path, or for "-" to standard output. Call it before the

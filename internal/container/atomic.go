@@ -9,7 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
+
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // WriteAtomic creates or replaces the file at path with the output of write. It writes a temporary file in the same
@@ -101,7 +104,7 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 		}
 	}
 
-	err = os.Rename(tmp.Name(), target)
+	err = Rename(tmp.Name(), target)
 	if errors.Is(err, syscall.EBUSY) {
 		return &fs.PathError{Op: "write", Path: path, Err: errMounted}
 	}
@@ -141,6 +144,20 @@ func cause(err error) (c error, ok bool) {
 		return l.Err, true
 	}
 	return err, false
+}
+
+// Rename is os.Rename, which on Windows waits for up to 2 s while a reader has the file at to open.
+func Rename(from, to string) error {
+	return untrusted.WhileBusy(func() error { return os.Rename(from, to) })
+}
+
+// diskFull is ERROR_DISK_FULL of Windows.
+const diskFull = syscall.Errno(112)
+
+// DiskFull reports whether a disk, or this user's part of it, was full.
+func DiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
+		runtime.GOOS == "windows" && errors.Is(err, diskFull)
 }
 
 // SyncFolder makes renames in a folder durable. Some systems cannot sync a folder. Without the sync the files are still

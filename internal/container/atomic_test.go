@@ -3,12 +3,15 @@ package container
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // half returns a function that writes text and then fails with err.
@@ -49,6 +52,35 @@ func TestWriteAtomic(t *testing.T) {
 	}
 	if names, _ := os.ReadDir(dir); len(names) != 1 {
 		t.Errorf("left behind: %v", names)
+	}
+}
+
+// TestReplaceOpen replaces a file while a reader has it open for a moment, which Windows refuses.
+func TestReplaceOpen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	for _, text := range []string{"old", "new"} {
+		if err := WriteAtomic(t.Context(), path, half(text, nil)); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(50*time.Millisecond, func() { _ = f.Close() })
+	}
+	if text, err := os.ReadFile(path); string(text) != "new" || err != nil {
+		t.Errorf("now %q, %v", text, err)
+	}
+}
+
+// TestDiskFull gives DiskFull the errors of a full disk on Unix and on Windows. Elsewhere, 112 is another error.
+func TestDiskFull(t *testing.T) {
+	for err, want := range map[error]bool{
+		syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EIO: false, diskFull: runtime.GOOS == "windows",
+	} {
+		if got := DiskFull(fmt.Errorf("write: %w", err)); got != want {
+			t.Errorf("%v: %v", err, got)
+		}
 	}
 }
 

@@ -170,5 +170,12 @@ func waitForLock(
 	}
 }
 
-// Unlock closes a file of Lock.
-func Unlock(f *os.File) error { return ignore(f.Close(), os.ErrClosed) }
+// Unlock closes a file of Lock or LockFile. On Windows it also removes the lock file, unless others wait for it:
+// Windows does not remove a file that is open.
+func Unlock(f *os.File) error {
+	err := ignore(f.Close(), os.ErrClosed)
+	if runtime.GOOS == "windows" {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}

@@ -45,4 +45,9 @@ func TestLock(t *testing.T) {
 		}
 		_ = Unlock(f)
 	}
+
+	// On Windows the locks were separate files, which Unlock removes.
+	if names, err := os.ReadDir(dir); len(names) != 1 || err != nil {
+		t.Errorf("left behind: %v, %v", names, err)
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -324,10 +323,12 @@ func ReadFile(path string, o Options) (*File, error) {
 // readFile is ReadFile for an open file, which it closes.
 func readFile(in *os.File, o Options) (*File, error) {
 	defer in.Close()
-	if o.Context != nil { // ends a Read of a pipe; other files do not take a deadline and do not wait
-		defer context.AfterFunc(o.Context, func() { _ = in.SetReadDeadline(time.Unix(1, 0)) })()
+	read := func() (*File, error) { return readWhole(in, o) }
+	if st, err := in.Stat(); o.Context != nil && err == nil && !st.Mode().IsRegular() {
+		whole := read
+		read = func() (*File, error) { return untrusted.Interruptible(o.Context, whole) }
 	}
-	f, err := readWhole(in, o)
+	f, err := read()
 	if err != nil {
 		err = cmp.Or(o.contextError(), err)
 		return nil, fmt.Errorf("%s: %w", in.Name(), err)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/bloomery/bloomery/internal/container"
@@ -21,8 +22,8 @@ import (
 
 // Dir returns the Store of a folder and the folders in it. It is a Renamer and a Locker, with the same lock as
 // bloomery.Lock and bloomery.Builder. The folder may be on a network file system whose renames are atomic. Write
-// creates it if it does not exist. Names that are not valid by fs.ValidPath are errors, so no name leads out of the
-// folder. Symbolic links in the folder are followed.
+// creates it if it does not exist. Names that filepath.Localize refuses are errors, so no name leads out of the folder.
+// Symbolic links in the folder are followed.
 func Dir(path string) Store { return dir{path} }
 
 // Files returns the Source of the files of this machine. Names are paths, relative to the current folder or absolute.
@@ -35,10 +36,11 @@ func (d dir) pathOf(op, name string) (string, error) {
 	if d.root == "" {
 		return filepath.FromSlash(name), nil
 	}
-	if !fs.ValidPath(name) || name == "." {
+	local, err := filepath.Localize(name)
+	if err != nil || name == "." {
 		return "", &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
 	}
-	return filepath.Join(d.root, filepath.FromSlash(name)), nil
+	return filepath.Join(d.root, local), nil
 }
 
 func (d dir) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
@@ -65,6 +67,8 @@ func (d dir) Stat(_ context.Context, name string) (Object, error) {
 
 	st, err := os.Stat(path)
 	switch {
+	case err != nil && runtime.GOOS == "windows" && strings.ContainsAny(name, "*?"):
+		return Object{}, &fs.PathError{Op: "stat", Path: path, Err: fs.ErrNotExist} // Windows: an invalid name
 	case err != nil:
 		return Object{}, err
 	case !st.Mode().IsRegular():
@@ -171,7 +175,7 @@ func (d dir) Rename(ctx context.Context, from, to []string) error {
 		if err := errors.Join(err, err2, context.Cause(ctx)); err != nil {
 			return err
 		}
-		if err := os.Rename(a, b); err != nil {
+		if err := container.Rename(a, b); err != nil {
 			return err
 		}
 		folders[filepath.Dir(b)] = true

@@ -45,7 +45,11 @@ func OpenAny(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, er
 		return nil, nil, notRegular(path) // opening a tape or a terminal, for example, may have side effects
 	}
 
-	f, err := os.OpenFile(path, flag|nonblock, perm)
+	var f *os.File
+	err := WhileBusy(func() (err error) {
+		f, err = os.OpenFile(path, flag|nonblock, perm)
+		return err
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -94,16 +98,30 @@ func ReadFile(ctx context.Context, path string, l Limit) ([]byte, error) {
 	}
 	defer f.Close()
 
-	// This ends a Read of a pipe. Other files do not take a deadline and do not wait.
-	defer context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(longAgo) })()
-	b, err := Read(ctx, f, l)
-	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
+	b, err := Interruptible(ctx, func() ([]byte, error) { return Read(ctx, f, l) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return b, nil
+}
+
+// Interruptible returns the result of read, which may block in a Read of a pipe, or the cause of ctx when ctx is done.
+// A deadline of the file would not do: on macOS, pipes that have names take none. Then read goes on until the pipe
+// ends, or its file is closed.
+func Interruptible[T any](ctx context.Context, read func() (T, error)) (result T, err error) {
+	done := make(chan struct{})
+	var r T
+	var readErr error
+	go func() {
+		defer close(done)
+		r, readErr = read()
+	}()
+	select {
+	case <-done:
+		return r, readErr
+	case <-ctx.Done():
+		return result, context.Cause(ctx)
+	}
 }
 
 // OpenStream is Open that also accepts files that are not regular, such as a named pipe. It may then wait for a writer;
@@ -172,9 +190,6 @@ func release(path string, gone <-chan struct{}) {
 		}
 	}
 }
-
-// longAgo is a deadline that has passed.
-var longAgo = time.Unix(1, 0)
 
 // chunk is the number of bytes that are read between two checks of the context.
 const chunk = 1 << 20
