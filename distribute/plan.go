@@ -226,6 +226,6 @@ type Store interface {
 // files of this machine: their names are paths, relative to the current folder or absolute.
 //
 // The folder may be on a network file system whose renames are atomic. Write creates it if it does not exist. It uses
-// the same lock as bloomery.Lock and builds of sharded sets. Names that are not valid by fs.ValidPath are errors, so
-// none leads out of the folder; symbolic links in the folder are followed.
+// the same lock as bloomery.Lock and builds of sharded sets. Names that filepath.Localize refuses are errors, so none
+// leads out of the folder; symbolic links in the folder are followed.
 func Dir(path string) Store { return steps.Dir(path) }

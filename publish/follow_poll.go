@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
@@ -106,8 +105,7 @@ func (p *poll) makeCurrent(ctx context.Context) (Event, error) {
 	event.Delta, event.From, err = p.update(ctx)
 
 	// removeParts below spares the part of this release, so the second attempt resumes it.
-	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
-	if full && p.removeParts(p.last, false) { // disk full: remove the parts of other releases and retry
+	if container.DiskFull(err) && p.removeParts(p.last, false) { // disk full: remove the parts of other releases and retry
 		event.Delta, event.From, err = p.update(ctx)
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -93,9 +94,12 @@ func TestFollowSet(t *testing.T) {
 	if e = mustPoll(t, f).must(t, Updated); !e.Delta || e.Bytes > 4000 || e.From != 1 {
 		t.Errorf("delta: %v", e)
 	}
-	s.holdsSet(f, 2, true)
+	s.holdsSet(f, 2, runtime.GOOS != "windows") // Windows does not remove the files that the Live has open
 	if err := live.Reload(t.Context()); err != nil || !live.ContainsString("version2") {
 		t.Errorf("the Live: %v", err)
+	}
+	if runtime.GOOS == "windows" { // where the damaged shard below could not be replaced either
+		must(t, live.Close())
 	}
 	if e := mustPoll(t, f); e.String() != "release 2: current" {
 		t.Errorf("again: %v", e)

@@ -2,6 +2,7 @@ package publish_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery"
@@ -14,7 +15,7 @@ import (
 func TestForm(t *testing.T) {
 	dir := t.TempDir()
 	site, out := filepath.Join(dir, "site"), filepath.Join(dir, "followed")
-	follower, err := publish.NewFollower("file://"+site, out)
+	follower, err := publish.NewFollower("file:///"+strings.TrimPrefix(filepath.ToSlash(site), "/"), out)
 	settest.Check(t, err)
 	for _, form := range []filter.KeyForm{{}, {Trim: true}, {Trim: true, Type: filter.KeyText}} {
 		file := filepath.Join(dir, form.String())

@@ -106,7 +106,7 @@ var (
 // adviceFor returns advice about an error that fits all commands, or "".
 func adviceFor(err error) string {
 	for _, h := range hints {
-		if errors.Is(err, h.err) {
+		if errors.Is(err, h.err) || h.err == syscall.ENOSPC && container.DiskFull(err) {
 			return h.advice
 		}
 	}

@@ -102,11 +102,12 @@ type Folder string
 
 // Get opens a file of the folder. Names that lead out of it are errors.
 func (f Folder) Get(ctx context.Context, name string, r Request) (*Object, error) {
-	if !fs.ValidPath(name) {
+	local, err := filepath.Localize(name)
+	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
 
-	file, st, err := untrusted.Open(filepath.Join(string(f), filepath.FromSlash(name)))
+	file, st, err := untrusted.Open(filepath.Join(string(f), local))
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -46,7 +47,8 @@ func TestSources(t *testing.T) {
 	}
 	web := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	defer web.Close()
-	for _, address := range []string{dir, "file://" + filepath.ToSlash(dir), web.URL, web.URL + "/"} {
+	for _, address := range []string{dir, "file:///" + strings.TrimPrefix(filepath.ToSlash(dir), "/"),
+		web.URL, web.URL + "/"} {
 		s := open(t, address, Config{})
 		if b, o, err := get(t, s, "a", Request{MaxBytes: 10}); b != "0123456789" || o.Size != 10 || err != nil {
 			t.Errorf("%s: %q, %+v, %v", s, b, o, err)
@@ -63,6 +65,13 @@ func TestSources(t *testing.T) {
 		}
 		for _, name := range []string{"../a", "/a", "a/../a", ""} {
 			if _, _, err := get(t, s, name, Request{MaxBytes: 10}); !errors.Is(err, fs.ErrInvalid) {
+				t.Errorf("%s: %q: %v", s, name, err)
+			}
+		}
+		// On Windows a name with a backslash leads out of the folder, and NUL is a device.
+		for _, name := range []string{`..\a`, `b\..\..\a`, "c:a", "NUL"} {
+			_, _, err := get(t, s, name, Request{MaxBytes: 10})
+			if _, isFolder := s.(Folder); err == nil || isFolder && runtime.GOOS == "windows" && !errors.Is(err, fs.ErrInvalid) {
 				t.Errorf("%s: %q: %v", s, name, err)
 			}
 		}
