@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -53,7 +54,7 @@ func TestSet(t *testing.T) {
 		m := local.Manifest()
 		for name, o := range caches(t, int64(m.Bytes())/int64(c.Sharding.Shards)*3+3000) {
 			o.Secret = c.Hashing.Secret
-			s, err := buckets.Open(t.Context(), "file://"+dir, o)
+			s, err := buckets.Open(t.Context(), "file:///"+strings.TrimPrefix(filepath.ToSlash(dir), "/"), o)
 			if err != nil {
 				t.Fatal(err)
 			}

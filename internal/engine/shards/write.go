@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/container"
@@ -90,6 +91,9 @@ func (t *Set) replace(ctx context.Context, s *Set, was fs.FileInfo) (err error) 
 		}
 	}
 	t.manifest, t.base = next, shardset.Clone(next)
+	if runtime.GOOS == "windows" {
+		to.Sweep() // Commit could not remove the files that t still had open
+	}
 	return nil
 }
 
