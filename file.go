@@ -125,8 +125,8 @@ func WithWaiting(waiting func()) Option {
 func InMemory() Option { return func(o *options) { o.InMemory = true } }
 
 // Locked is the Set of a file that is locked for a change. The lock is advisory: it only blocks other calls of Lock. On
-// Windows it locks a separate file, path.lock, which is not removed; on js and wasip1 it blocks nothing. Commit detects
-// every other change of the file.
+// Windows it locks a separate file, path.lock, which Close removes; on js and wasip1 it blocks nothing. Commit
+// detects every other change of the file.
 //
 // For a sharded set the folder is locked. Shards are loaded on first use. Changed ones stay in memory up to 1
 // GiB; then they are written to new files, which no one reads until Commit.

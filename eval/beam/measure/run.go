@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"syscall"
 	"time"
@@ -31,9 +32,12 @@ func (b *bench) time1(program, name string, args ...string) (cost, error) {
 	if err := c.Run(); err != nil {
 		return cost{}, fmt.Errorf("%s %q: %w: %s", program, args, err, out.Bytes())
 	}
-	u := c.ProcessState.SysUsage().(*syscall.Rusage)
+	peak := float64(c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) / (1 << 10)
+	if runtime.GOOS == "darwin" {
+		peak /= 1 << 10 // there it is in bytes, on Linux in KiB
+	}
 	return cost{
-		wall: time.Since(start).Seconds(), peak: float64(u.Maxrss) / 1024,
+		wall: time.Since(start).Seconds(), peak: peak,
 		cpu: (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds(),
 	}, nil
 }
