@@ -19,23 +19,29 @@ static LONG NTAPI as_old_windows(HANDLE file, PVOID status, PVOID data, ULONG by
   return code == (LONG)0xC0000002 ? (LONG)0xC0000003 : code;
 }
 
-static void patch(const char *library, const char *name, const void *code, size_t bytes) {
-  void *at = (void *)GetProcAddress(GetModuleHandleA(library), name);
+// Wine 8 reports success and makes no symbolic link. Tests know systems that refuse it.
+static BOOLEAN WINAPI no_link(LPCWSTR link, LPCWSTR target, DWORD flags) {
+  SetLastError(ERROR_PRIVILEGE_NOT_HELD);
+  return FALSE;
+}
+
+// replace makes a function of Wine jump to another one.
+static void replace(void *at, void *by) {
+  BYTE jump[12] = {0x48, 0xB8, [10] = 0xFF, 0xE0}; // mov rax, by; jmp rax
   DWORD old;
-  VirtualProtect(at, bytes, PAGE_EXECUTE_READWRITE, &old);
-  memcpy(at, code, bytes);
+  memcpy(jump + 2, &by, sizeof by);
+  VirtualProtect(at, sizeof jump, PAGE_EXECUTE_READWRITE, &old);
+  memcpy(at, jump, sizeof jump);
 }
 
 BOOL WINAPI DllMain(HINSTANCE self, DWORD reason, LPVOID reserved) {
   if (reason != DLL_PROCESS_ATTACH) return TRUE;
-  // The function itself, a system call of 32 bytes that may lie anywhere, moves; a jump takes its place.
-  BYTE jump[12] = {0x48, 0xB8, [10] = 0xFF, 0xE0}; // mov rax, as_old_windows; jmp rax
-  void *to = (void *)as_old_windows, *moved = VirtualAlloc(NULL, 32, MEM_COMMIT | MEM_RESERVE, PAGE_EXECUTE_READWRITE);
-  memcpy(jump + 2, &to, sizeof to);
-  memcpy(moved, (void *)GetProcAddress(GetModuleHandleA("ntdll.dll"), "NtSetInformationFile"), 32);
+  // The function is a system call of 32 bytes, which may lie anywhere.
+  void *at = (void *)GetProcAddress(GetModuleHandleA("ntdll.dll"), "NtSetInformationFile");
+  void *moved = VirtualAlloc(NULL, 32, MEM_COMMIT | MEM_RESERVE, PAGE_EXECUTE_READWRITE);
+  memcpy(moved, at, 32);
   memcpy(&set_information, &moved, sizeof moved);
-  patch("ntdll.dll", "NtSetInformationFile", jump, sizeof jump);
-  // Wine 8 reports success and makes no symbolic link. Tests know systems that refuse it.
-  patch("kernel32.dll", "CreateSymbolicLinkW", "\x31\xC0\xC3", 3); // return FALSE
+  replace(at, (void *)as_old_windows);
+  replace((void *)GetProcAddress(GetModuleHandleA("kernel32.dll"), "CreateSymbolicLinkW"), (void *)no_link);
   return TRUE;
 }

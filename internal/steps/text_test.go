@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -135,9 +136,14 @@ func TestFolderPatterns(t *testing.T) {
 	for _, name := range []string{"a.txt", "b.txt", "[x].txt", "sub/c.txt", "sub/deep/d.txt", "sub/.hidden"} {
 		write(t, filepath.Join(dir, filepath.FromSlash(name)), "x\n")
 	}
+	links := true
 	for _, link := range [][2]string{{"../a.txt", "sub/link"}, {"sub", "link"}, {"nothing", "dangling/link"}} {
 		at := filepath.Join(dir, filepath.FromSlash(link[1]))
-		check(t, errors.Join(os.MkdirAll(filepath.Dir(at), 0o777), os.Symlink(link[0], at)))
+		check(t, os.MkdirAll(filepath.Dir(at), 0o777))
+		err := os.Symlink(link[0], at)
+		if links = err == nil; runtime.GOOS != "windows" { // where only developers and administrators may make links
+			check(t, err)
+		}
 	}
 	for pattern, want := range map[string]string{
 		"a.txt": "a.txt", "?.txt": "a.txt b.txt", "sub/": "sub/c.txt sub/deep/d.txt sub/link",
@@ -151,6 +157,9 @@ func TestFolderPatterns(t *testing.T) {
 			var names []string
 			for _, o := range all {
 				names = append(names, strings.TrimPrefix(o.Name, in.prefix))
+			}
+			if !links {
+				want = strings.TrimSuffix(want, " sub/link")
 			}
 			if got := strings.Join(names, " "); err != nil || got != want {
 				t.Errorf("%s: %s, %v; want %s", pattern, got, err, want)
