@@ -65,8 +65,9 @@ func One(input []byte) {
 	}
 }
 
-// arguments divides an input among the arguments of a target: numbers take their bytes from its start, in order, and texts
-// the rest. All texts but the last have their length in two bytes in front. It returns nil if the input is too short.
+// arguments divides an input among the arguments of a target. Numbers take their bytes from its start, in order, and
+// texts the rest; all texts except the last have their length in two bytes in front. It returns nil if the input is too
+// short.
 func arguments(fn reflect.Type, in []byte) []reflect.Value {
 	args := make([]reflect.Value, fn.NumIn())
 	var texts []reflect.Value
