@@ -233,7 +233,7 @@ func TestHostile(t *testing.T) {
 				t.Error("it does not go on")
 			}
 			holds(t, f, third)
-			if names := around(t, f); len(names) != 3 {
+			if names := around(t, f); len(names) != len(afterPoll()) {
 				t.Errorf("left behind: %s", names)
 			}
 		})

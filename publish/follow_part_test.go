@@ -86,7 +86,7 @@ func TestFewParts(t *testing.T) {
 	}
 	web.around.Store(nil)
 	mustPoll(t, f)
-	if names := around(t, f); len(names) != 3 {
+	if names := around(t, f); len(names) != len(afterPoll()) {
 		t.Errorf("left behind: %q", names)
 	}
 }

@@ -13,7 +13,9 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/container"
 	"github.com/bloomery/bloomery/internal/settest"
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // TestLive replaces files while queries run.
@@ -58,12 +60,12 @@ func TestLive(t *testing.T) {
 	}
 	// A damaged file must not be swapped in; the next valid one must be.
 	settest.Check(t, os.WriteFile(path+".new", []byte("damaged"), 0o600))
-	settest.Check(t, os.Rename(path+".new", path))
+	settest.Check(t, container.Rename(path+".new", path))
 	err = l.Reload(t.Context())
 	if !errors.Is(err, filter.ErrMagic) || !errors.Is(l.Err(), filter.ErrMagic) || !settest.HasUint64(l, 999) {
 		t.Errorf("damaged: %v, %v", err, l.Err())
 	}
-	settest.Check(t, os.Remove(path))
+	settest.Check(t, untrusted.WhileBusy(func() error { return os.Remove(path) })) // l may have it open for a moment
 	if err := l.Reload(t.Context()); !errors.Is(err, os.ErrNotExist) || !settest.HasUint64(l, 999) {
 		t.Errorf("removed: %v", err)
 	}
