@@ -22,7 +22,8 @@ import (
 func TestPoll(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()
-	for _, address := range []string{s.dir, "file:///" + strings.TrimPrefix(filepath.ToSlash(s.dir), "/"), web.URL, web.URL + "/release.json"} {
+	local := "file:///" + strings.TrimPrefix(filepath.ToSlash(s.dir), "/")
+	for _, address := range []string{s.dir, local, web.URL, web.URL + "/release.json"} {
 		s.number, s.last = 0, nil
 		f := s.follower(address)
 		for version := range 3 {
