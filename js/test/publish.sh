@@ -32,7 +32,7 @@ publish 2
 } | "$work/bloomery" remove -q "$work/list.bloom"
 publish 3
 cp "$work/key.pub" published/key.pub
-sed -i "s|$old|$(cat published/key.pub)|" options.test.mjs ../README.md ../docs/follow.md
+sed -i "s|$old|$(cat published/key.pub)|" options.test.mjs ../README.md ../docs/follow.md ../docs/bundling.md
 
 # test/published-exact: three releases of the list of example/revoked. Release 2 revokes two certificates, release 3
 # restores the first of them and has a new certificate, which is revoked.

@@ -18,10 +18,8 @@ MAX_BYTES = (1 << 29) + (1 << 16)
 
 MAX_SHARDS = 1 << 20
 
-_HEAD = (
-    "format", "version", "plan", "spec", "hash", "seed", "key_check", "key_form", "routing", "fpr_planned", "count",
-)
-_NAMES = {*_HEAD, "shards"}
+_TOP = ("format", "version", "plan", "spec", "hash", "seed", "key_check", "key_form", "routing", "fpr_planned", "count")
+_NAMES = {*_TOP, "shards"}
 _OPTIONAL = {"key_check", "key_form", "fpr_planned"}
 _ENTRY = {"file", "keys", "bytes", "sha256", "fpr_prior", "fpr_posterior"}
 _PARAMETER = r"([a-z][a-z0-9_]*)=[A-Za-z0-9_.+-]+"
@@ -184,7 +182,7 @@ def _entry(e: Any, i: int, count: int) -> Entry:
 def _plan(m: dict[str, Any]) -> str:
     """Returns the plan id: 32 digits that follow from the fields before the shards."""
     fields = []
-    for name in _HEAD:
+    for name in _TOP:
         if name == "plan":
             fields.append('"plan":""')
         elif name == "fpr_planned" and name in m:
