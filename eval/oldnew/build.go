@@ -108,7 +108,8 @@ func candidates(ctx context.Context, root, dir string, notes io.Writer) (older, 
 		if installed[i], err = install(ctx, clone, text, dir, notes); err != nil {
 			return older, newer, err
 		}
-		if _, err = outputOf(ctx, "git", "-C", clone, "commit", "--quiet", "--allow-empty", "--message", "later"); err != nil {
+		later := []string{"git", "-C", clone, "commit", "--quiet", "--allow-empty", "--message", "later"}
+		if _, err = outputOf(ctx, later...); err != nil {
 			return older, newer, err
 		}
 	}

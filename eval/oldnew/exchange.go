@@ -124,7 +124,8 @@ func (x *exchange) runCommand(v version, folder string, words []string) (a answe
 	if err != nil && !errors.As(err, &exit) {
 		return a, err
 	}
-	a.command, a.stdout, a.stderr, a.code = strings.Join(words, " "), stdout.Bytes(), stderr.String(), c.ProcessState.ExitCode()
+	a.command, a.stdout, a.stderr = strings.Join(words, " "), stdout.Bytes(), stderr.String()
+	a.code = c.ProcessState.ExitCode()
 	return a, nil
 }
 

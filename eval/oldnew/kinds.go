@@ -96,8 +96,9 @@ check -c s.bloom IN/absent`,
 	},
 	{
 		name: "values ribbon",
-		make: "build -o a.bloom --spec ribbon(value_bits=8) IN/values\nbuild -o z.bloom --spec ribbon(r=0,value_bits=8) IN/values",
-		ask:  "all check a.bloom IN/present\nget a.bloom IN/asked\nget z.bloom IN/present",
+		make: `build -o a.bloom --spec ribbon(value_bits=8) IN/values
+build -o z.bloom --spec ribbon(r=0,value_bits=8) IN/values`,
+		ask: "all check a.bloom IN/present\nget a.bloom IN/asked\nget z.bloom IN/present",
 	},
 	{
 		name:   "counts rankindexed",
@@ -107,8 +108,9 @@ check -c s.bloom IN/absent`,
 		again:  "run remove --force a.bloom IN/half",
 	},
 	{
-		name:   "intersection",
-		make:   "build -o a.bloom --spec standard --capacity 200000 IN/present\nbuild -o b.bloom --spec standard --capacity 200000 IN/half",
+		name: "intersection",
+		make: `build -o a.bloom --spec standard --capacity 200000 IN/present
+build -o b.bloom --spec standard --capacity 200000 IN/half`,
 		ask:    "all check a.bloom IN/half\ncheck a.bloom IN/asked",
 		change: "run intersect -o a.bloom a.bloom b.bloom",
 		again:  "run merge -o a.bloom a.bloom b.bloom",
@@ -170,12 +172,12 @@ var otherKinds = []kind{
 		name: "exact",
 		make: `exact build -o a.exact --members IN/present --universe IN/universe
 exact build -o k.exact --secret-file IN/secret --members IN/present --universe IN/universe
-exact build -o p.exact --input-format csv --column key --partition-column part --members IN/parts.csv --universe IN/universe.csv
+exact build -o p --members IN/parts.csv --universe IN/all.csv --input-format csv --column key --partition-column part
 exact update -o u.exact --base a.exact --shrink=90% --members IN/kept --universe IN/universe`,
 		ask: `all exact check a.exact IN/present
 exact check a.exact IN/universe
 exact check k.exact --secret-file IN/secret IN/universe
-exact check p.exact --input-format csv --column key --partition-column part IN/universe.csv
+exact check p --input-format csv --column key --partition-column part IN/all.csv
 exact check u.exact IN/universe
 exact verify u.exact --members IN/kept --universe IN/universe
 run exact info a.exact`,
@@ -243,8 +245,9 @@ run merge -o a.set a.set m.set`,
 	},
 	{
 		name: "plan of a sharded set",
-		make: "shard plan -o a.set --shards 4 --range 256KiB --spec blocked IN/present IN/more1\nshard range a.set --every 0/2",
-		ask:  "run shard plan -o a.set --shards 4 --range 256KiB --spec blocked IN/present IN/more1",
+		make: `shard plan -o a.set --shards 4 --range 256KiB --spec blocked IN/present IN/more1
+shard range a.set --every 0/2`,
+		ask: "run shard plan -o a.set --shards 4 --range 256KiB --spec blocked IN/present IN/more1",
 		change: `run shard range a.set --all
 run shard build a.set 0 1`,
 		again: `run shard build a.set --all
@@ -350,7 +353,8 @@ func foreignKinds() (kinds []kind) {
 	for _, to := range []string{"xorfilter8", "fastfilter8", "xorf8"} {
 		kinds = append(kinds, kind{
 			name: "format " + to,
-			make: "build -o a.bloom --spec fuse(width=8) --hash uint64 --input-format hex IN/hex\nconvert --to " + to + " a.bloom -o out",
+			make: "build -o a.bloom --spec fuse(width=8) --hash uint64 --input-format hex IN/hex\n" +
+				"convert --to " + to + " a.bloom -o out",
 			ask: "convert --from " + to + ` out -o b.bloom
 all check b.bloom --input-format hex IN/hex
 check b.bloom --input-format hex IN/asked.hex`,

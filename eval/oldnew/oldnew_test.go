@@ -79,7 +79,8 @@ func TestFaults(t *testing.T) {
 		exe = ".exe"
 	}
 	command := filepath.Join(dir, "bloomery"+exe)
-	if out, err := exec.Command("go", "build", "-o", command, "github.com/bloomery/bloomery/cmd/bloomery").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", command, "github.com/bloomery/bloomery/cmd/bloomery")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	t.Setenv("BLOOMERY", command)
@@ -185,8 +186,9 @@ func TestKinds(t *testing.T) {
 			t.Errorf("no script has the command %s", command)
 		}
 	}
-	for _, words := range []string{"exact build", "exact update", "exact check", "shard plan", "shard range", "shard build",
-		"shard finish", "--ttl", "--state", "--secret-file", "--allow", "--trim --lower", "--column i32", "--rotate"} {
+	for _, words := range []string{"exact build", "exact update", "exact check", "shard plan", "shard range",
+		"shard build", "shard finish", "--ttl", "--state", "--secret-file", "--allow", "--trim --lower", "--column i32",
+		"--rotate"} {
 		if !strings.Contains(scripts, words) {
 			t.Errorf("no script has %s", words)
 		}
