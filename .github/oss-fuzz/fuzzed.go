@@ -22,7 +22,7 @@ var (
 	AllocsPerRun = testing.AllocsPerRun
 )
 
-var inputs, passed = make(chan []byte), make(chan bool)
+var inputs, passed = make(chan []byte), make(chan struct{})
 
 // F is the argument of a target. Its seeds are in the corpus of libFuzzer.
 type F struct{ *testing.T }
@@ -34,12 +34,16 @@ func (*F) Add(...any) {}
 func (f *F) Fuzz(fn any) {
 	call := reflect.ValueOf(fn)
 	for input := range inputs {
-		passed <- f.Run("input", func(t *testing.T) {
+		ok := f.Run("input", func(t *testing.T) {
 			if args := arguments(call.Type(), input); args != nil {
 				args[0] = reflect.ValueOf(t)
 				call.Call(args)
 			}
 		})
+		if !ok {
+			panic("the target failed") // in this goroutine, where testing first prints what the target said
+		}
+		passed <- struct{}{}
 	}
 }
 
@@ -60,9 +64,7 @@ func Start(target func(*F), folder string) {
 // One runs the target with an input.
 func One(input []byte) {
 	inputs <- append([]byte{}, input...)
-	if !<-passed {
-		panic("the target failed")
-	}
+	<-passed
 }
 
 // arguments divides an input among the arguments of a target. Numbers take their bytes from its start, in order, and
