@@ -193,6 +193,8 @@ def test_failures_leave_nothing(command: str, tmp_path: Path) -> None:
             bl.build(path, keys)
     assert bl.build(tmp_path / "rate.bloom", KEYS, fpr="0.7%").info.fpr_planned == 0.007
     (tmp_path / "rate.bloom").unlink()
+    with pytest.raises(TypeError, match=r"not a mapping d; pass build\(path, d.keys\(\)\)"):
+        bl.build(path, {"a": 1})
     with pytest.raises(TypeError, match="spec or family"):
         bl.build(path, KEYS, spec="blocked", family="blocked")
     assert path.read_bytes() == old

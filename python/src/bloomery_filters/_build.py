@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import array
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +124,11 @@ def build(
 
 
 def _files(keys: Any) -> list[str] | None:
-    """Returns the paths of files, or None if keys are not files."""
+    """Returns the paths of files, or None if keys are not files. Raises TypeError for a mapping."""
+    if isinstance(keys, Mapping):
+        raise TypeError(
+            "keys: want an iterable, not a mapping d; pass build(path, d.keys()), with values=d.values() for its values"
+        )
     if isinstance(keys, os.PathLike):
         return [os.fspath(keys)]
     if isinstance(keys, list | tuple) and keys and all(isinstance(k, Path) for k in keys):
