@@ -71,14 +71,15 @@ func (a *app) add(
 	}
 
 	in.form = set.Hasher().Form()
-	in, parse, err := values.input(in, set.Spec())
+	in, cut, err := values.input(in, set.Spec())
 	if err != nil {
 		return err
 	}
 
 	switch {
-	case f.Can.Has(family.CanRawKeys) || parse != nil:
-		return a.pass(ctx, in, inputs, "adding", parse, func(b *keyio.Batch) error { return addBatch(set, b) })
+	case f.Can.Has(family.CanRawKeys) || cut != nil:
+		in.cut = cut
+		return a.pass(ctx, in, inputs, "adding", nil, func(b *keyio.Batch) error { return addBatch(set, b) })
 	case set.Manifest() != nil:
 		return a.addShards(ctx, in, set, inputs)
 	}
@@ -161,8 +162,8 @@ func (a *app) put(ctx context.Context, set *bloomery.Set, null bool, path string
 
 	// Empty lines count for the line number in an error.
 	lines := inputFlags{format: "lines", keep: true, null: null, form: set.Hasher().Form()}
-	parse := keyio.Values{Bits: bits, Trim: lines.trims()}.Read
-	return a.pass(ctx, lines, inputs, "putting", parse, func(b *keyio.Batch) error {
+	lines.cut = keyio.Values{Bits: bits, Trim: lines.trims()}.Read
+	return a.pass(ctx, lines, inputs, "putting", nil, func(b *keyio.Batch) error {
 		for i, key := range b.Keys {
 			err := set.Put(key, b.Values[i])
 			if errors.Is(err, filter.ErrNotFound) {

@@ -34,11 +34,18 @@ type inputFlags struct {
 	keys               []string                     // of -e, in place of inputs
 	block              int                          // 0: the block size of keyio; no flag
 	numbers            bool                         // keep line numbers; no flag
+	cut                func(*keyio.Batch) error     // cuts the values off the keys, or nil; no flag
 	parse              func([]byte) (uint64, error) // parses the fields of second; no flag
 }
 
-// typed makes the keys of a batch, unless hex input gives their bytes.
+// typed cuts the values off the keys of a batch, and converts them to the type of the keys in the set, unless hex input
+// gives their bytes.
 func (f *inputFlags) typed(b *keyio.Batch) error {
+	if f.cut != nil {
+		if err := f.cut(b); err != nil {
+			return err
+		}
+	}
 	if f.format == string(keyio.Hex) {
 		return nil
 	}

@@ -42,19 +42,19 @@ func (a *app) countCommand() *cobra.Command {
 
 // countLine prints the count of a key of the inputs.
 func (a *app) countLine(set *bloomery.Set, in *inputFlags) lookup {
-	return func(to, key []byte) ([]byte, bool, error) {
+	return func(to, key, text []byte) ([]byte, bool, error) {
 		n, saturated, err := set.Count(key)
 		if err != nil {
 			return to, false, err
 		}
 		if a.json {
-			return cli.AppendJSON(to, rowLine{Key: in.key(key), Count: &n, Saturated: saturated}), n > 0, nil
+			return cli.AppendJSON(to, rowLine{Key: in.key(text), Count: &n, Saturated: saturated}), n > 0, nil
 		}
 		if saturated {
 			to = append(to, ">="...)
 		}
 		to = append(strconv.AppendUint(to, n, 10), '\t')
-		return append(in.appendKey(to, key), in.end()), n > 0, nil
+		return append(in.appendKey(to, text), in.end()), n > 0, nil
 	}
 }
 
@@ -88,22 +88,22 @@ func (a *app) getCommand() *cobra.Command {
 
 // valueLine prints the value of a key of the inputs.
 func (a *app) valueLine(set *bloomery.Set, in *inputFlags, watch *valueWatch) lookup {
-	return func(to, key []byte) ([]byte, bool, error) {
+	return func(to, key, text []byte) ([]byte, bool, error) {
 		value, ok, err := set.Get(key)
 		if err == nil && !ok {
-			watch.absent(key)
+			watch.absent(text)
 		}
 		switch {
 		case err != nil:
 			return to, false, err
 		case a.json:
-			answer := rowLine{Key: in.key(key), Present: &ok}
+			answer := rowLine{Key: in.key(text), Present: &ok}
 			if ok {
 				answer.Value = &value
 			}
 			return cli.AppendJSON(to, answer), ok, nil
 		case ok:
-			to = append(in.appendKey(to, key), '\t')
+			to = append(in.appendKey(to, text), '\t')
 			to = append(strconv.AppendUint(to, value, 10), in.end())
 		}
 		return to, ok, nil
@@ -111,7 +111,8 @@ func (a *app) valueLine(set *bloomery.Set, in *inputFlags, watch *valueWatch) lo
 }
 
 // lookup appends the line about a key, if there is one, to a buffer, and reports whether the filter contains the key.
-type lookup func(to, key []byte) (line []byte, present bool, err error)
+// text is the key in the input.
+type lookup func(to, key, text []byte) (line []byte, present bool, err error)
 
 // lookUp prints the output of look for each key of the inputs. It returns errNo if the filter contains none of them.
 func (a *app) lookUp(
@@ -119,8 +120,8 @@ func (a *app) lookUp(
 ) error {
 	var any atomic.Bool
 	err := a.pass(ctx, in, inputs, a.answering(what), func(b *keyio.Batch) error {
-		for _, k := range b.Keys {
-			line, present, err := look(b.Out, k)
+		for i, key := range b.Keys {
+			line, present, err := look(b.Out, key, b.Text(i))
 			if err != nil {
 				return err
 			}

@@ -127,9 +127,9 @@ func (a *app) removeFrom(
 		return nil
 	}, func(b *keyio.Batch) error {
 		for _, i := range b.Values[:min(len(b.Values), maxNamed-named)] {
-			watch.absent(b.Keys[i])
+			watch.absent(b.Text(int(i)))
 			named++
-			a.note("not found: %q", f.in.key(b.Keys[i]))
+			a.note("not found: %q", f.in.key(b.Text(int(i))))
 		}
 		return list.AddMany(b.Keys)
 	})
