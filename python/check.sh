@@ -47,6 +47,11 @@ fi
 # All packages are installed: a test that skips one of them is a fault.
 BLOOMERY_ALL_PACKAGES=1 "$bin/python" -m pytest -q "$@"
 "$bin/python" -m pytest -q tests/beside.py # says NOT RUN where PyPI or Python 3.12 is missing
+if [ -z "$compiling" ] || ! "$bin/pip" install -q --only-binary :all: rbloom==1.5.4; then
+  echo "NOT RUN: the comparison with rbloom needs Go, and a wheel of rbloom for this Python on PyPI"
+else
+  "$bin/python" bench/coming_from.py
+fi
 "$bin/mypy"
 # What callers see, with and without the types of other packages.
 "$bin/mypy" --config-file= --strict tests/typed.py tests/typed_columns.py

@@ -176,6 +176,48 @@ var (
 	}
 }
 
+// TestComingFrom requires that the program of each library in docs/guides/coming-from.md makes the calls in its table.
+func TestComingFrom(t *testing.T) {
+	atRoot(t)
+	page, err := os.ReadFile("docs/guides/coming-from.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted, word := regexp.MustCompile("`[^`]+`"), regexp.MustCompile(`\w+`)
+	for heading, file := range map[string]string{
+		"bits-and-blooms/bloom": "eval/bench/comingfrom/bitsandblooms.go", "rbloom": "python/bench/coming_from.py",
+		"FastFilter/xorfilter":   "eval/bench/comingfrom/xorfilter.go",
+		"seiflotfy/cuckoofilter": "eval/bench/comingfrom/cuckoofilter.go",
+	} {
+		program, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used := map[string]bool{}
+		for _, w := range word.FindAllString(string(program), -1) {
+			used[w] = true
+		}
+
+		calls := 0
+		for line := range strings.Lines(between(string(page), "\n## "+heading+"\n", "\n## ")) {
+			if !strings.HasPrefix(line, "| `") {
+				continue
+			}
+			for _, call := range quoted.FindAllString(line, -1) {
+				calls++
+				for _, w := range word.FindAllString(call, -1) {
+					if len(w) > 1 && !used[w] {
+						t.Errorf("%s: %s has no %s", heading, file, w)
+					}
+				}
+			}
+		}
+		if calls < 8 {
+			t.Errorf("%s: %d calls", heading, calls)
+		}
+	}
+}
+
 // TestConfigPage requires that docs/reference/config.md names every field of Config and of the structs in it.
 func TestConfigPage(t *testing.T) {
 	atRoot(t)
