@@ -284,12 +284,9 @@ func (a *app) pass(
 // and emit may be nil.
 func (s *source) feed(ctx context.Context, what string, parse parseValues, keys func([][]byte) error,
 	withValues func([][]byte, []uint64) error, emit func(*keyio.Batch) error) error {
+	s.in.cut = parse
+	defer func() { s.in.cut = nil }() // other passes have a parse of their own
 	return s.pass(ctx, what, func(b *keyio.Batch) error {
-		if parse != nil {
-			if err := parse(b); err != nil {
-				return err
-			}
-		}
 		if len(b.Values) > 0 {
 			return withValues(b.Keys, b.Values)
 		}

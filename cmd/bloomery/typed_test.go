@@ -72,6 +72,7 @@ func TestForms(t *testing.T) {
 				{c.first + "\n" + c.members, []string{"remove", counting}, ""},
 				{pairs, []string{"add", values}, ""},
 				{c.members, []string{"get", values}, lower(pairs)},
+				{pairs, []string{"verify", values, "--members", "-"}, ""},
 				{moved, []string{"put", values}, ""},
 				{"", []string{"get", values, list}, lower(moved)},
 				{c.members, []string{"remove", values}, ""},
