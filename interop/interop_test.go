@@ -141,9 +141,11 @@ func TestParquetAbsent(t *testing.T) {
 
 var sentinels = []error{interop.ErrFormat, filter.ErrCorrupt, filter.ErrTooLarge, io.ErrUnexpectedEOF}
 
+// refused reports whether err names a position, or the kind of file that it is instead, and wraps a sentinel.
 func refused(err error) bool {
 	var at *container.FormatError
-	return errors.As(err, &at) && slices.ContainsFunc(sentinels, func(s error) bool { return errors.Is(err, s) })
+	var other interface{ Advice() string }
+	return (errors.As(err, &at) || errors.As(err, &other)) && slices.ContainsFunc(sentinels, func(s error) bool { return errors.Is(err, s) })
 }
 
 func TestEveryTruncation(t *testing.T) {
