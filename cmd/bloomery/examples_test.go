@@ -123,7 +123,7 @@ const issuedColumns = " --input-format csv --column serial --partition-column is
 const clubcardSetup = "mkdir cache && cp base.clubcard delta.clubcard index.bin cache"
 
 // shardSetup makes a plan with two ranges.
-const shardSetup = "bloomery shard plan -o large.set --shards 16 --spec blocked --range 64Ki large.txt"
+const shardSetup = "bloomery shard plan -o large.set --shards 16 --spec blocked --range-bytes 64Ki large.txt"
 
 // longExamples run too long for a test. They must still be running after 0.4 s, without an error, and end when they are
 // interrupted.

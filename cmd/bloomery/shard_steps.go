@@ -30,7 +30,7 @@ func (a *app) shardPlanCommand() *cobra.Command {
 columns, is one range. Paths are stored absolute; an input that changes later makes its ranges fail. The same input and
 flags give the same plan, and finished work is kept. A secret is not stored: give --secret-file at every step.`,
 		Example: `  bloomery shard plan -o large.set --shards 16 --spec blocked large.txt
-  bloomery shard plan -o keys.set --shards 64 --fpr 1% --range 64MiB \
+  bloomery shard plan -o keys.set --shards 64 --fpr 1% --range-bytes 64MiB \
     --spec partitioned "revoked-*.txt.gz"
   bloomery shard plan -o countries.set --shards 4 --spec ribbon \
     --value-bits 8 addresses.tsv`,
@@ -39,7 +39,7 @@ flags give the same plan, and finished work is kept. A secret is not stored: giv
 	f.register(c, "ribbon")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "`DIR`: folder of the set")
 	shardsFlag(c, &f.shards, "`N`: shards, about one per 4 million keys")
-	parseDefault(c, &f.rangeBytes, "range", "32MiB", "`SIZE`: range of plain text, from 64KiB", parseRange)
+	parseDefault(c, &f.rangeBytes, "range-bytes", "32MiB", "`SIZE`: range of plain text, from 64KiB", parseRange)
 	parse(c, &f.keys, "keys", "`N`: keys, about, for a plan without --spec", parseCount)
 	c.MarkFlagsMutuallyExclusive("spec", "keys")
 	_ = c.MarkFlagRequired("shards")

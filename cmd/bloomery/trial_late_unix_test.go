@@ -47,7 +47,7 @@ func TestTrialLateWorkers(t *testing.T) {
 	}
 	plan := func(name string) string {
 		t.Helper()
-		args := append([]string{"shard", "plan", "-o", steps, "--range", "64KiB"}, flags(name)...)
+		args := append([]string{"shard", "plan", "-o", steps, "--range-bytes", "64KiB"}, flags(name)...)
 		out, err := program("", args...).Output()
 		must(t, err)
 		_, id, _ := strings.Cut(string(out), "plan: ")

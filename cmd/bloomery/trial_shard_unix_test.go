@@ -74,7 +74,7 @@ func TestTrialShardKills(t *testing.T) {
 		}
 	}
 
-	plan := []string{"shard", "plan", "--shards", fmt.Sprint(shards), "-o", steps, "--range", "64KiB"}
+	plan := []string{"shard", "plan", "--shards", fmt.Sprint(shards), "-o", steps, "--range-bytes", "64KiB"}
 	plan = append(append(plan, spec...), inputs...)
 	const seed = 5
 	r := rand.New(rand.NewPCG(seed, 1))
