@@ -247,7 +247,7 @@ run merge -o a.set a.set m.set`,
 		name: "plan of a sharded set",
 		make: "shard plan -o a.set --shards 4 --range-bytes 256KiB --spec blocked IN/present IN/more1\n" +
 			"shard range a.set --every 0/2",
-		ask:  "run shard plan -o a.set --shards 4 --range-bytes 256KiB --spec blocked IN/present IN/more1",
+		ask: "run shard plan -o a.set --shards 4 --range-bytes 256KiB --spec blocked IN/present IN/more1",
 		change: `run shard range a.set --all
 run shard build a.set 0 1`,
 		again: `run shard build a.set --all
