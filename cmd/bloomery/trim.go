@@ -92,7 +92,7 @@ func (a *app) trim(ctx context.Context, path, output string, full bool) error {
 		perKey = fmt.Sprintf(", %.4g bits per key in the file (before %.4g)", bits, beforeBits)
 	}
 	return a.report(object{
-		{"keys", set.Len()}, {"bytes_before", before}, {"bytes_after", bytes}, // length of the file, not bits
+		{"keys", set.Len()}, {"bytes_old", before}, {"bytes_new", bytes}, // length of the file, not bits
 		{"bits_per_key_before", beforeBits}, {"bits_per_key_after", bits}, {"trimmed", !full},
 	}, "%s: %s, %s (before %s)%s", pathName(output), keysText(set.Len()), bytesText(bytes), bytesText(before), perKey)
 }
