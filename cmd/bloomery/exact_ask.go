@@ -161,8 +161,8 @@ func (a *app) exactVerify(ctx context.Context, set *exact.Set, f *exactFlags) er
 	info := set.Info()
 	same := r.Universe == info.Universe && r.Members == info.Members
 	err = a.answer(object{
-		{"universe", r.Universe}, {"members", r.Members}, {"wrong", r.Wrong}, {"missing", r.Missing},
-		{"falsely_present", r.FalselyPresent}, {"outside", r.Outside},
+		{"universe", r.Universe}, {"members", r.Members}, {"wrong", r.Wrong}, {"false_negatives", r.Missing},
+		{"false_positives", r.FalselyPresent}, {"outside", r.Outside},
 		{"same_counts", same}, // the lists have as many keys as the set was built from
 	}, "%d wrong answers for %d keys: %d of %d members missing, %d other keys falsely present\n",
 		r.Wrong, r.Universe, r.Missing, r.Members, r.FalselyPresent)
