@@ -168,7 +168,7 @@ func (a *app) demoAll(ctx context.Context) error {
 	fmt.Fprintf(a.stdout, heads, "filter", "size", "/ key", "rate", "rate", "flagged", "build", "query", "query")
 	for _, r := range results {
 		fmt.Fprintf(a.stdout, "%-32s  %5s  %5.2f  %7.4f%%  %7.4f%%  %8d  %5.0f  %7.0f  %6.0f\n", r.spec,
-			bytesText(r.bytes()), r.set.Info().BitsPerKey(), 100*r.promised, 100*r.observed, len(r.flagged),
+			bytesText(r.bytes()), r.set.Info().BitsPerKey(), 100*r.prior, 100*r.observed, len(r.flagged),
 			r.nsBuild, r.nsPresent, r.nsAbsent)
 	}
 	return nil
@@ -178,7 +178,7 @@ func (a *app) demoAll(ctx context.Context) error {
 type demoResult struct {
 	spec     string
 	set      *bloomery.Set
-	promised float64  // false-positive rate, forecast before the build
+	prior    float64  // false-positive rate, forecast before the build
 	observed float64  // share of the absent keys that are false positives
 	flagged  []string // ordinary keys that are false positives
 	missing  int      // listed keys that are not found
@@ -192,7 +192,7 @@ func (r demoResult) bytes() uint64 { return (r.set.Info().Bits + 7) / 8 }
 func (r demoResult) MarshalJSON() ([]byte, error) {
 	info := r.set.Info()
 	return object{
-		{"spec", r.spec}, {"bytes", r.bytes()}, {"bits_per_key", info.BitsPerKey()}, {"fpr_promised", r.promised},
+		{"spec", r.spec}, {"bytes", r.bytes()}, {"bits_per_key", info.BitsPerKey()}, {"fpr_prior", r.prior},
 		{"fpr_posterior", info.FPRPosterior}, {"fpr_observed", r.observed}, {"ordinary_flagged", len(r.flagged)},
 		{"false_negatives", r.missing}, {"ns_build", r.nsBuild}, {"ns_present", r.nsPresent}, {"ns_absent", r.nsAbsent},
 	}.MarshalJSON()
@@ -223,7 +223,7 @@ func demoRun(ctx context.Context, spec string, listed, ordinary, absent []string
 	}
 
 	n := uint64(len(listed))
-	r := demoResult{spec: spec, promised: plan.Forecast(parsed, n).FPRPrior}
+	r := demoResult{spec: spec, prior: plan.Forecast(parsed, n).FPRPrior}
 	start := time.Now()
 	if r.set, err = bloomery.Build(ctx, slices.Values(listed), bloomery.Config{Spec: spec, Keys: n}); err != nil {
 		return r, err

@@ -63,12 +63,13 @@ func TestDemoAll(t *testing.T) {
 		Rows []struct {
 			Spec    string
 			Missing *int     `json:"false_negatives"`
+			Prior   *float64 `json:"fpr_prior"`
 			Rate    *float64 `json:"fpr_observed"`
 		}
 	}
 	must(t, json.Unmarshal([]byte(runDemo(t, "--json")), &report))
 	for i, row := range report.Rows {
-		if row.Spec != demoSpecs[i] || row.Missing == nil || *row.Missing > 0 || row.Rate == nil {
+		if row.Spec != demoSpecs[i] || row.Missing == nil || *row.Missing > 0 || row.Prior == nil || row.Rate == nil {
 			t.Errorf("row %d: %+v", i, row)
 		}
 		if !strings.Contains(text, row.Spec+" ") {
