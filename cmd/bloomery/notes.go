@@ -82,7 +82,7 @@ func (a *app) noteKeys(s keySample) {
 			continue
 		}
 		last = n.flags
-		a.keyNotes = append(a.keyNotes, object{{"keys", n.what}, {"share", float64(n.keys) / float64(s.keys)},
+		a.keyNotes = append(a.keyNotes, object{{"what", n.what}, {"share", float64(n.keys) / float64(s.keys)},
 			{"example", n.example}, {"flags", n.flags}})
 
 		text := fmt.Sprintf("note: %d%% of the keys %s: ", 100*n.keys/s.keys, n.what)
