@@ -215,7 +215,7 @@ func (a *app) report(f *buildFlags, m *shard.Manifest, took time.Duration) error
 	if a.json {
 		prior, posterior := m.FPR()
 		return cli.WriteJSON(a.stdout, map[string]any{
-			"output": f.config.Output, "spec": m.Spec, "plan": m.ID(), "shards": len(m.Shards), "keys": m.Keys(),
+			"output": f.config.Output, "spec": m.Spec, "plan": m.ID(), "shard_count": len(m.Shards), "keys": m.Keys(),
 			"bytes": m.Bytes(), "fpr_prior": prior, "fpr_posterior": posterior, "seconds": took.Seconds(),
 		})
 	}

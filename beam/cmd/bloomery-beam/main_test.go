@@ -90,7 +90,10 @@ func TestBuild(t *testing.T) {
 	}
 	code, report, stderr := command(t, "-i", keys, "-o", out, "--spec", "blocked(fpr=0.01)", "--shards", "2",
 		"--format", "csv", "--column", "mail", "--json")
-	var r struct{ Keys, Shards, Bytes int }
+	var r struct {
+		Keys, Bytes int
+		Shards      int `json:"shard_count"`
+	}
 	if err := json.Unmarshal([]byte(report), &r); err != nil || code != 0 || r.Keys != 3 || r.Shards != 2 || r.Bytes == 0 {
 		t.Errorf("exit code %d, %v: %s%s", code, err, report, stderr)
 	}

@@ -106,8 +106,8 @@ func (a *app) infoCommand() *cobra.Command {
 			defer set.Close()
 			m, i := set.Manifest(), set.Info()
 			return a.report(map[string]any{
-				"spec": i.Spec.String(), "shards": len(m.Shards), "keys": i.Keys, "bytes": m.Bytes(), "hash": m.Hash.String(),
-				"plan": m.ID(), "fpr_prior": i.FPRPrior, "fpr_posterior": i.FPRPosterior, "fpr_planned": i.FPRPlanned,
+				"spec": i.Spec.String(), "shard_count": len(m.Shards), "keys": i.Keys, "bytes": m.Bytes(),
+				"hash": m.Hash.String(), "plan": m.ID(), "fpr_prior": i.FPRPrior, "fpr_posterior": i.FPRPosterior, "fpr_planned": i.FPRPlanned,
 			}, "spec      %s\nshards    %d\nkeys      %d\nbytes     %d\nhash      %s\nplan      %s\n"+
 				"fpr prior %.4g, posterior %.4g",
 				i.Spec, len(m.Shards), i.Keys, m.Bytes(), m.Hash, m.ID(), i.FPRPrior, i.FPRPosterior)
@@ -133,7 +133,7 @@ func (a *app) verifyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.report(map[string]any{"shards": len(m.Shards), "bytes": m.Bytes(), "ok": true},
+			return a.report(map[string]any{"shard_count": len(m.Shards), "bytes": m.Bytes(), "ok": true},
 				"%d shards, %d bytes: as in the manifest", len(m.Shards), m.Bytes())
 		},
 	}
@@ -160,7 +160,7 @@ written last. Shards that are already there are kept, so an interrupted copy can
 			if err != nil {
 				return fmt.Errorf("%w; run it again to go on", err)
 			}
-			return a.report(map[string]any{"shards": len(m.Shards), "bytes": m.Bytes(), "dir": args[1]},
+			return a.report(map[string]any{"shard_count": len(m.Shards), "bytes": m.Bytes(), "dir": args[1]},
 				"%s: %d shards, %d bytes", args[1], len(m.Shards), m.Bytes())
 		},
 	}
