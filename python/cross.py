@@ -80,6 +80,7 @@ def compiled(target: str, cpython: Path | None) -> bytes:
             flags += [f"-I{sysconfig.get_path(name)}" for name in ("include", "platinclude")]
         if "macos" in target:
             flags += ["-undefined", "dynamic_lookup"]  # the functions of Python are in the program
+            flags += ["-Wl,-install_name,_core.abi3.so"]  # else it is the path of out
         zig("cc", "-target", target, HERE / "src" / "core" / "core.c", *flags, "-o", out)
         return out.read_bytes()
 
