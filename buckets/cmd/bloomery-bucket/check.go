@@ -107,7 +107,8 @@ func (a *app) infoCommand() *cobra.Command {
 			m, i := set.Manifest(), set.Info()
 			return a.report(map[string]any{
 				"spec": i.Spec.String(), "shard_count": len(m.Shards), "keys": i.Keys, "bytes": m.Bytes(),
-				"hash": m.Hash.String(), "plan": m.ID(), "fpr_prior": i.FPRPrior, "fpr_posterior": i.FPRPosterior, "fpr_planned": i.FPRPlanned,
+				"hash": m.Hash.String(), "plan": m.ID(), "fpr_prior": i.FPRPrior, "fpr_posterior": i.FPRPosterior,
+				"fpr_planned": i.FPRPlanned,
 			}, "spec      %s\nshards    %d\nkeys      %d\nbytes     %d\nhash      %s\nplan      %s\n"+
 				"fpr prior %.4g, posterior %.4g",
 				i.Spec, len(m.Shards), i.Keys, m.Bytes(), m.Hash, m.ID(), i.FPRPrior, i.FPRPosterior)
