@@ -120,7 +120,7 @@ if the set in the folder has changed since the plan.`,
 			}
 			ranges, shards := st.MissingRanges, st.MissingShards
 			err = a.answer(object{
-				{"plan", p.ID()}, {"spec", p.Spec.String()}, {"ranges", st.Ranges}, {"shard_count", st.Shards},
+				{"plan", p.ID()}, {"spec", p.Spec.String()}, {"range_count", st.Ranges}, {"shard_count", st.Shards},
 				{"missing_ranges", ranges}, {"missing_shards", shards}, {"keys", st.Keys}, {"input_bytes", p.Size()},
 				{"set_changed,omitempty", st.SetChanged}, // finish will refuse
 			}, "plan %s: %s\nranges: %d of %d missing%s\nshards: %d of %d missing%s\n", p.ID(), p.Spec,

@@ -104,7 +104,7 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 		return fmt.Errorf("%s: %w", f.output, err)
 	}
 	return a.answer(object{
-		{"plan", p.ID()}, {"spec", p.Spec.String()}, {"ranges", len(p.Ranges)}, {"shard_count", p.Shards},
+		{"plan", p.ID()}, {"spec", p.Spec.String()}, {"range_count", len(p.Ranges)}, {"shard_count", p.Shards},
 		{"files", len(p.Objects)}, {"input_bytes", p.Size()},
 	}, "ranges: %d\nfiles: %d, %s\nshards: %d of %s\nplan: %s\n",
 		len(p.Ranges), len(p.Objects), bytesText(uint64(p.Size())), p.Shards, p.Spec, p.ID())

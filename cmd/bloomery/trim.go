@@ -93,7 +93,7 @@ func (a *app) trim(ctx context.Context, path, output string, full bool) error {
 	}
 	return a.report(object{
 		{"keys", set.Len()}, {"bytes_old", before}, {"bytes_new", bytes}, // length of the file, not bits
-		{"bits_per_key_before", beforeBits}, {"bits_per_key_after", bits}, {"trimmed", !full},
+		{"bits_per_key_old", beforeBits}, {"bits_per_key_new", bits}, {"trimmed", !full},
 	}, "%s: %s, %s (before %s)%s", pathName(output), keysText(set.Len()), bytesText(bytes), bytesText(before), perKey)
 }
 
