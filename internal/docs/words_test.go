@@ -23,7 +23,7 @@ var words = []struct {
 	{"docs/format", regexp.MustCompile(`^docs/format(/.*)?\.md$`), 24_000},
 	{"pages of eval/bench", regexp.MustCompile(`^docs/measured/(README|jobs|bench-.*|peers-.*)\.md$`), 8_000},
 	// Pages of later features may raise this by 4,000 words in all.
-	{"docs", regexp.MustCompile(`^docs/.*\.md$`), 28_930},
+	{"docs", regexp.MustCompile(`^docs/.*\.md$`), 28_000},
 }
 
 // TestWords limits the words of the pages, so that a page must be shortened when another one grows: before the first
