@@ -1,6 +1,6 @@
 // Package bloomery builds, queries and stores Bloom filters and their smaller and faster relatives. A filter answers
-// "is this key in the set?" from a few bits per key. A no is always right. A yes is wrong at a rate that you choose.
-// Build a [Set] of a list and save it. Open the file elsewhere and ask, from any number of goroutines:
+// "is this key in the set?" from a few bits per key. A no is always right. A yes is wrong for few other keys, at a rate
+// that you choose. Build a [Set] of a list and save it. Open the file elsewhere and ask, from any number of goroutines:
 //
 //	set, err := bloomery.Build(ctx, slices.Values(domains), bloomery.Config{FPR: 0.001})
 //	err = set.Save(ctx, "domains.bloom")

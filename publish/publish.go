@@ -3,7 +3,9 @@
 //
 //	public, err := publish.CreateKey(ctx, "list.key") // once; also writes list.key.pub, for the readers
 //	key, err := publish.ReadPrivateKey(ctx, "list.key")
-//	report, err := publish.Publish(ctx, "site", "list.bloom", publish.Options{Sign: []publish.PrivateKey{key}})
+//	report, err := publish.Publish(ctx, "site", "list.bloom", publish.Options{
+//		Sign: []publish.PrivateKey{key}, State: []string{"list.key.state"}, // refuses to sign an older number again
+//	})
 //
 //	live, err := publish.Follow(ctx, "https://lists.example/site", "copy.bloom", publish.WithKeys(public))
 //	listed := live.ContainsString("yopmail.com")

@@ -14,11 +14,11 @@ const DefaultFPR = 0.001
 
 // Config configures a Filter. Zero fields take the default noted beside them.
 type Config struct {
-	// Keys is the largest number of distinct keys that arrive within TTL. Required. Keys and FPR determine the size of
-	// the filter: for a million keys, 13.7 bits per key at a rate of 1%, and 17.6 at 0.1%. On average, 1.07·Keys keys
-	// are in memory. The filter always has room for min(Keys + 300, 2·Keys) keys.
+	// Keys is the largest number of distinct keys that arrive within TTL. New requires it. Keys and FPR determine the
+	// size of the filter: for a million keys, 13.7 bits per key at a rate of 1%, and 17.6 at 0.1%. On average, 1.07·Keys
+	// keys are in memory. The filter always has room for min(Keys + 300, 2·Keys) keys.
 	Keys uint64
-	// TTL is the least time for which a key is remembered, at least a millisecond. Required.
+	// TTL is the least time for which a key is remembered, at least a millisecond. New requires it.
 	TTL time.Duration
 	// FPR bounds the false-positive rate, 1e-12 to 0.5, on average over the filter and while the keys stay within Keys
 	// and Burst. Default: DefaultFPR.

@@ -214,7 +214,7 @@ func (a *app) printChoice(best plan.Choice, exact bool) {
 	of, form := formOf(best)
 	switch {
 	case exact:
-		fmt.Fprintln(a.stderr, "  exact for the list of --allow: nothing can change later; build it again for that")
+		fmt.Fprintln(a.stderr, "  exact for the list of --allow: nothing can change later; to change it, build again")
 	case form.Can.Has(family.CanAdd):
 		can := form.Can & (family.CanAdd | family.CanRemove | family.CanCount | family.CanValues | family.CanMerge)
 		full := ""

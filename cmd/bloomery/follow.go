@@ -118,7 +118,7 @@ func (a *app) keepCurrent(ctx context.Context, url string, f followFlags) error 
 // ended returns the error that ends the command. After an interrupt, the loaded part of a download is kept.
 func ended(err error) error {
 	if errors.Is(err, context.Canceled) {
-		return errors.New("interrupted; a download is resumed next time")
+		return errors.New("interrupted; the next call resumes an unfinished download")
 	}
 	return err
 }
