@@ -131,6 +131,7 @@ func TestRelease(t *testing.T) {
 	if !*long {
 		return
 	}
+	run(origin, nil, "git", "reset", "--quiet", "--hard") // to the release
 
 	// Modules of others come from the proxy, or from what it gave before.
 	cache := strings.TrimSpace(run(dir, nil, "go", "env", "GOMODCACHE"))
