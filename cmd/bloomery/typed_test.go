@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -81,6 +84,12 @@ func TestForms(t *testing.T) {
 				if code != 0 || s.want != "" && got != s.want {
 					t.Errorf("%s: exit code %d, %q, not %q", strings.Join(s.args, " "), code, got, s.want)
 				}
+			}
+
+			var notes bytes.Buffer // name the key as the input does
+			run(t.Context(), []string{"remove", values}, strings.NewReader(c.first+"\n"), io.Discard, &notes)
+			if want := fmt.Sprintf("not found: %q", lower(c.first)); !strings.Contains(notes.String(), want) {
+				t.Errorf("remove of an absent key prints %q, without %q", notes.String(), want)
 			}
 		})
 	}
