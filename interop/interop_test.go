@@ -145,7 +145,8 @@ var sentinels = []error{interop.ErrFormat, filter.ErrCorrupt, filter.ErrTooLarge
 func refused(err error) bool {
 	var at *container.FormatError
 	var other interface{ Advice() string }
-	return (errors.As(err, &at) || errors.As(err, &other)) && slices.ContainsFunc(sentinels, func(s error) bool { return errors.Is(err, s) })
+	return (errors.As(err, &at) || errors.As(err, &other)) &&
+		slices.ContainsFunc(sentinels, func(s error) bool { return errors.Is(err, s) })
 }
 
 func TestEveryTruncation(t *testing.T) {

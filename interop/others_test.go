@@ -56,7 +56,8 @@ func TestOthers(t *testing.T) {
 			sized: true},
 		"cuckoofilter": {file: strings.Repeat("\xbe\x89\x93\xee\x74\x1e\xf7\x00", 128), want: "cuckoofilter, which",
 			advice: "rankindexed", sized: true},
-		"scalable":    {file: gobOf(Store{Bytes: [][]byte{{1, 2, 3, 0}}}), want: "ScalableCuckooFilter", advice: "rankindexed"},
+		"scalable": {file: gobOf(Store{Bytes: [][]byte{{1, 2, 3, 0}}}), want: "ScalableCuckooFilter",
+			advice: "rankindexed"},
 		"CF.SCANDUMP": {file: cuckoo + strings.Repeat("x", 64*2+64*2*2), want: "cuckoo", advice: "rankindexed", sized: true},
 	} {
 		_, err := interop.Detect(strings.NewReader(c.file), int64(len(c.file)))

@@ -16,8 +16,8 @@ import (
 // The file contains the state of the filter at its latest time, with all keys whose Add or TestAndAdd returned before
 // Save began. Other goroutines may use the filter meanwhile; the file contains some of the keys that they add. The file
 // does not contain the secret. Save locks eight buckets at a time. It makes a copy as large as the filter; a filter of
-// 8 MiB or more keeps the memory of the copy for the next Save, WriteTo or MarshalBinary. If several of these run at the
-// same time, each makes its own copy.
+// 8 MiB or more keeps the memory of the copy for the next Save, WriteTo or MarshalBinary. If several of these run at
+// the same time, each makes its own copy.
 func (f *Filter[K]) Save(ctx context.Context, path string) error {
 	return f.ring.saveTo(func(file *container.File) error { return container.WriteFile(ctx, path, file) })
 }

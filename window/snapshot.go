@@ -36,8 +36,9 @@ type saved struct {
 	epochs []uint32 // epochs per bucket, the epoch in which it was copied
 }
 
-// A filter of at least keepCopyFrom bytes keeps the memory of its last copy. Otherwise garbage copies would make the memory
-// of the process three times the filter. A program that saves many small filters in turn needs less if they keep none.
+// A filter of at least keepCopyFrom bytes keeps the memory of its last copy. Otherwise garbage copies would make the
+// memory of the process three times the filter. A program that saves many small filters in turn needs less if they keep
+// none.
 const keepCopyFrom = 8 << 20
 
 // snapshotFile returns a copy of the filter, up to date for the latest time. When the caller no longer uses the file,

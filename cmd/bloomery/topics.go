@@ -215,8 +215,8 @@ const exitCodesText = `  0          done; check, count, get: a key matched
   141        the reader of the output ended: "bloomery check F | head -1"
 
 --json prints reports as JSON. check, count, get and dedup print an object per key, such as
-{"key":"yopmail.com","present":true}, with "row" if rows are printed, "count" and "saturated", or "value". Bytes that are
-not UTF-8 become U+FFFD. An error is a line on standard error: {"error":"...","hint":"..."}.
+{"key":"yopmail.com","present":true}, with "row" if rows are printed, "count" and "saturated", or "value". Bytes that
+are not UTF-8 become U+FFFD. An error is a line on standard error: {"error":"...","hint":"..."}.
 
 -q hides progress, notes and summaries, but no answers: send those to /dev/null. Errors of standard output are
 errors, of standard error not.

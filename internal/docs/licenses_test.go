@@ -32,7 +32,7 @@ var licensesStart = "\n" + strings.Repeat("=", 80) + "\n"
 // isLicense matches the names of files that a copy of a program must come with.
 var isLicense = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)(\.(txt|md))?$`)
 
-// TestLicenses compares cmd/bloomery/LICENSES.txt with the modules that are linked on all platforms: it has the licenses
+// TestLicenses compares cmd/bloomery/LICENSES.txt with the modules that are linked on all systems: it has the licenses
 // of Go, of every module and of folders of a module with a license of their own, and of embedded lists. Archives and
 // packages have the part of it that TestLicensesOf writes.
 //

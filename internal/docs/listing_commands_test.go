@@ -69,7 +69,7 @@ func (s *sources) program(dir string) *program {
 	return p
 }
 
-// exitConstants adds the lines of the exit codes that a program uses: ExitOK, ExitNo and ExitError, or exitOK and so on.
+// exitConstants adds the lines of the exit codes that a program uses: ExitOK, ExitNo, ExitError, or exitOK and so on.
 func (p *program) exitConstants(root string) {
 	for _, o := range p.info.Uses {
 		if c, ok := o.(*types.Const); ok && exitConstant.MatchString(c.Name()) {

@@ -31,7 +31,7 @@ func installLine(t *testing.T, page string) []string {
 }
 
 // installPackages makes the packages for npm and Python in a clone of a release, and installs them with the lines of
-// their pages, each in an empty folder with an empty cache. The packages state the version, and their program prints it.
+// their pages, each in an empty folder with an empty cache. The packages state the version. Their program prints it.
 func installPackages(t *testing.T, clone, version string, run func(in string, env []string, args ...string) string) {
 	t.Helper()
 	if missing := missingProgram("node", "npm"); missing != "" {

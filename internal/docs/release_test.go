@@ -19,7 +19,7 @@ var programs = map[string]string{
 	"eval/lab/cmd/bloomery-lab":   "bloomery-lab",
 }
 
-var long = flag.Bool("long", false, "TestRelease installs all programs, libraries and packages, which compiles for minutes")
+var long = flag.Bool("long", false, "TestRelease installs all programs and packages, which takes minutes")
 
 // TestRelease makes a release of the working tree in another repository, with .ci/tag, and then the next version of
 // development. With -long it installs all programs and libraries from there, with an empty module cache, and the
@@ -163,7 +163,8 @@ func TestRelease(t *testing.T) {
 	for _, line := range append(lines["command"], lines["Go"]...) {
 		run(app, env, strings.Fields(line)...)
 	}
-	if out := run(dir, nil, filepath.Join(bin, "bloomery"), "--version"); !strings.HasPrefix(out, "bloomery "+version+",") {
+	out := run(dir, nil, filepath.Join(bin, "bloomery"), "--version")
+	if !strings.HasPrefix(out, "bloomery "+version+",") {
 		t.Errorf("the program that README.md installs prints %q", out)
 	}
 	for _, file := range strings.Fields(run(origin, nil, "git", "ls-files", "*/go.mod")) { // go.sum is complete

@@ -66,7 +66,8 @@ func TestIndex(t *testing.T) {
 		}
 		for _, p := range pages {
 			// The index of a folder links to the pages that a program writes.
-			if name := strings.TrimPrefix(filepath.ToSlash(p), "docs/"); name != "README.md" && !strings.Contains(string(index), "("+name) &&
+			name := strings.TrimPrefix(filepath.ToSlash(p), "docs/")
+			if name != "README.md" && !strings.Contains(string(index), "("+name) &&
 				!regexp.MustCompile(`^measured/(jobs|bench-.*|peers-.*)\.md$`).MatchString(name) {
 				t.Errorf("docs/README.md has no link to %s", name)
 			}

@@ -22,8 +22,8 @@ const keys = 100_000
 
 // programs are the comparisons. dir is an empty folder for files.
 var programs = []struct {
-	library string
-	run     func(ctx context.Context, w io.Writer, dir string) error
+	from string
+	run  func(ctx context.Context, w io.Writer, dir string) error
 }{
 	{"bits-and-blooms", fromBitsAndBlooms}, {"xorfilter", fromXorfilter}, {"cuckoofilter", fromCuckoofilter},
 }
@@ -38,7 +38,7 @@ func main() {
 // run compares ours with the named libraries, by default all.
 func run(ctx context.Context, w io.Writer, libraries []string) error {
 	for _, p := range programs {
-		if len(libraries) > 0 && !slices.Contains(libraries, p.library) {
+		if len(libraries) > 0 && !slices.Contains(libraries, p.from) {
 			continue
 		}
 
@@ -49,7 +49,7 @@ func run(ctx context.Context, w io.Writer, libraries []string) error {
 		defer os.RemoveAll(dir)
 
 		if err := p.run(ctx, w, dir); err != nil {
-			return fmt.Errorf("%s: %w", p.library, err)
+			return fmt.Errorf("%s: %w", p.from, err)
 		}
 	}
 	return nil
