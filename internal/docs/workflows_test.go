@@ -188,8 +188,8 @@ func TestWorkflows(t *testing.T) {
 }
 
 // TestFuzz lists the fuzz targets of all modules. Each must have a corpus, and a line in the list of .ci/fuzz, which
-// the workflow, .ci/run with CI_FULL=1 and OSS-Fuzz run without a choice of targets. The workflow must also run the fuzzers
-// of the readers in C and Python.
+// the workflow, .ci/run with CI_FULL=1 and OSS-Fuzz run without a choice of targets. The workflow must also run the
+// fuzzers of the readers in C and Python.
 func TestFuzz(t *testing.T) {
 	atRoot(t)
 	var targets, corpora []string
