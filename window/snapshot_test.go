@@ -573,3 +573,23 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestKeptCopy checks which filters keep the memory of a copy: those of 8 MiB or more, whose next save reuses it.
+func TestKeptCopy(t *testing.T) {
+	for _, c := range []struct {
+		keys uint64
+		kept bool
+	}{{1_000_000, false}, {6_000_000, true}} {
+		f, err := New[string](Config{Keys: c.keys, TTL: time.Hour, FPR: 0.01})
+		check(t, err)
+		var copies [2]*saved
+		for i := range copies {
+			_, err = f.WriteTo(io.Discard)
+			check(t, err)
+			copies[i] = f.ring.spare.Load()
+		}
+		if copies[0] != copies[1] || (copies[0] != nil) != c.kept {
+			t.Errorf("%d keys, %d bytes: copies %p and %p", c.keys, f.ring.memoryBytes(), copies[0], copies[1])
+		}
+	}
+}
